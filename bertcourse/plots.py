@@ -1,0 +1,108 @@
+"""Figures of the lectures: one look, colours that colour-blind readers can tell apart, and a line of text for each.
+
+Images are not compared when a notebook is validated, so every function returns what it drew in words, for the notebook to
+print under the figure.
+"""
+
+from collections.abc import Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from torch import Tensor
+
+# Okabe & Ito 2008, "Color Universal Design", without its yellow, which is too pale for lines.
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
+
+
+def use_course_style() -> None:
+    """Set matplotlib's defaults to the look of the course.
+
+    Source: the palette of Okabe & Ito 2008.
+    """
+    plt.rcParams.update(
+        {
+            "figure.figsize": (6.4, 3.4),
+            "figure.dpi": 90,
+            "figure.constrained_layout.use": True,
+            "axes.prop_cycle": plt.cycler(color=COLORS),
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": "medium",
+            "image.cmap": "viridis",
+            "legend.frameon": False,
+        }
+    )
+
+
+def heatmap(
+    matrix: Tensor,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    title: str = "",
+    ax: Axes | None = None,
+    values: bool = False,
+    limits: tuple[float, float] | None = None,
+) -> Axes:
+    """Draw a matrix with a name for each row and column.
+
+    Args:
+        matrix: (R, C).
+        rows, columns: R and C names.
+        title: above the figure.
+        ax: where to draw; a new figure if None.
+        values: write each number, to two digits, into its cell.
+        limits: values at the ends of the colour scale; the smallest and largest of the matrix if None.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if there are more or fewer names than rows and columns.
+
+    Source: the attention maps of Bahdanau et al. 2015, figure 3.
+    """
+    array = np.asarray(matrix.detach() if isinstance(matrix, Tensor) else matrix)
+    if array.shape != (len(rows), len(columns)):
+        raise ValueError(f"matrix must have a row for each of {len(rows)} names and a column for each of {len(columns)}; "
+                         f"got shape {array.shape}.")
+    if ax is None:
+        side = 0.42 if not values else 0.62
+        _, ax = plt.subplots(figsize=(1.6 + side * len(columns), 1.2 + side * len(rows)))
+    low, high = limits or (array.min(), array.max())
+    image = ax.imshow(array, vmin=low, vmax=high, aspect="equal")
+    ax.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 3 else 0,
+                  ha="right" if max(map(len, columns)) > 3 else "center", rotation_mode="anchor")
+    ax.set_yticks(range(len(rows)), rows)
+    ax.spines[:].set_visible(False)
+    ax.set_title(title)
+    if values:
+        for (i, j), value in np.ndenumerate(array):
+            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="small",
+                    color="black" if image.norm(value) > 0.6 else "white")
+    return ax
+
+
+def attention_map(weights: Tensor, tokens: Sequence[str], title: str = "", ax: Axes | None = None, values: bool = False) -> str:
+    """Draw one head's weights: a row for each token that asks, a column for each that answers.
+
+    Args:
+        weights: (L, L), rows sum to 1.
+        tokens: L names.
+        title: above the figure.
+        ax: where to draw; a new figure if None.
+        values: write each weight into its cell.
+
+    Returns:
+        For each token, the one it attends to most and how much: "it → animal .42, …".
+
+    Raises:
+        ValueError: if there are more or fewer names than rows.
+
+    Source: Vaswani et al. 2017, figures 3 to 5; Clark et al. 2019, "What Does BERT Look At?".
+    """
+    ax = heatmap(weights, tokens, tokens, title, ax, values, limits=(0, 1))
+    ax.set_xlabel("attends to")
+    ax.set_ylabel("token")
+    strongest, where = weights.max(dim=-1)
+    return ", ".join(f"{token} → {tokens[j]} {w:.2f}" for token, j, w in zip(tokens, where.tolist(), strongest.tolist()))
