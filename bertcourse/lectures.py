@@ -6,6 +6,7 @@ validation mean something: nbval compares only cells that were run, in order, an
 
 import re
 import statistics
+import subprocess
 import threading
 import time
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ def run_once(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Cost:
         notebook, timeout=cell_timeout, startup_timeout=120, kernel_name="python3", record_timing=False,
         resources={"metadata": {"path": str(folder)}},
     )
-    with client.setup_kernel():
+    with client.setup_kernel(stderr=subprocess.DEVNULL):  # the kernel's log, not the cells' output
         kernel = psutil.Process(client.km.provisioner.pid)
         peak, done = [kernel.memory_info().rss], threading.Event()
 
