@@ -26,9 +26,8 @@ from xml.etree import ElementTree
 import torch
 import transformers
 
-from bertcourse.bert import Batch, BertModel, length_buckets, load_pretrained
+from bertcourse.bert import Batch, BertModel, find_folder, length_buckets, load_pretrained
 from bertcourse.bert.batching import pad_batch
-from bertcourse.bert.pretrained import find_folder
 
 
 def read_sentences(count: int) -> list[str]:

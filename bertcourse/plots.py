@@ -106,3 +106,29 @@ def attention_map(weights: Tensor, tokens: Sequence[str], title: str = "", ax: A
     ax.set_ylabel("token")
     strongest, where = weights.max(dim=-1)
     return ", ".join(f"{token} → {tokens[j]} {w:.2f}" for token, j, w in zip(tokens, where.tolist(), strongest.tolist()))
+
+
+def seeded_lines(lines: dict[str, Sequence[Sequence[float]]], ax: Axes | None = None) -> Axes:
+    """Draw a line for each run, runs of one kind in one colour, so that the spread over seeds is seen.
+
+    Args:
+        lines: for each kind, its runs; each run is a list of numbers, one a layer or step from 0.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes, with a legend beside them.
+
+    Raises:
+        ValueError: if there are more kinds than colours.
+
+    Source: the course's rule that a random result is shown for three seeds or more.
+    """
+    if len(lines) > len(COLORS):
+        raise ValueError(f"at most {len(COLORS)} kinds of line can be told apart; got {len(lines)}.")
+    if ax is None:
+        _, ax = plt.subplots()
+    for color, (name, runs) in zip(COLORS, lines.items()):
+        for number, run in enumerate(runs):
+            ax.plot(run, color=color, label=name if number == 0 else None)
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return ax

@@ -5,7 +5,7 @@ Chapter 2 ends by loading real weights into it; chapter 4 pretrains one.
 
 from bertcourse.bert.batching import Batch, encode_batch, length_buckets
 from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel, BertOutput, PreTrainingOutput, count_parameters
-from bertcourse.bert.pretrained import load_pretrained, save_pretrained
+from bertcourse.bert.pretrained import find_folder, load_pretrained, save_pretrained
 
 __all__ = [
     "Batch",
@@ -16,6 +16,7 @@ __all__ = [
     "PreTrainingOutput",
     "count_parameters",
     "encode_batch",
+    "find_folder",
     "length_buckets",
     "load_pretrained",
     "save_pretrained",

@@ -1,0 +1,177 @@
+"""Every lecture reproduces, cell by cell, within twice the time it states, and the net that checks it catches."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from bertcourse.lectures import KERNEL, Cost, problems, read_notebook, run_lectures, run_notebook, stated_cost, write_notebook
+
+ROOT = Path(__file__).parent.parent
+LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NBVAL = [
+    sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"),
+    "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300",
+]
+HUNG = ("Timeout", "Kernel died", "kernel died")
+
+
+def children_seconds() -> float:
+    """CPU seconds of all finished children and their children; the clock's where the system does not count them."""
+    times = os.times()
+    return times.children_user + times.children_system or time.perf_counter()
+
+
+def validate(notebook: Path) -> tuple[subprocess.CompletedProcess, float]:
+    """Run strict nbval, in another process and folder; once more if the kernel hung. Returns it and its CPU seconds."""
+    for _ in range(2):
+        before = children_seconds()
+        # From a folder that is not the notebook's: lectures must run wherever they are started.
+        result = subprocess.run([*NBVAL, str(notebook)], capture_output=True, text=True, timeout=1200, cwd=notebook.parent.parent)
+        if result.returncode == 0 or not any(word in result.stdout for word in HUNG):
+            break
+    return result, children_seconds() - before
+
+
+def notebook_of(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """A notebook that keeps every rule, with these cells after its opening."""
+    opening = nbformat.v4.new_markdown_cell("**Takes** 30 s of CPU on two cores, 0.2 GB of memory.")
+    prose = [nbformat.v4.new_markdown_cell("…") for _ in cells]
+    return nbformat.v4.new_notebook(cells=[opening, *prose, *cells], metadata={"kernelspec": KERNEL})
+
+
+def code(source: str, count: int | None = 1, tags: tuple[str, ...] = (), outputs: tuple = ()) -> nbformat.NotebookNode:
+    return nbformat.v4.new_code_cell(source, execution_count=count, metadata={"tags": list(tags)}, outputs=list(outputs))
+
+
+def saved(tmp_path: Path, *cells: nbformat.NotebookNode) -> Path:
+    path = tmp_path / "folder" / "lecture.ipynb"
+    write_notebook(notebook_of(*cells), path)
+    return path
+
+
+def test_there_are_lectures():
+    assert len(LECTURES) >= 2
+
+
+@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+def test_lecture_keeps_the_rules(lecture):
+    assert problems(lecture) == []
+
+
+@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+def test_lecture_reproduces_within_twice_its_time(lecture):
+    result, seconds = validate(lecture)
+    assert result.returncode == 0, result.stdout[-6000:]
+    stated = stated_cost(read_notebook(lecture)).cpu_seconds
+    assert seconds <= 2 * stated, f"{lecture.name} states {stated:.0f} s of CPU and took {seconds:.0f}"
+
+
+def test_an_altered_output_is_caught(tmp_path):
+    notebook = read_notebook(LECTURES[0])
+    outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs if "text/plain" in o.get("data", {})]
+    outputs[0].data["text/plain"] = outputs[0].data["text/plain"].replace("2", "3")
+    altered = tmp_path / "folder" / LECTURES[0].name
+    write_notebook(notebook, altered)
+    result, _ = validate(altered)
+    assert result.returncode == 1
+    assert "1 failed" in result.stdout
+
+
+def test_nbval_refuses_a_notebook_that_breaks_a_rule(tmp_path):
+    shutil.copy(ROOT / "conftest.py", tmp_path)  # it governs the folders below its own
+    result, _ = validate(saved(tmp_path, code("1 + 1", count=None)))
+    assert result.returncode != 0
+    assert "execution counts must be 1 to 1" in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([code("1", count=None)], "execution counts must be 1 to 1, in order; got [None]"),
+        ([code("1", count=2), code("2", count=1)], "execution counts must be 1 to 2, in order; got [2, 1]"),
+        ([code("1 / 0", outputs=[nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="zero")])],
+         "code cell 1 stores an error: ZeroDivisionError: zero"),
+        ([code("1", tags=["nbval-ignore-outputs"])], "which nbval does not know"),
+        ([code("1  # NBVAL_IGNORE_OUTPUT")], "nbval mark in a comment"),
+        ([code("1", tags=["nbval-ignore-output"])], "1 of 1 code cells ignore their output"),
+        ([code("1", tags=["nbval-skip"])], "1 of 1 code cells ignore their output"),
+        ([code("\n".join(["1"] * 21))], "code cell 1 has 21 lines; at most 20"),
+        ([code("\n".join(["1"] * 7))], "the median code cell has 7 lines; at most 6"),
+    ],
+)
+def test_guard_refuses(tmp_path, cells, message):
+    assert any(message in problem for problem in problems(saved(tmp_path, *cells)))
+
+
+def test_guard_refuses_another_kernel(tmp_path):
+    path = saved(tmp_path, code("1"))
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["metadata"]["kernelspec"]["name"] = "my-env"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert problems(path) == ["the kernelspec must be \"python3\"; got 'my-env'"]
+
+
+def test_guard_refuses_little_prose_and_no_stated_cost(tmp_path):
+    path = tmp_path / "lecture.ipynb"
+    write_notebook(nbformat.v4.new_notebook(cells=[code("1")], metadata={"kernelspec": KERNEL}), path)
+    found = problems(path)
+    assert len(found) == 2
+    assert "at least as many prose cells as code cells; got 0 and 1" in found[0]
+    assert "must state what it takes" in found[1]
+
+
+def test_guard_passes_a_notebook_that_keeps_the_rules(tmp_path):
+    cells = [code("1", count=n) for n in range(1, 11)]
+    cells[3].metadata.tags.append("nbval-ignore-output")
+    assert problems(saved(tmp_path, *cells)) == []
+
+
+def test_a_file_that_is_no_notebook_is_named(tmp_path):
+    broken = tmp_path / "broken.ipynb"
+    broken.write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match="broken.ipynb must be a Jupyter notebook"):
+        problems(broken)
+    with pytest.raises(FileNotFoundError, match="no notebook .*absent.ipynb"):
+        problems(tmp_path / "absent.ipynb")
+
+
+def test_stated_cost_is_read_from_the_opening():
+    assert stated_cost(notebook_of()) == Cost(cpu_seconds=30, gigabytes=0.2)
+
+
+def test_run_executes_from_top_to_bottom_and_measures():
+    notebook = notebook_of(code("x = 20", count=None), code("print(x + 1)", count=None))
+    cost = run_notebook(notebook, ROOT)
+    assert [cell.execution_count for cell in notebook.cells[-2:]] == [1, 2]
+    assert notebook.cells[-1].outputs[0].text == "21\n"
+    assert 0 < cost.cpu_seconds < 30
+    assert 0.01 < cost.gigabytes < 2
+
+
+def test_run_lectures_stores_outputs_and_reports_failures(tmp_path, capsys):
+    good = saved(tmp_path, code("print(6 * 7)", count=None))
+    bad = tmp_path / "bad.ipynb"
+    write_notebook(notebook_of(code("1 / 0", count=None)), bad)
+    assert run_lectures([good], output=tmp_path / "built")
+    assert read_notebook(tmp_path / "built" / good.name).cells[-1].outputs[0].text == "42\n"
+    assert not read_notebook(good).cells[-1].outputs  # an output folder leaves the source alone
+    assert not run_lectures([bad, good])
+    printed = capsys.readouterr().out
+    assert "FAILED  bad.ipynb" in printed and "ZeroDivisionError" in printed
+    assert printed.count("ok      lecture.ipynb") == 2  # the batch went on after the failure
+
+
+def test_run_fails_at_twice_the_stated_time(tmp_path, capsys):
+    path = saved(tmp_path, code("import time\nstart = time.process_time()\nwhile time.process_time() < start + 2.5: pass", count=None))
+    notebook = read_notebook(path)
+    notebook.cells[0].source = "**Takes** 1 s of CPU on two cores, 0.2 GB of memory."
+    write_notebook(notebook, path)
+    assert not run_lectures([path])
+    assert "SLOW    lecture.ipynb" in capsys.readouterr().out

