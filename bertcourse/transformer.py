@@ -145,7 +145,7 @@ def fused_attention(
 ) -> tuple[Tensor, None]:
     """``scaled_dot_product_attention`` by torch's fused kernel: the same output, and no weights.
 
-    The L×L weights are never held in memory at once (Dao et al. 2022, "FlashAttention").
+    The L×L weights are never held in memory at once.
 
     Args:
         query, key, value, mask, dropout: as for ``bertcourse.attention.scaled_dot_product_attention``.
@@ -155,6 +155,8 @@ def fused_attention(
 
     Raises:
         ValueError: as ``bertcourse.attention.scaled_dot_product_attention``.
+
+    Source: Dao et al. 2022, "FlashAttention".
     """
     check_attention_shapes(query, key, value, mask)
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)

