@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
-MOST_LINES, MEDIAN_LINES, MOST_IGNORED = 20, 6, 0.1
+MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
 
 
@@ -197,6 +197,8 @@ def problems(path: Path) -> list[str]:
             found.append(f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag")
         if (lines := len(cell.source.splitlines())) > MOST_LINES:
             found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
+        if (columns := max(map(len, cell.source.splitlines()), default=0)) > MOST_COLUMNS:
+            found.append(f"code cell {number} has a line of {columns} characters; at most {MOST_COLUMNS}")
     lengths = [len(cell.source.splitlines()) for cell in code]
     if code and statistics.median(lengths) > MEDIAN_LINES:
         found.append(f"the median code cell has {statistics.median(lengths)} lines; at most {MEDIAN_LINES}")

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from docutils import nodes
+from latex2mathml.converter import convert
+
 project = "bertcourse"
 author = "the bertcourse authors"
 copyright = "2026, the bertcourse authors; text CC BY 4.0, code MIT"
@@ -15,7 +18,10 @@ nb_merge_streams = True
 html_theme = "sphinx_book_theme"
 html_title = "bertcourse"
 html_theme_options = {"show_toc_level": 2}
+html_static_path = ["static"]
+html_css_files = ["course.css"]
 html_show_sourcelink = False
+html_math_renderer = "mathml"  # formulas that browsers draw themselves: MathJax would be fetched from the network
 
 
 def write_index(app):
@@ -28,5 +34,16 @@ def write_index(app):
     )
 
 
+def write_inline(translator, node):
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def write_display(translator, node):
+    translator.body.append(convert(node.astext(), display="block"))
+    raise nodes.SkipNode
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (write_inline, None), (write_display, None))
     app.connect("builder-inited", write_index)

@@ -105,6 +105,7 @@ def test_nbval_refuses_a_notebook_that_breaks_a_rule(tmp_path):
         ([code("1", tags=["nbval-ignore-output"])], "1 of 1 code cells ignore their output"),
         ([code("1", tags=["nbval-skip"])], "1 of 1 code cells ignore their output"),
         ([code("\n".join(["1"] * 21))], "code cell 1 has 21 lines; at most 20"),
+        ([code("x = '" + "x" * 120 + "'")], "code cell 1 has a line of 126 characters; at most 120"),
         ([code("\n".join(["1"] * 7))], "the median code cell has 7 lines; at most 6"),
     ],
 )
