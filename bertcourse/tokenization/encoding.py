@@ -1,0 +1,311 @@
+"""What every tokenizer of chapter 3 has in common: a text goes in, an ``Encoding`` comes out.
+
+A tokenizer cuts a text into words and each word into tokens. Only the second step, and what counts as a word, differ
+between BPE, WordPiece and Unigram. Natural text repeats itself, so that a tokenizer remembers what it made of each chunk
+of text between two spaces: Zipf's law is why the remembered version is as fast as it is.
+"""
+
+import json
+import os
+import re
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+import tokenizers
+
+MOST_REMEMBERED, LONGEST_REMEMBERED = 1_000_000, 100  # chunks, characters
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A tokenized text: four lists, an entry for each token.
+
+    Attributes:
+        ids: indices into the vocabulary.
+        tokens: the tokens themselves.
+        offsets: (start, end) in characters of the original text, so that ``text[start:end]`` is what a token stands for.
+        word_ids: the index of the word that a token belongs to.
+    """
+
+    ids: list[int]
+    tokens: list[str]
+    offsets: list[tuple[int, int]]
+    word_ids: list[int]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+class Word(NamedTuple):
+    """A word as a tokenizer sees it.
+
+    Attributes:
+        text: its characters, normalized.
+        spans: for each of them, (start, end) of what it stands for in the original text; a marker that stands for
+            nothing there has start = end.
+    """
+
+    text: str
+    spans: list[tuple[int, int]]
+
+
+class Piece(NamedTuple):
+    """A token in a word.
+
+    Attributes:
+        id: its index in the vocabulary.
+        length: how many characters of the word it covers.
+    """
+
+    id: int
+    length: int
+
+
+class Memory(dict):
+    """A dictionary that works out what it is asked for, and remembers it if the question is short.
+
+    Args:
+        answer: the function to remember.
+    """
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def __missing__(self, chunk: str):
+        value = self.answer(chunk)
+        if len(chunk) <= LONGEST_REMEMBERED and len(self) < MOST_REMEMBERED:
+            self[chunk] = value
+        return value
+
+
+class Tokenizer(ABC):
+    """A vocabulary, and the way from text to its ids and back.
+
+    A subclass says what the words of a chunk are (``words``) and how a word is cut (``segment``).
+
+    Args:
+        tokens: the vocabulary, in order of id.
+        special_tokens: those that stand for no text, such as [MASK]: found in a text before anything else, and never cut.
+        unknown_token: stands for what the vocabulary cannot spell; None if it can spell everything.
+
+    Raises:
+        TypeError: if ``tokens`` is a str, or holds anything else than str.
+        ValueError: if a token appears twice or is empty, or a special or the unknown token is not in the vocabulary.
+    """
+
+    gap = 1  # characters between two chunks
+
+    def __init__(self, tokens: Sequence[str], special_tokens: Sequence[str] = (), unknown_token: str | None = None):
+        check_tokens(tokens, [*special_tokens, *([unknown_token] if unknown_token is not None else [])])
+        self.tokens = list(tokens)
+        self.token_ids = {token: i for i, token in enumerate(self.tokens)}
+        self.special_tokens = tuple(special_tokens)
+        self.unknown_token = unknown_token
+        self.unknown_id = None if unknown_token is None else self.token_ids[unknown_token]
+        longest_first = sorted(self.special_tokens, key=len, reverse=True)
+        self.special_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
+        self.encodings = Memory(self.encode_chunk)
+        self.ids = Memory(self.chunk_ids)
+
+    @abstractmethod
+    def words(self, text: str) -> list[Word]:
+        """The words of a text without special tokens, with their places in it."""
+
+    @abstractmethod
+    def segment(self, word: str) -> list[Piece]:
+        """The pieces of a word, in order; together they cover it."""
+
+    def chunks(self, text: str) -> list[str]:
+        """Cut a text where no word can be hurt, ``gap`` characters apart; a piece of text means the same everywhere."""
+        return text.split(" ")
+
+    def encode(self, text: str) -> Encoding:
+        """Tokenize a text. Nothing is added to it: [CLS] and [SEP] are the model's business.
+
+        Args:
+            text: any text.
+
+        Returns:
+            Its tokens, with ids, places in the text, and words.
+
+        Raises:
+            TypeError: if ``text`` is not a str.
+            ValueError: if it holds a lone surrogate.
+        """
+        check_text(text)
+        ids, tokens, offsets, word_ids = [], [], [], []
+        position = num_words = 0
+        for chunk in self.chunks(text):
+            part = self.encodings[chunk]
+            if part.ids:
+                ids += part.ids
+                tokens += part.tokens
+                offsets += [(start + position, end + position) for start, end in part.offsets]
+                word_ids += [word + num_words for word in part.word_ids]
+                num_words += part.word_ids[-1] + 1
+            position += len(chunk) + self.gap
+        return Encoding(ids, tokens, offsets, word_ids)
+
+    def encode_ids(self, text: str) -> list[int]:
+        """The ids of ``encode`` alone, which is several times as fast; arguments and errors as there."""
+        check_text(text)
+        return list(chain.from_iterable(map(self.ids.__getitem__, self.chunks(text))))
+
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of ``encode`` alone; arguments and errors as there."""
+        return [self.tokens[i] for i in self.encode_ids(text)]
+
+    def encode_chunk(self, text: str) -> Encoding:
+        """``encode`` without memory."""
+        encoding, num_words = Encoding([], [], [], []), 0
+        for section, start in self.sections(text):
+            if section in self.special_tokens:
+                cut = [(Word(section, [(0, len(section))]), [Piece(self.token_ids[section], 1)])]
+            else:
+                cut = [(word, self.segment(word.text)) for word in self.words(section)]
+            for word, pieces in cut:
+                first = 0
+                for token_id, length in pieces:
+                    last = first + length - 1
+                    encoding.ids.append(token_id)
+                    encoding.tokens.append(self.tokens[token_id])
+                    encoding.offsets.append((start + word.spans[first][0], start + word.spans[last][1]))
+                    encoding.word_ids.append(num_words)
+                    first = last + 1
+                num_words += 1
+        return encoding
+
+    def chunk_ids(self, text: str) -> list[int]:
+        """``encode_ids`` without memory."""
+        return self.encode_chunk(text).ids
+
+    def sections(self, text: str) -> list[tuple[str, int]]:
+        """Split at special tokens: each special token and each text between two, with where it starts."""
+        if self.special_pattern is None:
+            return [(text, 0)]
+        sections, start = [], 0
+        for section in self.special_pattern.split(text):
+            sections.append((section, start))
+            start += len(section)
+        return sections
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a list of ids, as far as the tokens tell it.
+
+        Args:
+            ids: indices into the vocabulary.
+
+        Returns:
+            The text.
+
+        Raises:
+            ValueError: if an id is not one of the vocabulary's.
+        """
+        for i in ids:
+            if not 0 <= i < len(self.tokens):
+                raise ValueError(f"ids must be from 0 to {len(self.tokens) - 1}, the vocabulary's; got {i}.")
+        return self.join([self.tokens[i] for i in ids])
+
+    @abstractmethod
+    def join(self, tokens: list[str]) -> str:
+        """The text that tokens stand for."""
+
+    @abstractmethod
+    def to_tokenizers(self) -> tokenizers.Tokenizer:
+        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which is what the models of the course read."""
+
+    def config(self) -> dict:
+        """What tokenizer_config.json says to ``transformers``."""
+        special = {"unk_token": self.unknown_token} if self.unknown_token is not None else {}
+        return {"tokenizer_class": "PreTrainedTokenizerFast", **special}
+
+    def save(self, folder: str | os.PathLike) -> None:
+        """Write tokenizer.json and tokenizer_config.json, which ``tokenizers`` and ``transformers`` load.
+
+        Args:
+            folder: where to; made if it is not there. Files of these names are replaced, and never left half written.
+
+        Raises:
+            OSError: if the folder cannot be written.
+
+        Source: Wolf et al. 2020, "Transformers", for the layout.
+        """
+        write_files(folder, self.files())
+
+    def files(self) -> dict[str, str]:
+        """Name and content of each file that ``save`` writes."""
+        return {
+            "tokenizer.json": self.to_tokenizers().to_str(pretty=True),
+            "tokenizer_config.json": json.dumps(self.config(), indent=2, ensure_ascii=False) + "\n",
+        }
+
+
+def write_files(folder: str | os.PathLike, contents: dict[str, str]) -> None:
+    """Write texts under other names first and then rename them, so that no file is ever half written.
+
+    Args:
+        folder: made if it is not there.
+        contents: file name to text, written as UTF-8.
+
+    Raises:
+        OSError: if the folder cannot be written, with the files that were there untouched.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as draft:
+        for name, content in contents.items():
+            Path(draft, name).write_text(content, encoding="utf-8", newline="\n")
+        for name in contents:
+            os.replace(Path(draft, name), folder / name)
+
+
+def check_text(text: str) -> None:
+    """Refuse what is not text.
+
+    Raises:
+        TypeError: if it is not a str.
+        ValueError: if it holds a lone surrogate, half of a character, which no UTF-8 file can hold.
+    """
+    if not isinstance(text, str):
+        raise TypeError(
+            f"text must be a str; got {type(text).__name__}. Decode bytes first (data.decode()), and call encode for "
+            f"each text of a list."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"text must be valid Unicode; character {error.start} is the lone surrogate {text[error.start]!a}. Read the "
+            f'text anew, or replace it: text.encode(errors="replace").decode().'
+        ) from None
+
+
+def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse a vocabulary that no tokenizer can use.
+
+    Args:
+        tokens: the vocabulary.
+        needed: tokens that must be in it.
+
+    Raises:
+        TypeError: if ``tokens`` is a str, or holds anything else than str.
+        ValueError: if a token appears twice or is empty, or a needed one is missing.
+    """
+    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
+        raise TypeError(f"the vocabulary must be a list of str, the token of id 0 first; got {type(tokens).__name__}.")
+    first_ids: dict[str, int] = {}
+    for i, token in enumerate(tokens):
+        if not token:
+            raise ValueError(f"a token must have at least one character; token {i} is empty. Is there an empty line in the file?")
+        if first_ids.setdefault(token, i) != i:
+            raise ValueError(f"a token must have one id; {token!r} has {first_ids[token]} and {i}. Remove one.")
+    if missing := [token for token in needed if token not in first_ids]:
+        raise ValueError(
+            f"the vocabulary must have {', '.join(missing)}; its {len(tokens)} tokens do not. Add it, or name the token "
+            f"that is used instead."
+        )

@@ -1,0 +1,210 @@
+"""Chapter 3, first step: BERT's text normalization, with the way back to the original text.
+
+Before any subword is looked for, BERT (Devlin et al. 2019, the published tokenization.py) cleans the text, sets Chinese
+characters apart, strips accents, lowers the case and splits off punctuation. Here a text is a list of characters, each
+with the position that it came from; a step maps one list to the next, so that every word knows its place.
+``normalize_by_steps`` is that pipeline as it is told; ``normalize`` is the same by a table of characters.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+from itertools import groupby
+from typing import NamedTuple
+
+from bertcourse.tokenization.encoding import Word, check_text
+from bertcourse.tokenization.unicode_tables import (
+    CJK_BLOCKS, FLOATING_MARKS, FORMER_CATEGORIES, LATER_LOWER_CASE, UNKNOWN,
+)
+
+FLOATING_MARK = re.compile(f"[{''.join(sorted(FLOATING_MARKS))}]")
+
+
+class Placed(NamedTuple):
+    """A character and where it comes from.
+
+    Attributes:
+        character: one character.
+        position: index into the original text of the character that it was made from.
+    """
+
+    character: str
+    position: int
+
+
+def normalize(text: str, lowercase: bool = True) -> list[Word]:
+    """The words that BERT sees in a text, normalized, each character with the place it has in the text.
+
+    Args:
+        text: any text.
+        lowercase: strip accents and lower the case, as uncased models do; False for cased ones.
+
+    Returns:
+        The words in order. A mark of punctuation and a Chinese character are words of their own.
+
+    Raises:
+        TypeError: if ``text`` is not a str.
+        ValueError: if it holds a lone surrogate.
+
+    Source: Devlin et al. 2019, BasicTokenizer in the published code; equal to Hugging Face's BertNormalizer followed by
+    BertPreTokenizer.
+
+    >>> [word.text for word in normalize("Déjà vu,  東京!")]
+    ['deja', 'vu', ',', '東', '京', '!']
+    >>> normalize("Déjà vu")[1]
+    Word(text='vu', spans=[(5, 6), (6, 7)])
+    """
+    check_text(text)
+    if FLOATING_MARK.search(text):  # its place depends on its neighbours: no table of single characters has it
+        return split_words(normalize_by_steps(text, lowercase))
+    table = character_table(lowercase)
+    return split_words([Placed(new, i) for i, old in enumerate(text) for new in table[ord(old)]])
+
+
+def normalized_words(text: str, lowercase: bool = True) -> list[str]:
+    """The words of ``normalize`` without their places, which is quicker.
+
+    >>> normalized_words("Déjà vu, 東京!")
+    ['deja', 'vu', ',', '東', '京', '!']
+    """
+    if FLOATING_MARK.search(text):
+        return [word.text for word in normalize(text, lowercase)]
+    return text.translate(character_table(lowercase)).split()
+
+
+def normalize_by_steps(text: str, lowercase: bool = True) -> list[Placed]:
+    """BERT's normalization one step after the other; words come out with a space between them.
+
+    Args:
+        text: any text.
+        lowercase: whether to take the two steps that uncased models take.
+
+    Returns:
+        The normalized text as placed characters.
+
+    Source: as ``normalize``.
+    """
+    characters = set_apart_cjk(clean([Placed(character, i) for i, character in enumerate(text)]))
+    if lowercase:
+        characters = lower(strip_accents(characters))
+    return set_apart_punctuation(characters)
+
+
+def clean(characters: list[Placed]) -> list[Placed]:
+    """Drop control, format and private characters and U+FFFD; make every kind of white space a space."""
+    cleaned = []
+    for character, position in characters:
+        if character.isspace() and (character in "\t\n\r" or category(character) != "Cc"):
+            cleaned.append(Placed(" ", position))
+        elif character != "\ufffd" and category(character) not in ("Cc", "Cf", "Co"):
+            cleaned.append(Placed(character, position))
+    return cleaned
+
+
+def set_apart_cjk(characters: list[Placed]) -> list[Placed]:
+    """A space on each side of a Chinese character, as Chinese writes none: each becomes a word."""
+    return set_apart(characters, lambda character: any(a <= ord(character) <= b for a, b in CJK_BLOCKS))
+
+
+def strip_accents(characters: list[Placed]) -> list[Placed]:
+    """Decompose (NFD): é becomes e and an accent. Then drop the accents, the nonspacing marks (category Mn)."""
+    return [placed for placed in decompose(characters) if category(placed.character) != "Mn"]
+
+
+def lower(characters: list[Placed]) -> list[Placed]:
+    """Lower case, a character at a time: Σ becomes σ even at the end of a word, where Greek has ς."""
+    return [
+        Placed(low, position)
+        for character, position in characters
+        for low in LATER_LOWER_CASE.get(character, character.lower())
+    ]
+
+
+def set_apart_punctuation(characters: list[Placed]) -> list[Placed]:
+    """A space on each side of a mark of punctuation."""
+    return set_apart(characters, is_punctuation)
+
+
+def set_apart(characters: list[Placed], alone: Callable[[str], bool]) -> list[Placed]:
+    """A space on each side of the characters for which ``alone`` is true."""
+    apart = []
+    for placed in characters:
+        space = Placed(" ", placed.position)
+        apart += (space, placed, space) if alone(placed.character) else (placed,)
+    return apart
+
+
+def decompose(characters: list[Placed]) -> list[Placed]:
+    """Canonical decomposition (Unicode's NFD), marks after the same letter in canonical order.
+
+    A mark that changes places with another takes that one's position: positions stay in ascending order.
+
+    Source: Unicode Standard Annex #15; positions as the normalized strings of ``tokenizers`` keep them.
+    """
+    parts = [  # what each character decomposes into, and whether it is the first of these
+        (part, i == 0)
+        for character, _ in characters
+        for i, part in enumerate(character if character in UNKNOWN else unicodedata.normalize("NFD", character))
+    ]
+    in_order = []
+    for are_marks, run in groupby(parts, key=lambda part: combining_class(part[0]) > 0):
+        in_order += sorted(run, key=lambda part: combining_class(part[0])) if are_marks else run
+    decomposed, source = [], -1
+    for part, is_first in in_order:
+        source += is_first
+        decomposed.append(Placed(part, characters[source].position))
+    return decomposed
+
+
+def is_punctuation(character: str) -> bool:
+    """Unicode's punctuation (category P), and all of ASCII that is neither letter, digit nor space: $ + < = > ^ ` | ~ too."""
+    return "!" <= character <= "~" and not character.isalnum() or category(character).startswith("P")
+
+
+def category(character: str) -> str:
+    """The character's Unicode category as the reference's tables have it."""
+    if character in UNKNOWN:
+        return "Cn"
+    return FORMER_CATEGORIES.get(character) or unicodedata.category(character)
+
+
+def combining_class(character: str) -> int:
+    """Where a mark stands among marks, by the reference's tables; 0 for what stays where it is."""
+    known = character in FLOATING_MARKS or category(character) == "Mn"
+    return unicodedata.combining(character) if known else 0
+
+
+class CharacterTable(dict):
+    """For ``str.translate``: code point to normalized text, worked out by the steps when a character is first met.
+
+    Args:
+        lowercase: as for ``normalize``.
+    """
+
+    def __init__(self, lowercase: bool):
+        self.lowercase = lowercase
+
+    def __missing__(self, code: int) -> str:
+        placed = normalize_by_steps(chr(code), self.lowercase)
+        self[code] = "".join(character for character, _ in placed)
+        return self[code]
+
+
+@cache
+def character_table(lowercase: bool) -> CharacterTable:
+    """The one table for this setting; it grows with the characters that are met."""
+    return CharacterTable(lowercase)
+
+
+def split_words(characters: list[Placed]) -> list[Word]:
+    """The words between spaces."""
+    words, text, spans = [], [], []
+    for character, position in [*characters, Placed(" ", -1)]:
+        if character != " ":
+            text.append(character)
+            spans.append((position, position + 1))
+        elif text:
+            words.append(Word("".join(text), spans))
+            text, spans = [], []
+    return words
