@@ -1,0 +1,117 @@
+"""Chapter 3: byte-pair encoding on bytes, as GPT-2 has it.
+
+The 256 bytes are the alphabet, so that any text at all can be spelled and given back, and no token is ever unknown
+(Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2). To print bytes, each is shown
+as a character: the visible ones as they are, the others as ones from 256 on, so that a space is "Ġ".
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import regex
+import tokenizers
+from tokenizers import decoders, models, pre_tokenizers
+
+from bertcourse.tokenization.bpe import BPETokenizer, Merge
+from bertcourse.tokenization.encoding import Word
+
+# English contractions; then letters, digits, or anything else, each with the space before it; then other white space.
+GPT2_WORD = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
+
+VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+HIDDEN = [byte for byte in range(256) if byte not in VISIBLE]
+BYTE_CHARACTERS = {byte: chr(byte) for byte in VISIBLE} | {byte: chr(256 + i) for i, byte in enumerate(HIDDEN)}
+CHARACTER_BYTES = {character: byte for byte, character in BYTE_CHARACTERS.items()}
+
+
+def show_bytes(text: str) -> str:
+    """The UTF-8 bytes of a text, a character each.
+
+    Source: bytes_to_unicode in the published code of GPT-2.
+
+    >>> show_bytes(" né")
+    'ĠnÃ©'
+    """
+    return "".join(BYTE_CHARACTERS[byte] for byte in text.encode())
+
+
+def byte_words(text: str) -> list[str]:
+    """GPT-2's words, in bytes; the space before a word belongs to it.
+
+    >>> byte_words("I've got 20 euros")
+    ['I', "'ve", 'Ġgot', 'Ġ20', 'Ġeuros']
+    """
+    return [show_bytes(word) for word in GPT2_WORD.findall(text)]
+
+
+def count_byte_words(texts: Iterable[str]) -> Counter[str]:
+    """How often each of GPT-2's words occurs; what ``train_bpe`` takes for byte-level merges.
+
+    Args:
+        texts: any texts.
+
+    Returns:
+        Word to count.
+
+    Raises:
+        TypeError: if ``texts`` is a str.
+    """
+    if isinstance(texts, str):
+        raise TypeError("texts must be a list or another iterable of str; got one str. Write [text], or text.splitlines().")
+    words = Counter(word for text in texts for word in GPT2_WORD.findall(text))
+    return Counter({show_bytes(word): count for word, count in words.items()})
+
+
+class ByteLevelBPETokenizer(BPETokenizer):
+    """Byte-pair encoding on bytes: nothing is unknown, and ``decode(encode_ids(text))`` is the text.
+
+    Args:
+        merges: as ``train_bpe(count_byte_words(texts), …)`` returns them.
+        special_tokens: the first ids are theirs.
+
+    Raises:
+        TypeError, ValueError: as ``BPETokenizer``.
+
+    Source: Radford et al. 2019, section 2.2.
+
+    >>> tokenizer = ByteLevelBPETokenizer([("Ã", "©")])
+    >>> tokenizer.encode("né").tokens, tokenizer.encode("né").offsets
+    (['n', 'Ã©'], [(0, 1), (1, 2)])
+    """
+
+    gap = 0  # a space is part of a word
+
+    def __init__(self, merges: Sequence[Merge], special_tokens: Sequence[str] = ("<|endoftext|>",)):
+        super().__init__(merges, BYTE_CHARACTERS.values(), special_tokens, unknown_token=None, marker="")
+
+    def chunks(self, text: str) -> list[str]:
+        """Special tokens and GPT-2's words."""
+        return [
+            chunk
+            for section, _ in self.sections(text)
+            for chunk in ([section] if section in self.special_tokens else GPT2_WORD.findall(section))
+        ]
+
+    def words(self, text: str) -> list[Word]:
+        """GPT-2's words in bytes, each byte with the place of the character that it is part of."""
+        words = []
+        for found in GPT2_WORD.finditer(text):
+            spans = [(i, i + 1) for i in range(found.start(), found.end()) for _ in text[i].encode()]
+            words.append(Word(show_bytes(found.group()), spans))
+        return words
+
+    def join(self, tokens: list[str]) -> str:
+        """The text of the bytes; a character that is cut off becomes U+FFFD."""
+        data = bytearray()
+        for token in tokens:
+            special = token in self.special_tokens
+            data += token.encode() if special else bytes(CHARACTER_BYTES[character] for character in token)
+        return data.decode(errors="replace")
+
+    def to_tokenizers(self) -> tokenizers.Tokenizer:
+        """The same tokenizer in ``tokenizers``."""
+        twin = tokenizers.Tokenizer(models.BPE(self.token_ids, self.merges))
+        twin.add_special_tokens(list(self.special_tokens))
+        twin.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        twin.decoder = decoders.ByteLevel()
+        return twin

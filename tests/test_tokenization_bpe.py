@@ -1,0 +1,247 @@
+"""Byte-pair encoding: the board's examples, the plain loop, Hugging Face's merges, and round trips."""
+
+import json
+import random
+import time
+import unicodedata
+from collections import Counter
+
+import pytest
+import tokenizers
+import transformers
+from hypothesis import example, given
+from hypothesis import strategies as st
+from tokenizers import models, pre_tokenizers, trainers
+
+from bertcourse.tokenization import (
+    BPETokenizer, ByteLevelBPETokenizer, byte_words, count_byte_words, count_words, mark_words, train_bpe,
+    train_bpe_plainly,
+)
+from bertcourse.tokenization.bpe import bpe_vocabulary, merge_all, merge_all_of_long
+from bertcourse.tokenization.byte_level import GPT2_WORD
+
+TEXTS = [
+    "The tokenizer sees the text, and the text sees nothing: they're 1,024 tokens of the other's tokens.",
+    "Donaudampfschifffahrtsgesellschaft, naïve café, 東京 — 😀!   tabs\tand\nnewlines",
+    "aaaa aaab banana bananas anananas",
+] * 3
+
+
+def random_corpus(generator: random.Random, letters: str = "abc") -> dict[str, int]:
+    """Up to 30 words of up to 12 of few letters, so that ties and overlaps abound."""
+    words = {"".join(generator.choices(letters, k=generator.randint(1, 12))) for _ in range(generator.randint(1, 30))}
+    return {word: generator.randint(1, 5) for word in sorted(words)}
+
+
+def reference_merges(word_counts: dict[str, int], num_merges: int) -> list[tuple[str, str]]:
+    """What Hugging Face's trainer merges."""
+    tokenizer = tokenizers.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    size = len(set("".join(word_counts))) + num_merges
+    trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False)
+    tokenizer.train_from_iterator([f"{word} " * count for word, count in word_counts.items()], trainer)
+    return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
+
+
+@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+def test_set_new_new_renew_reset_renew(train):
+    words = Counter(mark_words("set new new renew reset renew", marker="_", mark_first=False))
+    tokens = ["".join(pair) for pair in train(words, 8, tie="first")]
+    assert tokens == ["ne", "new", "_r", "_re", "_new", "_renew", "se", "set"]
+
+
+@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+def test_aaabdaaabac(train):
+    assert train({"aaabdaaabac": 1}, 3, tie="id") == [("a", "a"), ("a", "b"), ("aa", "ab")]
+    assert train({"aaabdaaabac": 1}, 3, tie="first") == [("a", "a"), ("aa", "a"), ("aaa", "b")]
+
+
+def test_equals_the_plain_loop():
+    generator = random.Random(0)
+    for _ in range(300):
+        corpus, num_merges = random_corpus(generator, generator.choice(["ab", "abc", "abcdefgh"])), generator.randint(0, 40)
+        assert train_bpe(corpus, num_merges) == train_bpe_plainly(corpus, num_merges, tie="id"), corpus
+
+
+def test_equals_hugging_face_on_words_of_many_letters():
+    generator = random.Random(1)
+    for _ in range(100):
+        corpus = random_corpus(generator, "abcdefghijklmnop")
+        merges = reference_merges(corpus, 25)
+        assert train_bpe(corpus, vocab_size=len(set("".join(corpus))) + 25) == merges, corpus
+
+
+def test_equals_hugging_face_on_text():
+    words = count_words(TEXTS)
+    merges = train_bpe(words, 200)
+    assert merges == reference_merges(words, len(merges))
+    ours = BPETokenizer(merges, alphabet=set("".join(words)))
+    theirs = ours.to_tokenizers()
+    for text in [*TEXTS, "unseen words, unseen ☃ letters", "", "   ", "a\x1cb\u3000c"]:
+        got, expected = ours.encode(text), theirs.encode(text)
+        assert (got.ids, got.tokens) == (expected.ids, expected.tokens)
+
+
+def test_vocabulary_is_specials_characters_merges():
+    assert bpe_vocabulary([("b", "a"), ("ba", "b")], "z", ["[UNK]"]) == ["[UNK]", "a", "b", "z", "ba", "bab"]
+
+
+def test_rare_pairs_are_left_alone():
+    assert train_bpe({"ab": 3, "cd": 2}, 5, min_frequency=3) == [("a", "b")]
+
+
+def test_prefix_makes_wordpieces():
+    assert train_bpe({"abab": 2}, 3, prefix="##") == [("a", "##b"), ("##a", "##b"), ("ab", "##ab")]
+
+
+def test_long_words_are_merged_as_short_ones():
+    generator = random.Random(2)
+    for _ in range(200):
+        corpus = random_corpus(generator, "ab")
+        ranks = {pair: rank for rank, pair in enumerate(train_bpe(corpus, 20))}
+        word = generator.choices("abc", k=40)
+        assert merge_all(list(word), ranks) == merge_all_of_long(list(word), ranks)
+
+
+def test_marker_stands_for_the_space_and_slices_to_nothing():
+    tokenizer = BPETokenizer([("a", "b")], alphabet="▁c")
+    encoding = tokenizer.encode("ab  cab")
+    assert encoding.tokens == ["▁", "ab", "▁", "c", "ab"]
+    assert encoding.offsets == [(0, 0), (0, 2), (4, 4), (4, 5), (5, 7)]
+    assert encoding.word_ids == [0, 0, 1, 1, 1]
+    assert tokenizer.decode(encoding.ids) == "ab cab"
+
+
+def test_first_word_may_go_without_marker():
+    merges = train_bpe(Counter(mark_words("set new renew", marker="_", mark_first=False)), 9, tie="first")
+    tokenizer = BPETokenizer(merges, "setnwr", marker="_", mark_first=False)
+    assert tokenizer.tokenize("new new")[-1] == "_new"
+    assert tokenizer.decode(tokenizer.encode_ids("set new renew")) == "set new renew"
+    with pytest.raises(ValueError, match="mark_first=True"):
+        tokenizer.to_tokenizers()
+
+
+def test_unknown_characters():
+    assert BPETokenizer([("a", "b")]).tokenize("abz") == ["[UNK]", "ab", "[UNK]"]
+    assert BPETokenizer([("a", "b")], special_tokens=(), unknown_token=None).tokenize("abz") == ["ab"]
+
+
+@pytest.fixture(scope="module")
+def byte_level() -> ByteLevelBPETokenizer:
+    return ByteLevelBPETokenizer(train_bpe(count_byte_words(TEXTS), 150))
+
+
+@given(st.text())
+@example("")
+@example("a\x00\u2028 \ufeff<|endoftext|>é\n\n ")
+def test_bytes_round_trip_any_text(byte_level, text):
+    assert byte_level.decode(byte_level.encode_ids(text)) == text
+
+
+@given(st.text())
+def test_byte_offsets_cover_the_text(byte_level, text):
+    encoding, reached = byte_level.encode(text), 0
+    assert encoding.ids == byte_level.encode_ids(text)
+    for start, end in encoding.offsets:
+        assert reached - 1 <= start <= reached <= end
+        reached = end
+    assert reached == len(text)
+
+
+def test_byte_words_are_gpt2s():
+    assert byte_words("I've  20 naïve€") == ["I", "'ve", "Ġ", "Ġ20", "ĠnaÃ¯ve", "âĤ¬"]
+    reference = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    generator = random.Random(3)
+    letters = [chr(code) for code in range(0x590) if unicodedata.category(chr(code)) != "Cn" and not 0x1C <= code < 0x20]
+    alphabet = [*letters, *"  \n\t'st're²½٣東\u3000\u200d😀"]
+    for _ in range(3000):
+        text = "".join(generator.choices(alphabet, k=20))
+        assert byte_words(text) == [word for word, _ in reference.pre_tokenize_str(text)], ascii(text)
+
+
+def test_byte_level_equals_tokenizers(byte_level):
+    theirs = byte_level.to_tokenizers()
+    for text in [*TEXTS, "unseen ☃ <|endoftext|> text", "", "\x00"]:
+        got, expected = byte_level.encode(text), theirs.encode(text)
+        assert (got.ids, got.tokens) == (expected.ids, expected.tokens)
+
+
+@pytest.mark.parametrize("kind", ["words", "bytes"])
+def test_saved_folder_loads_in_tokenizers_and_transformers(kind, byte_level, tmp_path):
+    ours = byte_level if kind == "bytes" else BPETokenizer(train_bpe(count_words(TEXTS), 50))
+    ours.save(tmp_path)
+    for text in TEXTS:
+        assert tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ours.encode_ids(text)
+        assert transformers.AutoTokenizer.from_pretrained(tmp_path)(text)["input_ids"] == ours.encode_ids(text)
+
+
+@pytest.mark.parametrize("text", ["x" * 1_000_000, "the" * 30_000, "e" + "\u0301" * 100_000, "\x00" * 1000])
+def test_odd_texts_take_linear_time(byte_level, text):
+    start = time.process_time()
+    words = BPETokenizer(train_bpe(count_words(TEXTS), 50))
+    assert len(words.encode_ids(text)) > 0
+    ids = byte_level.encode_ids(text)
+    assert time.process_time() - start < 10
+    assert byte_level.decode(ids) == text
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        (dict(), "num_merges or vocab_size"),
+        (dict(num_merges=-1), "at least 0; got -1"),
+        (dict(vocab_size=2), "room for the 3 special tokens and single characters"),
+        (dict(num_merges=1, tie="last"), "tie must be"),
+        (dict(num_merges=1, tie="first", prefix="##"), "plain loop"),
+    ],
+)
+def test_bad_sizes_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        train_bpe({"abc": 1}, **settings)
+
+
+@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+@pytest.mark.parametrize(
+    "corpus, error, message",
+    [
+        ({}, ValueError, "at least one word"),
+        ({"": 1}, ValueError, "must have a character"),
+        ({"a": 0}, ValueError, "occur at least once"),
+        ({"a\ud800": 1}, ValueError, "lone surrogate"),
+        ({b"a": 1}, TypeError, "map str to int"),
+        ({"a": 1.5}, TypeError, "map str to int"),
+        ("text", TypeError, "got str. Write count_words"),
+    ],
+)
+def test_bad_corpus_is_refused(train, corpus, error, message):
+    with pytest.raises(error, match=message):
+        train(corpus, 1)
+
+
+def test_one_text_is_not_a_list_of_texts():
+    for count in (count_words, count_byte_words):
+        with pytest.raises(TypeError, match="got one str"):
+            count("a text")
+
+
+def test_bad_merges_are_refused():
+    with pytest.raises(ValueError, match="merge 0, 'ab' [+] 'c', needs 'ab'"):
+        BPETokenizer([("ab", "c")])
+    with pytest.raises(TypeError, match="pairs of tokens"):
+        BPETokenizer(["ab"])
+    with pytest.raises(ValueError, match=r"must have \[UNK\]"):
+        BPETokenizer([("a", "b")], special_tokens=())
+
+
+def test_bad_text_and_ids_are_refused(byte_level):
+    with pytest.raises(TypeError, match="must be a str"):
+        byte_level.encode(b"bytes")
+    with pytest.raises(ValueError, match="lone surrogate"):
+        byte_level.encode("\udfff")
+    with pytest.raises(ValueError, match="from 0 to"):
+        byte_level.decode([10**6])
+
+
+def test_gpt2_words_lose_nothing():
+    text = "".join(TEXTS) + " \n\n x  "
+    assert "".join(GPT2_WORD.findall(text)) == text
