@@ -1,4 +1,5 @@
-"""Chapter 3: tokenizers, in reading order: ``encoding``, ``normalization``, ``bpe``, ``byte_level``, ``wordpiece``.
+"""Chapter 3: tokenizers. In reading order: ``encoding``, ``normalization``, ``wordpiece``, ``bpe``, ``byte_level``,
+``wordpiece_training``, ``unigram``, ``unigram_training``, ``multilingual``.
 
 Each is trained on word counts, and encodes a text to ids, tokens, offsets and word ids.
 """
@@ -6,21 +7,33 @@ Each is trained on word counts, and encodes a text to ids, tokens, offsets and w
 from bertcourse.tokenization.bpe import BPETokenizer, count_words, mark_words, train_bpe, train_bpe_plainly
 from bertcourse.tokenization.byte_level import ByteLevelBPETokenizer, byte_words, count_byte_words
 from bertcourse.tokenization.encoding import Encoding, Tokenizer
+from bertcourse.tokenization.multilingual import mix_word_counts, sampling_probabilities, tokens_per_word
 from bertcourse.tokenization.normalization import normalize, normalized_words
+from bertcourse.tokenization.unigram import Lattice, UnigramTokenizer
+from bertcourse.tokenization.unigram_training import train_unigram
 from bertcourse.tokenization.wordpiece import WordPieceTokenizer
+from bertcourse.tokenization.wordpiece_training import train_wordpiece, train_wordpiece_plainly
 
 __all__ = [
     "BPETokenizer",
     "ByteLevelBPETokenizer",
     "Encoding",
+    "Lattice",
     "Tokenizer",
+    "UnigramTokenizer",
     "WordPieceTokenizer",
     "byte_words",
     "count_byte_words",
     "count_words",
     "mark_words",
+    "mix_word_counts",
     "normalize",
     "normalized_words",
+    "sampling_probabilities",
+    "tokens_per_word",
     "train_bpe",
     "train_bpe_plainly",
+    "train_unigram",
+    "train_wordpiece",
+    "train_wordpiece_plainly",
 ]

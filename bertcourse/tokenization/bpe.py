@@ -44,6 +44,17 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
     return [marker * (mark_first or i > 0) + word for i, word in enumerate(WORD.findall(text))]
 
 
+def place_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list[Word]:
+    """``mark_words`` with the place of each character; a marker is a place of no length at the beginning of its word."""
+    words = []
+    for i, found in enumerate(WORD.finditer(text)):
+        mark = marker * (mark_first or i > 0)
+        spans = [(found.start(), found.start())] * len(mark)
+        spans += [(place, place + 1) for place in range(found.start(), found.end())]
+        words.append(Word(mark + found.group(), spans))
+    return words
+
+
 def count_words(texts: Iterable[str], split: Callable[[str], Iterable[str]] = mark_words) -> Counter[str]:
     """How often each word occurs: what all trainers start from.
 
@@ -102,22 +113,22 @@ def train_bpe_plainly(
             best = max(counts, key=lambda pair: (counts[pair], -ids[pair[0]], -ids[pair[1]]))
         merges.append(best)
         ids.setdefault("".join(best), len(ids))
-        words = [merge_pair(symbols, best) for symbols in words]
+        words = [merge_pair(symbols, best, "".join(best)) for symbols in words]
     return merges
 
 
-def merge_pair(symbols: list[str], pair: Merge) -> list[str]:
+def merge_pair(symbols: list[str], pair: Merge, merged: str) -> list[str]:
     """Replace each occurrence of a pair, from the left, by one symbol.
 
-    >>> merge_pair(["a", "a", "a", "b"], ("a", "a"))
+    >>> merge_pair(["a", "a", "a", "b"], ("a", "a"), "aa")
     ['aa', 'a', 'b']
     """
-    merged, i = [], 0
+    result, i = [], 0
     while i < len(symbols):
-        both = tuple(symbols[i : i + 2]) == pair
-        merged.append("".join(pair) if both else symbols[i])
-        i += 2 if both else 1
-    return merged
+        found = tuple(symbols[i : i + 2]) == pair
+        result.append(merged if found else symbols[i])
+        i += 2 if found else 1
+    return result
 
 
 def train_bpe(
@@ -211,18 +222,17 @@ def spell(word_counts: Mapping[str, int], special_tokens: Sequence[str], prefix:
     (['[UNK]', 'a', 'b'], ['\\x01\\x02', '\\x02\\x01'])
     """
     check_word_counts(word_counts)
-    firsts = {word[0] for word in word_counts}
-    insides = {prefix + character for word in word_counts for character in set(word[1:])}
-    alphabet = sorted(firsts | insides, key=lambda token: (len(token), token))  # those with a prefix come last
-    tokens = [*special_tokens, *(token for token in alphabet if token not in special_tokens)]
+    characters = sorted(set("".join(word_counts)))
+    insides = sorted(set("".join(word[1:] for word in word_counts)))
+    tokens = list(dict.fromkeys([*special_tokens, *characters, *(prefix + character for character in insides)]))
     symbols = {token: chr(i) for i, token in enumerate(tokens)}
-    first = {ord(token): symbols[token] for token in firsts}
-    inside = {ord(token[len(prefix) :]): symbols[token] for token in insides}
+    first = {ord(character): symbols[character] for character in characters}
+    inside = {ord(character): symbols[prefix + character] for character in insides}
     return tokens, [word[0].translate(first) + word[1:].translate(inside) for word in word_counts]
 
 
 class PairCounts:
-    """Words in symbols, and how often each pair of neighbours occurs in them, kept up to date as pairs are merged.
+    """Words in symbols, with the counts of symbols and of pairs of neighbours, kept up to date as pairs are merged.
 
     Args:
         words: as ``spell`` writes them, a character a symbol.
@@ -234,10 +244,13 @@ class PairCounts:
         self.frequencies = frequencies
         self.counts: dict[str, int] = defaultdict(int)
         self.where: dict[str, list[int]] = defaultdict(list)  # the words a pair has been in; it may have left some
+        self.symbol_counts: Counter[str] = Counter()
         for i, (word, frequency) in enumerate(zip(words, frequencies)):
             for pair in map(str.__add__, word, word[1:]):
                 self.counts[pair] += frequency
                 self.where[pair].append(i)
+            for symbol in word:
+                self.symbol_counts[symbol] += frequency
 
     def merge(self, pair: str, merged: str) -> list[str]:
         """Make one symbol of a pair, wherever it occurs.
@@ -254,12 +267,14 @@ class PairCounts:
         left, right = pair
         before, after = defaultdict(list), defaultdict(list)  # neighbour of the pair: words where it is one
         twice = []  # words where the pair follows itself, once for each time
-        words = self.words
+        times = 0
+        words, frequencies = self.words, self.frequencies
         for i in self.where.pop(pair):
             parts = words[i].split(pair)
             if len(parts) == 1:
                 continue
             words[i] = merged.join(parts)
+            times += (len(parts) - 1) * frequencies[i]
             for head, tail in pairwise(parts):  # what stood on either side of one occurrence
                 if head:
                     before[head[-1]].append(i)
@@ -271,11 +286,14 @@ class PairCounts:
         changes += [(right + y, merged + y, at) for y, at in after.items()]
         changes += [(right + left, merged + merged, twice)] if twice else []
         for old, new, at in changes:
-            frequency = sum(map(self.frequencies.__getitem__, at))
+            frequency = sum(map(frequencies.__getitem__, at))
             self.counts[old] -= frequency
             self.counts[new] += frequency
             self.where[new] += at
         del self.counts[pair]
+        self.symbol_counts[left] -= times
+        self.symbol_counts[right] -= times
+        self.symbol_counts[merged] += times
         return [new for _, new, _ in changes]
 
 
@@ -318,13 +336,7 @@ class BPETokenizer(Tokenizer):
 
     def words(self, text: str) -> list[Word]:
         """The words between white space, with their markers."""
-        words = []
-        for i, found in enumerate(WORD.finditer(text)):
-            marker = self.marker if self.mark_first or i > 0 else ""
-            spans = [(found.start(), found.start())] * len(marker)
-            spans += [(place, place + 1) for place in range(found.start(), found.end())]
-            words.append(Word(marker + found.group(), spans))
-        return words
+        return place_words(text, self.marker, self.mark_first)
 
     def chunks(self, text: str) -> list[str]:
         """The text between spaces; all of it where the first word is another than the rest."""
@@ -357,11 +369,16 @@ class BPETokenizer(Tokenizer):
             raise ValueError("tokenizers marks every word or splits otherwise; to save, train with mark_first=True.")
         twin = tokenizers.Tokenizer(models.BPE(self.token_ids, self.merges, unk_token=self.unknown_token))
         twin.add_special_tokens(list(self.special_tokens))
-        twin.pre_tokenizer = pre_tokenizers.Sequence(
-            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(self.marker, prepend_scheme="always", split=False)]
-        )
-        twin.decoder = decoders.Metaspace(self.marker, prepend_scheme="always")
+        use_marker(twin, self.marker)
         return twin
+
+
+def use_marker(twin: tokenizers.Tokenizer, marker: str) -> None:
+    """Have a tokenizer of ``tokenizers`` split at white space and mark every word, as ``place_words`` does."""
+    twin.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(marker, prepend_scheme="always", split=False)]
+    )
+    twin.decoder = decoders.Metaspace(marker, prepend_scheme="always")
 
 
 def merge_all(symbols: list[str], ranks: Mapping[Merge, int]) -> list[str]:

@@ -10,7 +10,7 @@ import os
 import re
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -160,14 +160,15 @@ class Tokenizer(ABC):
         """The tokens of ``encode`` alone; arguments and errors as there."""
         return [self.tokens[i] for i in self.encode_ids(text)]
 
-    def encode_chunk(self, text: str) -> Encoding:
-        """``encode`` without memory."""
+    def encode_chunk(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> Encoding:
+        """``encode`` without memory, and if need be with another way to cut words."""
+        segment = segment or self.segment
         encoding, num_words = Encoding([], [], [], []), 0
         for section, start in self.sections(text):
             if section in self.special_tokens:
                 cut = [(Word(section, [(0, len(section))]), [Piece(self.token_ids[section], 1)])]
             else:
-                cut = [(word, self.segment(word.text)) for word in self.words(section)]
+                cut = [(word, segment(word.text)) for word in self.words(section)]
             for word, pieces in cut:
                 first = 0
                 for token_id, length in pieces:

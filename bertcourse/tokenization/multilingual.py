@@ -1,0 +1,89 @@
+"""Chapter 3: one vocabulary for many languages.
+
+Text in English is plentiful, in Swahili it is not. If words were counted as they come, the vocabulary would be English.
+So languages are drawn with q_i = p_i^α / Σ_j p_j^α, p_i the share of language i in the text (Conneau & Lample 2019,
+"Cross-lingual Language Model Pretraining", section 3.1): α = 1 keeps the shares, α = 0 makes all languages equal.
+Multilingual BERT took α = 0.7, XLM-R α = 0.3.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+
+from bertcourse.tokenization.bpe import check_word_counts
+from bertcourse.tokenization.encoding import Tokenizer
+
+
+def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str, float]:
+    """How often to draw each language.
+
+    Args:
+        sizes: language to amount of text, in any unit.
+        alpha: from 0 (all alike) to 1 (as much as there is).
+
+    Returns:
+        Language to probability q_i.
+
+    Raises:
+        ValueError: if there is no language, a size is not positive, or ``alpha`` is not a number of at least 0.
+
+    Source: Conneau & Lample 2019, section 3.1; Devlin 2018, the README of multilingual BERT.
+
+    >>> {name: round(q, 2) for name, q in sampling_probabilities({"en": 99, "sw": 1}, alpha=0.5).items()}
+    {'en': 0.91, 'sw': 0.09}
+    """
+    if not sizes or any(not size > 0 or math.isinf(size) for size in sizes.values()):
+        raise ValueError(f"sizes must map each language to how much text it has, more than 0; got {dict(sizes)}.")
+    if not 0 <= alpha < math.inf:
+        raise ValueError(f"alpha must be at least 0: 0 draws all languages alike, 1 as much as there is; got {alpha}.")
+    largest = max(sizes.values())
+    weights = {language: (size / largest) ** alpha for language, size in sizes.items()}
+    total = sum(weights.values())
+    return {language: weight / total for language, weight in weights.items()}
+
+
+def mix_word_counts(word_counts: Mapping[str, Mapping[str, int]], alpha: float) -> Counter[str]:
+    """The word counts of all languages together, as if that many words had been drawn with the probabilities q_i.
+
+    Args:
+        word_counts: for each language, word to count.
+        alpha: as for ``sampling_probabilities``.
+
+    Returns:
+        Word to count, rounded, at least 1: what a trainer takes.
+
+    Raises:
+        TypeError, ValueError: as ``sampling_probabilities`` and the trainers.
+
+    >>> mix_word_counts({"en": {"the": 90}, "sw": {"na": 10}}, alpha=0)
+    Counter({'the': 50, 'na': 50})
+    """
+    for counts in word_counts.values():
+        check_word_counts(counts)
+    sizes = {language: sum(counts.values()) for language, counts in word_counts.items()}
+    drawn, total = sampling_probabilities(sizes, alpha), sum(sizes.values())
+    mixed: Counter[str] = Counter()
+    for language, counts in word_counts.items():
+        factor = drawn[language] * total / sizes[language]
+        mixed.update({word: max(1, round(count * factor)) for word, count in counts.items()})
+    return mixed
+
+
+def tokens_per_word(tokenizer: Tokenizer, word_counts: Mapping[str, int]) -> float:
+    """How many tokens a word takes on average: what a language pays for its share of the vocabulary.
+
+    Args:
+        tokenizer: any of the chapter's.
+        word_counts: word to count, the words as the tokenizer's trainer took them.
+
+    Returns:
+        Tokens for each word, at least 1 if nothing is left out.
+
+    Raises:
+        TypeError, ValueError: as the trainers.
+
+    Source: "fertility" in Rust et al. 2021, "How Good is Your Tokenizer?", section 3.2.
+    """
+    check_word_counts(word_counts)
+    tokens = sum(len(tokenizer.segment(word)) * count for word, count in word_counts.items())
+    return tokens / sum(word_counts.values())

@@ -1,0 +1,277 @@
+"""Chapter 3: learning the unigram language model.
+
+Begin with far too many tokens. Expectation-maximization gives each its probability: count how often it is used, averaged
+over all segmentations (E), and make that its probability (M). Then take away the tokens whose loss costs the corpus least
+likelihood, and repeat until the vocabulary is small enough (Kudo 2018, "Subword Regularization", section 3.2). Steps and
+constants are those of sentencepiece.
+"""
+
+import math
+from array import array
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from bertcourse.tokenization.bpe import check_sizes, check_word_counts
+
+LEAST_EXPECTED = 0.5  # a token that EM expects to be used less often than this is dropped
+LONGEST_WORD = 100  # longer words are not learned from: what they are made of, shorter ones are, too
+END = "\0"
+
+
+def train_unigram(
+    word_counts: Mapping[str, int],
+    vocab_size: int,
+    *,
+    special_tokens: Sequence[str] = (),
+    seed_size: int = 1_000_000,
+    longest_token: int = 16,
+    shrink: float = 0.75,
+    em_steps: int = 2,
+) -> list[tuple[str, float]]:
+    """Learn tokens and their probabilities.
+
+    Args:
+        word_counts: word to how often it occurs; tokens do not cross words.
+        vocab_size: how many tokens to have at most, the special ones among them.
+        special_tokens: room is left for them.
+        seed_size: how many tokens to begin with at most, besides the single characters.
+        longest_token: in characters.
+        shrink: the share of tokens that survives a round of pruning.
+        em_steps: rounds of expectation-maximization between two prunings.
+
+    Returns:
+        Tokens with their log-probabilities, the most probable first; every character of the corpus is one.
+
+    Raises:
+        TypeError: if a word is not a str.
+        ValueError: if there are no words, or ``vocab_size`` has no room for the single characters.
+
+    Source: Kudo 2018, section 3.2; constants as in sentencepiece's unigram_model_trainer.cc.
+
+    >>> [token for token, _ in train_unigram({"abab": 5, "ab": 5, "cab": 2}, 4)]
+    ['ab', 'a', 'b', 'c']
+    """
+    check_word_counts(word_counts)
+    characters = sorted(set("".join(word_counts)))
+    check_sizes(None, vocab_size, [*special_tokens, *characters])
+    room = vocab_size - len(special_tokens)
+    scores = dict.fromkeys(characters, 0)
+    for word, count in word_counts.items():
+        for character in word:
+            scores[character] += count
+    scores.update(seed_tokens(word_counts, seed_size, longest_token))
+    model = UnigramModel(word_counts, scores, len(characters), longest_token)
+    progress = tqdm(desc="Unigram", unit=" prunings", disable=None)
+    while True:
+        for _ in range(em_steps):
+            model.maximize(model.expect())
+        if len(model.tokens) <= 1.1 * room:
+            break
+        model.prune(max(int(shrink * len(model.tokens)), int(1.1 * room)))
+        progress.set_postfix(tokens=len(model.tokens))
+        progress.update()
+    progress.close()
+    return model.most_probable(room)
+
+
+def seed_tokens(word_counts: Mapping[str, int], size: int, longest: int) -> list[tuple[str, float]]:
+    """The substrings to begin with: those that cover most characters of the list of words.
+
+    A substring that is always followed by the same character says nothing that the longer one does not, and is left out.
+
+    Returns:
+        Substrings of two characters or more with their score, occurrences × length, the best first.
+
+    Source: Kudo 2018, section 3.2 (1); sentencepiece finds them as the inner nodes of a suffix tree.
+
+    >>> seed_tokens({"set": 9, "reset": 1, "sets": 1, "sea": 1}, size=10, longest=4)
+    [('set', 9), ('se', 8), ('et', 6)]
+    """
+    occurrences: Counter[str] = Counter()
+    for word in word_counts:
+        text = word + END
+        occurrences.update(
+            text[start:end]
+            for start in range(len(word))
+            for end in range(start + 2, min(len(text), start + longest + 1) + 1)
+        )
+    always_goes_on = {token[:-1] for token, count in occurrences.items() if count == occurrences.get(token[:-1])}
+    scores = [
+        (token, count * len(token))
+        for token, count in occurrences.items()
+        if count > 1 and len(token) <= longest and not token.endswith(END) and token not in always_goes_on
+    ]
+    return sorted(scores, key=lambda item: (-item[1], item[0]))[:size]
+
+
+class UnigramModel:
+    """Tokens, their probabilities, and the words that they are learned from.
+
+    Args:
+        word_counts: as for ``train_unigram``.
+        scores: token to a first guess of its count; single characters first.
+        num_characters: how many of them there are; these are never taken away.
+        longest: the longest token, in characters.
+    """
+
+    def __init__(self, word_counts: Mapping[str, int], scores: Mapping[str, float], num_characters: int, longest: int):
+        self.tokens = list(scores)
+        self.probabilities = np.array(list(scores.values()), dtype=float) / sum(scores.values())
+        self.num_characters = num_characters
+        self.longest = longest
+        learned = [word for word in word_counts if len(word) <= LONGEST_WORD]
+        self.frequencies = np.array([word_counts[word] for word in learned], dtype=float)
+        self.lattices = Lattices(learned, self.tokens, longest)
+
+    def expect(self) -> np.ndarray:
+        """E: how often each token is used, averaged over all segmentations of the corpus by their probability."""
+        return self.lattices.expected_counts(self.probabilities, self.frequencies)
+
+    def maximize(self, counts: np.ndarray) -> None:
+        """M: probabilities from expected counts; rare tokens are dropped.
+
+        exp(ψ(count)) in place of count takes about half a use from every token, which favours few (variational Bayes).
+        """
+        keep = counts >= LEAST_EXPECTED
+        keep[: self.num_characters] = True
+        self.keep(keep)
+        counts = torch.from_numpy(np.maximum(counts[keep], 0.1))
+        self.probabilities = (torch.digamma(counts) - torch.digamma(counts.sum())).exp().numpy()
+
+    def prune(self, size: int) -> None:
+        """Keep the characters and the tokens that the likelihood of the corpus would miss most, ``size`` in all.
+
+        Without it, each use of a token would be a use of the tokens of its second-best segmentation.
+
+        Source: Kudo 2018, section 3.2 (3).
+        """
+        log_probs = np.log(self.probabilities)
+        words, tokens = self.lattices.best_paths(log_probs)
+        used = np.bincount(tokens, self.frequencies[words], len(self.tokens))
+        split, parts = Lattices(self.tokens, self.tokens, self.longest, whole_words=False).best_paths(log_probs)
+        num_parts = np.bincount(split, minlength=len(self.tokens))
+        total = used.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_share = np.log(used) - np.log(total)
+            new_total = total + used * (num_parts - 1)
+            log_share_of_parts = np.bincount(split, np.log(used[parts] + used[split]) - np.log(new_total[split]), len(self.tokens))
+            cost = np.where(used > 0, used * (log_share - log_share_of_parts), -np.inf)
+        cost[num_parts == 0] = np.inf  # nothing else spells it
+        cost[: self.num_characters] = np.inf
+        keep = np.zeros(len(self.tokens), dtype=bool)
+        keep[np.argsort(-cost, kind="stable")[:size]] = True
+        self.probabilities = self.probabilities[keep]
+        self.keep(keep)
+
+    def keep(self, keep: np.ndarray) -> None:
+        """Forget the tokens for which ``keep`` is False."""
+        self.lattices.keep(np.where(keep, np.cumsum(keep) - 1, -1))
+        self.tokens = [token for token, stays in zip(self.tokens, keep) if stays]
+
+    def most_probable(self, size: int) -> list[tuple[str, float]]:
+        """The characters and the most probable other tokens, ``size`` in all, with their log-probabilities."""
+        ranked = sorted(range(len(self.tokens)), key=lambda i: (i >= self.num_characters, -self.probabilities[i]))[:size]
+        return [(self.tokens[i], math.log(self.probabilities[i])) for i in sorted(ranked, key=lambda i: -self.probabilities[i])]
+
+
+class Lattices:
+    """All segmentations of many words at once: what ``unigram.Lattice`` does for one, as operations on arrays.
+
+    The positions of all words, one word after the other, are the nodes; each token that fits is an edge between two. Edges
+    are sorted by the position in their word where they end, so that a step takes all words on by one character.
+
+    Args:
+        words: the words.
+        tokens: the vocabulary; edges bear the index of their token.
+        longest: the longest token, in characters.
+        whole_words: whether a token may be a whole word by itself.
+    """
+
+    def __init__(self, words: Sequence[str], tokens: Sequence[str], longest: int, whole_words: bool = True):
+        lengths = np.array([len(word) for word in words])
+        self.last = np.cumsum(lengths + 1) - 1  # nodes: where each word ends, and where it starts
+        self.first = self.last - lengths
+        ids = {token: i for i, token in enumerate(tokens)}
+        edges = array("i")  # four numbers an edge: where in the word it ends, the nodes it joins, its token
+        for word, node in zip(words, self.first.tolist()):
+            for start in range(len(word)):
+                for end in range(start + 1, min(len(word), start + longest) + 1):
+                    token = ids.get(word[start:end])
+                    if token is not None and (whole_words or end - start < len(word)):
+                        edges.extend((end, node + start, node + end, token))
+        table = np.frombuffer(edges, dtype=np.intc).reshape(-1, 4)
+        self.ends, self.sources, self.targets, self.tokens = table[np.argsort(table[:, 0], kind="stable")].T.copy()
+
+    def keep(self, new_ids: np.ndarray) -> None:
+        """Renumber the tokens; the edges of those whose new number is negative are taken out."""
+        tokens = new_ids[self.tokens]
+        stays = tokens >= 0
+        self.tokens = tokens[stays]
+        self.ends, self.sources, self.targets = self.ends[stays], self.sources[stays], self.targets[stays]
+
+    def steps(self) -> list[slice]:
+        """The edges that end at position 1 of their words, at position 2, and so on."""
+        bounds = np.searchsorted(self.ends, np.arange(1, self.ends.max(initial=0) + 2))
+        return [slice(*pair) for pair in pairwise(bounds.tolist())]
+
+    def expected_counts(self, probabilities: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
+        """How often each token is used, averaged over all segmentations.
+
+        Probabilities are multiplied as they are: a word of less than about 1e-300, some sixty rare tokens, does not count.
+
+        Args:
+            probabilities: of each token.
+            frequencies: of each word.
+
+        Returns:
+            The expected count of each token.
+
+        Source: the forward-backward algorithm; ``unigram.Lattice.posteriors`` has it for one word.
+        """
+        weights = probabilities[self.tokens]
+        forward, backward = np.zeros(self.last[-1] + 1), np.zeros(self.last[-1] + 1)
+        forward[self.first] = backward[self.last] = 1.0
+        steps = self.steps()
+        for step in steps:
+            np.add.at(forward, self.targets[step], weights[step] * forward[self.sources[step]])
+        for step in reversed(steps):
+            np.add.at(backward, self.sources[step], weights[step] * backward[self.targets[step]])
+        totals = forward[self.last]
+        per_path = np.divide(frequencies, totals, out=np.zeros_like(totals), where=totals > 0)
+        per_path = np.repeat(per_path, self.last - self.first + 1)  # for each node, that of its word
+        posteriors = forward[self.sources] * weights * backward[self.targets] * per_path[self.sources]
+        return np.bincount(self.tokens, posteriors, len(probabilities))
+
+    def best_paths(self, log_probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The tokens of every word's most probable segmentation (Viterbi).
+
+        Args:
+            log_probs: of each token.
+
+        Returns:
+            ``(words, tokens)``, an entry for each token of a best path: the index of its word, and its own. A word that
+            cannot be segmented has none.
+        """
+        best, came_by = np.full(self.last[-1] + 1, -np.inf), np.zeros(self.last[-1] + 1, dtype=np.intp)
+        best[self.first] = 0.0
+        for step in self.steps():
+            targets = self.targets[step]
+            scores = best[self.sources[step]] + log_probs[self.tokens[step]]
+            np.maximum.at(best, targets, scores)
+            won = np.flatnonzero(scores == best[targets])
+            came_by[targets[won]] = step.start + won
+        word = np.flatnonzero(np.isfinite(best[self.last]))
+        node, words, tokens = self.last[word], [], []
+        while len(word):
+            edge = came_by[node]
+            words.append(word)
+            tokens.append(self.tokens[edge])
+            node = self.sources[edge]
+            on_the_way = node > self.first[word]
+            word, node = word[on_the_way], node[on_the_way]
+        return np.concatenate([*words, []]).astype(np.intp), np.concatenate([*tokens, []]).astype(np.intp)

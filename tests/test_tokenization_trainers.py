@@ -1,0 +1,112 @@
+"""WordPiece's trainers, by both rules, and sampling of languages."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from bertcourse.tokenization import (
+    BPETokenizer, WordPieceTokenizer, count_words, mix_word_counts, normalized_words, sampling_probabilities,
+    tokens_per_word, train_bpe, train_wordpiece, train_wordpiece_plainly,
+)
+
+HUGS = {"hug": 10, "pug": 5, "pun": 12, "bun": 4, "hugs": 5}
+
+
+def test_score_merges_symbols_that_are_seldom_apart():
+    alphabet = ["b", "g", "h", "n", "p", "s", "u", "##g", "##n", "##s", "##u"]
+    tokens = train_wordpiece(HUGS, 12, rule="score", special_tokens=[])
+    assert tokens == [*alphabet, "##gs"]  # 5 / (20 × 5), where the most frequent, ##u ##g, has 20 / (36 × 20)
+
+
+def test_bpe_rule_merges_the_most_frequent():
+    assert train_wordpiece(HUGS, 14, rule="bpe", special_tokens=[])[-3:] == ["##ug", "##un", "hug"]
+
+
+def test_score_equals_the_plain_loop_on_300_corpora():
+    generator = random.Random(0)
+    for _ in range(300):
+        letters = generator.choice(["ab", "abc", "abcdefgh"])
+        words = {"".join(generator.choices(letters, k=generator.randint(1, 10))) for _ in range(generator.randint(1, 25))}
+        corpus = {word: generator.randint(1, 9) for word in sorted(words)}
+        settings = dict(vocab_size=21 + generator.randint(0, 30), min_frequency=generator.choice([1, 1, 2, 5]))
+        assert train_wordpiece(corpus, rule="score", **settings) == train_wordpiece_plainly(corpus, **settings), corpus
+
+
+def test_score_without_threshold_merges_junk_first():
+    corpus = {**HUGS, "zyzzyva": 1, "qoph": 1}
+    anything, frequent = (train_wordpiece(corpus, 33, "score", min_frequency=n, special_tokens=[])[24:] for n in (1, 5))
+    assert anything == ["qo", "##ph", "##va", "qoph", "zy", "##yva", "##zyva", "##zzyva", "zyzzyva"]
+    assert frequent[:4] == ["##gs", "hu", "hugs", "hug"]
+
+
+def test_vocabulary_begins_with_specials_and_characters():
+    tokens = train_wordpiece({"ba": 2}, 9)
+    assert tokens == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "##a", "ba"]
+
+
+@pytest.mark.parametrize("rule", ["bpe", "score"])
+def test_trained_vocabulary_spells_its_corpus(rule):
+    text = "The unhappy hugging of puns, the happier hugs: un-happy PUNS!"
+    words = count_words([text] * 3, normalized_words)
+    tokenizer = WordPieceTokenizer(train_wordpiece(words, 50, rule))
+    assert len(tokenizer.tokens) == 50
+    assert "[UNK]" not in tokenizer.tokenize(text)
+    assert tokenizer.encode_ids(text) == tokenizer.to_tokenizers().encode(text, add_special_tokens=False).ids
+
+
+@pytest.mark.parametrize("train", [train_wordpiece, train_wordpiece_plainly])
+@pytest.mark.parametrize(
+    "corpus, size, error, message",
+    [
+        ({}, 100, ValueError, "at least one word"),
+        ({"abc": 1}, 9, ValueError, "room for the 10 special tokens and single characters"),
+        ({"": 2}, 100, ValueError, "must have a character"),
+        ([("a", 1)], 100, TypeError, "got list"),
+    ],
+)
+def test_bad_corpus_is_refused(train, corpus, size, error, message):
+    with pytest.raises(error, match=message):
+        train(corpus, size)
+
+
+def test_unknown_rule_is_refused():
+    with pytest.raises(ValueError, match='"bpe" or "score"'):
+        train_wordpiece(HUGS, 100, rule="best")
+
+
+def test_alpha_between_shares_and_equality():
+    sizes = {"en": 900, "de": 90, "sw": 10}
+    assert sampling_probabilities(sizes, 1) == pytest.approx({"en": 0.9, "de": 0.09, "sw": 0.01})
+    assert sampling_probabilities(sizes, 0) == pytest.approx(dict.fromkeys(sizes, 1 / 3))
+    swahili = [sampling_probabilities(sizes, alpha)["sw"] for alpha in (1, 0.7, 0.3, 0)]
+    assert swahili == sorted(swahili)
+    assert sum(sampling_probabilities(sizes, 0.3).values()) == pytest.approx(1)
+
+
+def test_mixing_keeps_the_amount_of_text():
+    counts = {"en": {"the": 600, "of": 300}, "sw": {"na": 60, "ya": 40}}
+    assert mix_word_counts(counts, 1) == Counter({"the": 600, "of": 300, "na": 60, "ya": 40})
+    assert mix_word_counts(counts, 0).total() == pytest.approx(1000, abs=4)
+
+
+def test_small_languages_pay_less_with_a_small_alpha():
+    generator = random.Random(0)
+    languages = {
+        name: Counter({"".join(generator.choices(letters, k=6)): n + 1 for n in range(200)}) for name, letters in
+        {"large": "abcdef", "small": "uvwxyz"}.items()
+    }
+    languages["large"] = Counter({word: 50 * count for word, count in languages["large"].items()})
+    paid = {}
+    for alpha in (1.0, 0.0):
+        words = mix_word_counts(languages, alpha)
+        tokenizer = BPETokenizer(train_bpe(words, 150), alphabet=set("".join(words)))
+        paid[alpha] = {name: tokens_per_word(tokenizer, counts) for name, counts in languages.items()}
+    assert paid[0.0]["small"] < paid[1.0]["small"]
+    assert paid[0.0]["large"] > paid[1.0]["large"]
+
+
+@pytest.mark.parametrize("sizes, alpha", [({}, 1), ({"en": 0}, 1), ({"en": 1}, -0.1), ({"en": 1}, float("nan"))])
+def test_bad_sizes_are_refused(sizes, alpha):
+    with pytest.raises(ValueError):
+        sampling_probabilities(sizes, alpha)

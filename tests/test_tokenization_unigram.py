@@ -1,0 +1,215 @@
+"""The unigram language model: lattices against brute force, the trainer against the plain lattice, round trips."""
+
+import itertools
+import math
+import random
+import time
+from collections import Counter
+
+import numpy as np
+import pytest
+import tokenizers
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcourse.tokenization import Lattice, UnigramTokenizer, count_words, train_unigram
+from bertcourse.tokenization.unigram_training import Lattices, seed_tokens
+
+LOG_PROBS = {"a": -2.0, "b": -2.5, "c": -4.0, "ab": -3.0, "bc": -3.5, "abc": -6.0, "ca": -5.5}
+TEXT = """It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness,
+it was the epoch of belief, it was the epoch of incredulity, it was the season of Light, it was the season of Darkness,
+it was the spring of hope, it was the winter of despair, we had everything before us, we had nothing before us"""
+
+
+def segmentations(word: str, log_probs: dict[str, float]) -> dict[tuple[str, ...], float]:
+    """Every way to cut a word into tokens, with its log-probability, by trying all 2^(length - 1)."""
+    found = {}
+    for cuts in itertools.product([False, True], repeat=len(word) - 1):
+        bounds = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(word)]
+        tokens = tuple(word[a:b] for a, b in itertools.pairwise(bounds))
+        if all(token in log_probs for token in tokens):
+            found[tokens] = sum(log_probs[token] for token in tokens)
+    return found
+
+
+@pytest.fixture(scope="module")
+def trained() -> UnigramTokenizer:
+    return UnigramTokenizer(train_unigram(count_words([TEXT]), 60))
+
+
+@pytest.mark.parametrize("word", ["a", "abc", "cabcab", "abcabcabc"])
+def test_best_path_is_the_best_of_all(word):
+    every = segmentations(word, LOG_PROBS)
+    path = Lattice(word, LOG_PROBS).best_path()
+    assert math.isclose(sum(edge.log_prob for edge in path), max(every.values()))
+    assert tuple(edge.token for edge in path) in every
+
+
+@pytest.mark.parametrize("word", ["a", "abc", "cabcab", "abcabcabc"])
+def test_posteriors_are_shares_of_all(word):
+    every = segmentations(word, LOG_PROBS)
+    total = sum(map(math.exp, every.values()))
+    lattice = Lattice(word, LOG_PROBS)
+    assert math.isclose(math.exp(lattice.forward()[-1]), total)
+    assert math.isclose(math.exp(lattice.backward()[0]), total)
+    expected = Counter()
+    for tokens, log_prob in every.items():
+        for token in tokens:
+            expected[token] += math.exp(log_prob) / total
+    got = Counter()
+    for edge, probability in lattice.posteriors().items():
+        got[edge.token] += probability
+    assert got == pytest.approx(expected)
+
+
+def test_one_token_a_position_on_every_path():
+    posteriors = Lattice("abcab", LOG_PROBS).posteriors()
+    for position in range(5):
+        crossing = [p for edge, p in posteriors.items() if edge.start <= position < edge.end]
+        assert math.isclose(sum(crossing), 1)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
+def test_samples_have_the_right_shares(alpha):
+    weights = {tokens: math.exp(alpha * log_prob) for tokens, log_prob in segmentations("abca", LOG_PROBS).items()}
+    lattice, generator = Lattice("abca", LOG_PROBS), random.Random(0)
+    drawn = Counter(tuple(edge.token for edge in lattice.sample(generator, alpha)) for _ in range(10_000))
+    for tokens, weight in weights.items():
+        assert drawn[tokens] / 10_000 == pytest.approx(weight / sum(weights.values()), abs=0.02)
+
+
+def test_sampling_is_seeded_and_keeps_the_text(trained):
+    first, second, third = (trained.sample(TEXT, random.Random(seed)) for seed in (0, 0, 1))
+    assert first == second != third
+    assert trained.decode(first.ids) == trained.decode(third.ids) == " ".join(TEXT.split())
+    assert trained.sample(TEXT, random.Random(0), alpha=1000).tokens == trained.tokenize(TEXT)
+
+
+def test_all_lattices_at_once_count_as_one_by_one():
+    generator = random.Random(0)
+    words = ["".join(generator.choices("abc", k=generator.randint(1, 9))) for _ in range(50)]
+    frequencies = np.array([generator.randint(1, 5) for _ in words], dtype=float)
+    lattices = Lattices(words, list(LOG_PROBS), longest=3)
+    expected = Counter()
+    for word, frequency in zip(words, frequencies):
+        for edge, probability in Lattice(word, LOG_PROBS).posteriors().items():
+            expected[edge.token] += frequency * probability
+    counts = lattices.expected_counts(np.exp(list(LOG_PROBS.values())), frequencies)
+    assert dict(zip(LOG_PROBS, counts)) == pytest.approx(expected)
+
+
+def test_all_lattices_at_once_find_the_best_paths():
+    generator = random.Random(1)
+    words = ["".join(generator.choices("abc", k=generator.randint(1, 9))) for _ in range(50)]
+    log_probs = np.array(list(LOG_PROBS.values()))
+    owners, tokens = Lattices(words, list(LOG_PROBS), longest=3).best_paths(log_probs)
+    scores = np.bincount(owners, log_probs[tokens])
+    assert scores == pytest.approx([sum(edge.log_prob for edge in Lattice(word, LOG_PROBS).best_path()) for word in words])
+
+
+def test_each_round_of_em_raises_the_likelihood():
+    words = count_words([TEXT])
+    tokens = [*sorted(set("".join(words))), *(token for token, _ in seed_tokens(words, 200, 8))]
+    frequencies = np.array(list(words.values()), dtype=float)
+    lattices, probabilities, likelihoods = Lattices(list(words), tokens, 8), np.full(len(tokens), 1 / len(tokens)), []
+    for _ in range(5):
+        model = dict(zip(tokens, np.log(np.maximum(probabilities, 1e-30))))
+        likelihoods.append(sum(count * Lattice(word, model).forward()[-1] for word, count in words.items()))
+        counts = lattices.expected_counts(probabilities, frequencies)
+        probabilities = counts / counts.sum()
+    assert likelihoods == sorted(likelihoods)
+
+
+def test_seeds_occur_twice_and_say_something_new():
+    assert seed_tokens({"set": 9, "reset": 1, "sets": 1, "sea": 1}, size=2, longest=4) == [("set", 9), ("se", 8)]
+    assert seed_tokens({"the": 1, "then": 1}, size=9, longest=4) == [("the", 6), ("he", 4)]  # "th" always goes on with e
+
+
+def test_vocabulary_has_its_size_and_every_character():
+    words = count_words([TEXT])
+    pieces = train_unigram(words, 41, special_tokens=["[UNK]"])
+    assert len(pieces) == 40
+    assert set("".join(words)) <= {token for token, _ in pieces}
+    assert [p for _, p in pieces] == sorted((p for _, p in pieces), reverse=True)
+    assert sum(math.exp(p) for _, p in pieces) <= 1
+
+
+def test_vocabulary_may_be_the_characters_alone():
+    assert sorted(token for token, _ in train_unigram({"abab": 3, "b": 1}, 2)) == ["a", "b"]
+
+
+def test_unknown_characters_in_a_row_are_one_token(trained):
+    encoding = trained.encode("ŧŧŧ was")
+    assert encoding.tokens[:2] == ["▁", "[UNK]"]
+    assert encoding.offsets[:2] == [(0, 0), (0, 3)]
+
+
+@given(st.text(alphabet="abcdefghi ŧ\n😀", max_size=50))
+def test_offsets_slice_the_original_text(trained, text):
+    encoding = trained.encode(text)
+    assert encoding.ids == trained.encode_ids(text)
+    for token, (start, end) in zip(encoding.tokens, encoding.offsets):
+        assert token == "[UNK]" or token.removeprefix("▁") == text[start:end]
+
+
+def test_equals_tokenizers(trained):
+    theirs = trained.to_tokenizers()
+    for text in [TEXT, "unseen ŧ words [UNK] here", "", "  "]:
+        got, expected = trained.encode(text), theirs.encode(text)
+        assert got.ids == expected.ids
+
+
+def test_saved_folder_loads_in_tokenizers_and_transformers(trained, tmp_path):
+    trained.save(tmp_path)
+    assert tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(TEXT).ids == trained.encode_ids(TEXT)
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path)(TEXT)["input_ids"] == trained.encode_ids(TEXT)
+
+
+@pytest.mark.parametrize("text", ["it" * 150_000, "e" + "\u0301" * 100_000, "\x00" * 1000])
+def test_odd_texts_take_linear_time(trained, text):
+    start = time.process_time()
+    encoding = trained.encode(text)
+    assert encoding.offsets[-1][1] == len(text)
+    train_unigram({text: 1, "it": 1}, 20)
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    "corpus, size, error, message",
+    [
+        ({}, 10, ValueError, "at least one word"),
+        ({"abc": 1}, 2, ValueError, "room for the 3"),
+        ({"a": 0}, 10, ValueError, "occur at least once"),
+        ({"\ud800": 1}, 10, ValueError, "lone surrogate"),
+        ({1: 1}, 10, TypeError, "map str to int"),
+    ],
+)
+def test_bad_corpus_is_refused(corpus, size, error, message):
+    with pytest.raises(error, match=message):
+        train_unigram(corpus, size)
+
+
+@pytest.mark.parametrize(
+    "pieces, error, message",
+    [
+        ([], ValueError, "at least one token"),
+        ([("a", -1.0), ("a", -2.0)], ValueError, "'a' has 1 and 2"),
+        ([("a", -math.inf)], ValueError, "must be finite"),
+        (["ab"], TypeError, "pairs of a token and a log-probability"),
+    ],
+)
+def test_bad_pieces_are_refused(pieces, error, message):
+    with pytest.raises(error, match=message):
+        UnigramTokenizer(pieces)
+
+
+def test_bad_text_ids_and_alpha_are_refused(trained):
+    with pytest.raises(TypeError, match="must be a str"):
+        trained.encode(None)
+    with pytest.raises(ValueError, match="lone surrogate"):
+        trained.sample("\udfff", random.Random(0))
+    with pytest.raises(ValueError, match="alpha must be at least 0"):
+        trained.sample("a", random.Random(0), alpha=-1)
+    with pytest.raises(ValueError, match="from 0 to"):
+        trained.decode([-1])
