@@ -1,0 +1,148 @@
+"""Public data: fetched once, checked against a known SHA-256, kept.
+
+A file is looked for in the folder that the environment variable ``BERTCOURSE_DATA`` names, then in the user's cache, and
+only then on the network.
+"""
+
+import csv
+import hashlib
+import lzma
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import pooch
+from tqdm import tqdm
+
+from bertcourse.ebooks import book_text
+
+BOOKS_URL = "https://codeload.github.com/standardebooks"
+BOOKS_FILE = "standardebooks/standardebooks.txt.xz"  # in BERTCOURSE_DATA: all books, an empty line between two
+BOOKS_SHA256 = "ae6dfb996c0eec05527cae335c6b3ab4b2f6f98f12b885b94f2924a2bb64cbde"  # of the text, not of the archive
+
+
+class Book(NamedTuple):
+    """A book of Standard Ebooks at one commit.
+
+    Attributes:
+        name: its repository.
+        commit: the commit that the text is made from.
+        sha256: of the text.
+        parts: the stems of the files to take; empty for all.
+    """
+
+    name: str
+    commit: str
+    sha256: str
+    parts: frozenset[str]
+
+
+def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = None) -> str:
+    """93 public-domain books, 14.9 million words: one paragraph a line, an empty line between documents (chapters).
+
+    The first call without a copy at hand fetches the books from their repositories, some minutes and 0.5 GB; each is kept
+    as soon as it is there, so that an interrupted call goes on where it was.
+
+    Args:
+        url: where the repositories' archives are.
+        folder: where to keep the books; None for the user's cache.
+
+    Returns:
+        The text; ``text.split("\\n\\n")`` are the documents.
+
+    Raises:
+        ConnectionError: if a book is not there and cannot be fetched.
+        ValueError: if a text is not the one we know.
+
+    Source: standardebooks.org; texts in the public domain, edited under CC0.
+    """
+    if (data := os.environ.get("BERTCOURSE_DATA")) and (path := Path(data).expanduser() / BOOKS_FILE).is_file():
+        text = lzma.decompress(path.read_bytes()).decode("utf-8")
+        check_sha256(text, BOOKS_SHA256, str(path))
+        return text
+    folder = Path(folder or pooch.os_cache("bertcourse") / "standardebooks")
+    books = read_books()
+    return "\n".join(fetch_book(book, url, folder) for book in tqdm(books, desc="books", unit=" books", disable=None))
+
+
+def paragraphs(text: str) -> Iterator[str]:
+    """The lines of a text that are not empty.
+
+    >>> list(paragraphs("One.\\nTwo.\\n\\nAnother document.\\n"))
+    ['One.', 'Two.', 'Another document.']
+    """
+    return (line for line in text.split("\n") if line)
+
+
+def read_books() -> list[Book]:
+    """The registry of books, in the order in which they stand in the text."""
+    with (resources.files("bertcourse") / "standard_ebooks.tsv").open(encoding="utf-8") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        return [Book(row["book"], row["commit"], row["sha256"], frozenset(row["parts"].split())) for row in rows]
+
+
+def fetch_book(book: Book, url: str, folder: Path) -> str:
+    """The text of one book, from ``folder`` or else from its repository.
+
+    Args:
+        book: which.
+        url: where the repositories' archives are; the archive of a commit is at url/name/tar.gz/commit.
+        folder: where texts are kept.
+
+    Returns:
+        Its text.
+
+    Raises:
+        ConnectionError: if it cannot be fetched.
+        ValueError: if its text is not the one we know; nothing is kept then.
+    """
+    kept = folder / f"{book.name}.txt"
+    if kept.is_file():
+        text = kept.read_bytes().decode("utf-8", errors="replace")
+        if hashlib.sha256(text.encode()).hexdigest() == book.sha256:
+            return text
+    address = f"{url}/{book.name}/tar.gz/{book.commit}"
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".fetching-") as draft:
+        archive = Path(draft, "archive.tar.gz")
+        try:
+            pooch.HTTPDownloader(timeout=60)(address, str(archive), None)
+        except OSError as error:  # requests' errors are OSErrors
+            raise ConnectionError(
+                f"cannot fetch {address} ({error}). Try again, which goes on after the books that are there; or set "
+                f"BERTCOURSE_DATA to a folder that has {BOOKS_FILE}."
+            ) from error
+        try:
+            text = book_text(read_archive(archive), book.parts)
+        except (tarfile.TarError, EOFError, OSError, KeyError, SyntaxError) as error:  # ParseError is a SyntaxError
+            raise ValueError(f"{address} must be the archive of a book; it is damaged ({error}). Try again.") from error
+    check_sha256(text, book.sha256, address)
+    draft = kept.with_suffix(".tmp")
+    draft.write_bytes(text.encode())
+    draft.replace(kept)
+    return text
+
+
+def read_archive(archive: Path) -> dict[str, bytes]:
+    """What an archived repository has under src/epub: path from there to content, without pictures."""
+    files = {}
+    with tarfile.open(archive) as tar:
+        for member in tar:
+            _, _, path = member.name.partition("/src/epub/")
+            if member.isfile() and path.endswith((".opf", ".xhtml")):
+                files[path] = tar.extractfile(member).read()
+    return files
+
+
+def check_sha256(text: str, expected: str, source: str) -> None:
+    """Refuse a text that is not the one we know.
+
+    Raises:
+        ValueError: naming both digests.
+    """
+    if (digest := hashlib.sha256(text.encode()).hexdigest()) != expected:
+        raise ValueError(f"the text of {source} must have the SHA-256 {expected}; got {digest}. Delete it and fetch it again.")

@@ -1,0 +1,248 @@
+"""From a book of Standard Ebooks to plain text: one paragraph a line, an empty line between documents.
+
+A book is a repository with an EPUB's source: ``content.opf`` names the files in reading order, each file is XHTML whose
+``epub:type`` says what an element is. Kept is running text in English; titles, notes, tables and pictures are not.
+Typography is made plain (curly quotes straight, dashes as hyphens), since that is what a keyboard writes. The text of
+each book has a known SHA-256 (``data``), so that no rule here can be changed unnoticed.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+XHTML = "{http://www.w3.org/1999/xhtml}"
+OPF = "{http://www.idpf.org/2007/opf}"
+EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
+LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+LEAST_WORDS = 20  # a document of fewer is a fragment
+
+DROPPED_TYPES = set(
+    "titlepage imprint colophon copyright-page halftitlepage dedication epigraph endnotes toc loi landmarks "
+    "z3998:frontispiece bibliography index z3998:dramatis-personae title subtitle fulltitle ordinal z3998:ordinal "
+    "bridgehead se:bridgehead".split()
+)
+DROPPED_FILES = re.compile(
+    "(titlepage|imprint|colophon|uncopyright|toc|loi|endnotes|dedication|halftitlepage|epigraph|frontispiece|bibliography"
+    "|index|dramatis-personae)(-[0-9]+)*"
+)
+DROPPED_TAGS = set("h1 h2 h3 h4 h5 h6 hgroup hr img nav head script style figcaption caption colgroup".split())
+BLOCK_TAGS = DROPPED_TAGS | set(
+    "p div blockquote section article header footer ol ul li dl dt dd table figure aside main body address details".split()
+)
+# Sections that belong to the document around them.
+PARTS_OF_A_DOCUMENT = set(
+    "z3998:subchapter z3998:letter z3998:diary z3998:diary-entry z3998:poem z3998:song z3998:verse z3998:postscript "
+    "z3998:editorial-note".split()
+)
+
+INVISIBLE = dict.fromkeys(
+    [0x00AD, 0xFEFF, 0x030D, 0x0311, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
+)
+PLAIN = {
+    **dict.fromkeys("“”„‟″«»", '"'),
+    **dict.fromkeys("‘’‚‛′ʼ", "'"),
+    **dict.fromkeys("—―⸺⸻", "--"),
+    **dict.fromkeys("–‒‐‑−", "-"),
+    **dict.fromkeys("…⋮", "..."),
+    "∶": ":", "￡": "£", "⁄": "/",
+}
+PLAIN_TYPOGRAPHY = {ord(character): plain for character, plain in PLAIN.items()} | INVISIBLE
+QUOTES, THIN_SPACES = "“”‘’‚„", "\u200a\u202f\u2009"
+SUPERSCRIPTS, SUBSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"
+TO_DIGITS = str.maketrans(SUPERSCRIPTS + SUBSCRIPTS, "0123456789" * 2)
+
+
+def book_text(files: Mapping[str, bytes], only: set[str] = frozenset()) -> str:
+    """The text of a book.
+
+    Args:
+        files: what is under src/epub in its repository, path to content.
+        only: the stems of the files to take, such as "chapter-1"; empty for all.
+
+    Returns:
+        One paragraph a line, an empty line between documents, a line end at the end.
+
+    Raises:
+        KeyError: if content.opf, or a file that it names, is not there.
+
+    Source: the Standard Ebooks Manual of Style, chapters 4 and 7, for the structure.
+    """
+    package = ElementTree.fromstring(files["content.opf"])
+    paths = {item.get("id"): item.get("href") for item in package.find(f"{OPF}manifest")}
+    texts = []
+    for reference in package.find(f"{OPF}spine").findall(f"{OPF}itemref"):
+        path = paths[reference.get("idref")]
+        stem = PurePosixPath(path).stem
+        if path.startswith("text/") and not DROPPED_FILES.fullmatch(stem) and (not only or stem in only):
+            body = ElementTree.fromstring(files[path]).find(f"{XHTML}body")
+            texts += ["\n".join(document) for document in documents(body)]
+    return "\n\n".join(text for text in texts if len(text.split()) >= LEAST_WORDS) + "\n"
+
+
+def documents(element: Element) -> list[list[str]]:
+    """The documents of a body or section, as lists of paragraphs: its divisions, if there are several, else one."""
+    if is_dropped(element):
+        return []
+    divisions = [
+        child
+        for child in element
+        if tag(child) in ("section", "article") and not is_dropped(child) and not types(child) & PARTS_OF_A_DOCUMENT
+    ]
+    if tag(element) == "body" and len(divisions) == 1:
+        return documents(divisions[0])
+    if len(divisions) < 2:
+        return [paragraphs(element)]
+    found, loose = [], []  # loose: paragraphs between divisions
+    for child in element:
+        if child in divisions:
+            found += [loose] if loose else []
+            loose = []
+            found += documents(child)
+        elif tag(child) in BLOCK_TAGS:
+            loose += paragraphs(child)
+    return found + ([loose] if loose else [])
+
+
+def paragraphs(element: Element, is_cell: bool = False) -> list[str]:
+    """The paragraphs of a block, in order, in plain typography.
+
+    Args:
+        element: a block-level element.
+        is_cell: it is a cell of a drama's table, to be read whatever its type.
+    """
+    if not is_cell and is_dropped(element):
+        return []
+    if tag(element) == "table":
+        return list(speeches(element)) if is_drama(element) else []
+    is_glossary = tag(element) == "dl" or tag(element) == "div" and element.find(f"{XHTML}dt") is not None
+    found, line, term = [], [element.text or ""], ""
+
+    def end_line() -> None:
+        text = plain("".join(line))
+        line.clear()
+        if re.search(r"\w", text):
+            found.append(text)
+
+    for child in element:
+        if tag(child) == "header" and not is_cell:
+            end_line()
+            found += header_paragraphs(child, in_letter="z3998:letter" in types(element))
+        elif tag(child) in BLOCK_TAGS:
+            end_line()
+            if is_glossary and tag(child) == "dt":
+                term = " ".join(paragraphs(child))
+            elif is_glossary and tag(child) == "dd":
+                found += label(term, paragraphs(child))
+                term = ""
+            else:
+                found += paragraphs(child)
+        else:
+            line.append(inline_text(child))
+        line.append(child.tail or "")
+    end_line()
+    return found
+
+
+def header_paragraphs(header: Element, in_letter: bool) -> list[str]:
+    """What a header has besides headings: in a letter, address, date and salutation."""
+    return [
+        paragraph
+        for child in header
+        if tag(child) in BLOCK_TAGS and (in_letter or types(child))
+        for paragraph in paragraphs(child)
+    ]
+
+
+def speeches(table: Element) -> Iterator[str]:
+    """A drama's table, a row a speech: who speaks in one cell, what is said in another."""
+    for row in table.iter(f"{XHTML}tr"):
+        speaker, said = "", []
+        for cell in row:
+            if "z3998:persona" in types(cell):
+                speaker = plain(inline_text(cell))
+            else:
+                said += paragraphs(cell, is_cell=True)
+        yield from label(speaker.rstrip(":."), said) if speaker else said
+
+
+def label(name: str, said: list[str]) -> list[str]:
+    """Put "name: " before the first paragraph, if there are both."""
+    return [f"{name}: {said[0]}", *said[1:]] if name and said else said
+
+
+def inline_text(element: Element) -> str:
+    """The text of an element inside a line, without the marks of notes."""
+    if tag(element) == "br":
+        return " "
+    # class "timeline": dates in the margin of Gibbon
+    if not tag(element) or tag(element) == "img" or types(element) & {"noteref", "backlink"} or element.get("class") == "timeline":
+        return ""
+    text = [element.text or ""]
+    for child in element:
+        is_block = tag(child) in BLOCK_TAGS
+        text += [f" {' '.join(paragraphs(child))} " if is_block else inline_text(child), child.tail or ""]
+    return "".join(text)
+
+
+def is_dropped(element: Element) -> bool:
+    """Whether an element is no running text in English."""
+    name, language = tag(element), element.get(LANGUAGE, "")
+    if not name or name in DROPPED_TAGS:
+        return True
+    if name in BLOCK_TAGS and (types(element) & DROPPED_TYPES or language and not language.startswith("en")):
+        return True
+    return name == "figure" and element.find(f".//{XHTML}img") is not None
+
+
+def is_drama(table: Element) -> bool:
+    """Whether a table holds speeches or verse, and not data."""
+    return bool(types(table) & {"z3998:drama", "z3998:scene", "z3998:verse"}) or any(
+        types(cell) & {"z3998:persona", "z3998:verse"} for cell in table.iter(f"{XHTML}td")
+    )
+
+
+def tag(element: Element) -> str:
+    """The name of an XHTML element; empty for a comment and for other vocabularies."""
+    name = element.tag if isinstance(element.tag, str) else ""
+    return name.removeprefix(XHTML) if name.startswith(XHTML) else ""
+
+
+def types(element: Element) -> set[str]:
+    """What ``epub:type`` says that an element is."""
+    return set(element.get(EPUB_TYPE, "").split())
+
+
+def plain(text: str) -> str:
+    """A line in the characters of a keyboard, white space made single spaces.
+
+    >>> plain("“It’s\u200a—\u2009½\u2060…”")
+    '"It\\'s -- 1/2..."'
+    """
+    text = unicodedata.normalize("NFC", text).translate(INVISIBLE)
+    text = plain_fractions(text)
+    text = re.sub(f"(?<=[{QUOTES}])[{THIN_SPACES}]+(?=[{QUOTES}])", "", text)  # between two quotation marks
+    text = re.sub(f"[{THIN_SPACES}]+(?=…)", "", text)
+    return " ".join(text.translate(PLAIN_TYPOGRAPHY).split())
+
+
+def plain_fractions(text: str) -> str:
+    """Fractions in digits: 3½ becomes 3 1/2, ¹⁰⁄₁₁ becomes 10/11.
+
+    >>> plain_fractions("3½ and ¹⁰⁄₁₁")
+    '3 1/2 and 10/11'
+    """
+
+    def after(digit: str) -> str:
+        return f"{digit} " if digit else ""
+
+    text = re.sub(
+        "([0-9]?)([¼-¾⅐-⅞])", lambda m: after(m[1]) + unicodedata.normalize("NFKC", m[2]).replace("⁄", "/"), text
+    )
+    return re.sub(
+        f"([0-9]?)([{SUPERSCRIPTS}]+)⁄([{SUBSCRIPTS}]+)",
+        lambda m: f"{after(m[1])}{m[2].translate(TO_DIGITS)}/{m[3].translate(TO_DIGITS)}",
+        text,
+    )

@@ -1,0 +1,160 @@
+"""Books: from XHTML to text, fetched, checked, kept, gone on with after an interruption."""
+
+import hashlib
+import http.server
+import io
+import lzma
+import tarfile
+import threading
+
+import pytest
+
+from bertcourse import data
+from bertcourse.ebooks import book_text
+
+PACKAGE = b"""<package xmlns="http://www.idpf.org/2007/opf">
+<manifest><item id="t" href="text/titlepage.xhtml"/><item id="b" href="text/chapter-2.xhtml"/><item id="a" href="text/chapter-1.xhtml"/></manifest>
+<spine><itemref idref="t"/><itemref idref="a"/><itemref idref="b"/></spine></package>"""
+PAGE = """<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body>{}</body></html>"""
+LONG = "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness"
+
+
+def chapter(content: str) -> bytes:
+    return PAGE.format(f'<section epub:type="chapter"><h2>I</h2>{content}<p>{LONG}</p></section>').encode()
+
+
+def book(first: str = "<p>“Yes,” he said.</p>") -> dict[str, bytes]:
+    return {
+        "content.opf": PACKAGE,
+        "text/titlepage.xhtml": chapter("<p>Title</p>"),
+        "text/chapter-1.xhtml": chapter(first),
+        "text/chapter-2.xhtml": chapter(""),
+    }
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    """A repository's archive, as GitHub serves it."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for path, content in {**{f"src/epub/{path}": content for path, content in files.items()}, "images/a.svg": b"<svg/>"}.items():
+            member = tarfile.TarInfo(f"name-commit/{path}")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content, paragraph",
+    [
+        ("<p>“It’s—well…”</p>", '"It\'s--well..."'),
+        ("<p>A note.<a epub:type='noteref'>1</a> <i>So</i><br/>there</p>", "A note. So there"),
+        ("<p xml:lang='fr'>Oui.</p><p>Yes.</p>", "Yes."),
+        ("<table><tr><td epub:type='z3998:persona'>Ann.</td><td>Hello!</td></tr></table>", "Ann: Hello!"),
+        ("<table><tr><td>1,024</td></tr></table><p>3½ miles</p>", "3 1/2 miles"),
+        ("<header><p>dropped</p></header><blockquote><p>Kept</p></blockquote>", "Kept"),
+    ],
+)
+def test_running_text_is_kept_and_made_plain(content, paragraph):
+    assert book_text(book(content)) == f"{paragraph}\n{LONG}\n\n{LONG}\n"
+
+
+def test_parts_of_a_book():
+    assert book_text(book(), {"chapter-2"}) == f"{LONG}\n"
+
+
+@pytest.fixture
+def library(monkeypatch, tmp_path):
+    """Three books on a server of this machine: (its address, the folder to keep texts in, what was asked of it, what it has)."""
+    contents = {name: book(f"<p>{name}</p>") for name in ("one", "two", "three")}
+    served = {f"/{name}/tar.gz/c0ffee": archive(files) for name, files in contents.items()}
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(200 if self.path in served else 404)
+            self.end_headers()
+            self.wfile.write(served.get(self.path, b""))
+
+        def log_message(self, *_):
+            pass
+
+    registry = [
+        data.Book(name, "c0ffee", hashlib.sha256(book_text(files).encode()).hexdigest(), frozenset())
+        for name, files in contents.items()
+    ]
+    monkeypatch.setattr(data, "read_books", lambda: registry)
+    monkeypatch.delenv("BERTCOURSE_DATA", raising=False)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}", tmp_path, asked, served
+        server.shutdown()
+
+
+def test_books_are_fetched_once(library):
+    url, folder, asked, _ = library
+    text = data.standard_ebooks(url, folder)
+    assert [document.split("\n")[0] for document in text.split("\n\n")][::2] == ["one", "two", "three"]
+    assert len(asked) == 3
+    assert data.standard_ebooks(url, folder) == text
+    assert len(asked) == 3
+    assert sorted(path.name for path in folder.iterdir()) == ["one.txt", "three.txt", "two.txt"]
+
+
+def test_an_interrupted_fetch_goes_on(library):
+    url, folder, asked, served = library
+    kept_back = served.pop("/two/tar.gz/c0ffee")
+    with pytest.raises(ConnectionError, match="two/tar.gz/c0ffee.*goes on after the books that are there"):
+        data.standard_ebooks(url, folder)
+    served["/two/tar.gz/c0ffee"] = kept_back
+    data.standard_ebooks(url, folder)
+    assert [path.split("/")[1] for path in asked] == ["one", "two", "two", "three"]
+
+
+def test_a_damaged_copy_is_fetched_again(library):
+    url, folder, asked, _ = library
+    text = data.standard_ebooks(url, folder)
+    (folder / "one.txt").write_bytes(b"\xff")
+    assert data.standard_ebooks(url, folder) == text
+    assert len(asked) == 4
+
+
+def test_another_text_is_refused_and_not_kept(library):
+    url, folder, _, served = library
+    served["/one/tar.gz/c0ffee"] = archive(book("<p>Not the one we know.</p>"))
+    with pytest.raises(ValueError, match="must have the SHA-256"):
+        data.standard_ebooks(url, folder)
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", [b"", b"not an archive", "cut", archive({"content.opf": b"<"}), archive({})])
+def test_a_damaged_archive_is_refused(library, damage):
+    url, folder, _, served = library
+    path = "/one/tar.gz/c0ffee"
+    served[path] = served[path][:-200] if damage == "cut" else damage
+    with pytest.raises(ValueError, match="it is damaged"):
+        data.standard_ebooks(url, folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_no_server_is_said(library, tmp_path):
+    with pytest.raises(ConnectionError, match="set BERTCOURSE_DATA"):
+        data.standard_ebooks("http://127.0.0.1:9", tmp_path)
+
+
+def test_copy_in_the_data_folder_comes_first(library, monkeypatch, tmp_path):
+    path = tmp_path / data.BOOKS_FILE
+    path.parent.mkdir()
+    path.write_bytes(lzma.compress(b"A text.\n"))
+    monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match="standardebooks.txt.xz must have the SHA-256"):
+        data.standard_ebooks()
+    monkeypatch.setattr(data, "BOOKS_SHA256", hashlib.sha256(b"A text.\n").hexdigest())
+    assert data.standard_ebooks() == "A text.\n"
+
+
+def test_registry_has_93_books_at_known_commits():
+    books = data.read_books()
+    assert len({book.name for book in books}) == len(books) == 93
+    assert all(len(book.commit) == 40 and len(book.sha256) == 64 for book in books)
+    assert [book.name for book in books if book.parts] == ["plato_dialogues_benjamin-jowett"]
