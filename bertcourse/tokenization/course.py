@@ -1,0 +1,31 @@
+"""The tokenizer of the checkpoint "course": WordPiece, 8,192 tokens, from 93 books."""
+
+import string
+from collections.abc import Iterable
+
+from tqdm import tqdm
+
+from bertcourse.tokenization.bpe import count_words
+from bertcourse.tokenization.normalization import normalized_words
+from bertcourse.tokenization.wordpiece import WordPieceTokenizer
+from bertcourse.tokenization.wordpiece_training import train_wordpiece
+
+
+def train_course_tokenizer(texts: Iterable[str], vocab_size: int = 8192) -> WordPieceTokenizer:
+    """Learn an uncased WordPiece tokenizer by the rule of BPE, which can spell all of ASCII.
+
+    Args:
+        texts: what to learn from.
+        vocab_size: how many tokens to have at most.
+
+    Returns:
+        The tokenizer.
+
+    Raises:
+        ValueError: if there are no words, or ``vocab_size`` has no room for the characters.
+    """
+    words = count_words(tqdm(texts, desc="counting words", unit=" texts", disable=None), normalized_words)
+    if words:
+        for character in normalized_words(" ".join(string.printable)):
+            words.setdefault(character, 1)
+    return WordPieceTokenizer(train_wordpiece(words, vocab_size))
