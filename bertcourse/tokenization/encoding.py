@@ -112,6 +112,7 @@ class Tokenizer(ABC):
         self.unknown_id = None if unknown_token is None else self.token_ids[unknown_token]
         longest_first = sorted(self.special_tokens, key=len, reverse=True)
         self.special_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
+        self.remembered_pieces = Memory(self.segment)
         self.remembered_tokens = Memory(self.place_tokens)
         self.remembered_ids = Memory(self.chunk_ids)
 
@@ -143,7 +144,7 @@ class Tokenizer(ABC):
         check_text(text)
         return self.put_together(text, self.remembered_tokens.__getitem__)
 
-    def put_together(self, text: str, place_tokens: Callable[[str], list[PlacedToken]]) -> Encoding:
+    def put_together(self, text: str, place_tokens: Callable[[str], tuple[PlacedToken, ...]]) -> Encoding:
         """The encoding of a text from the tokens of its chunks."""
         ids, offsets, word_ids = [], [], []
         position = num_words = 0
@@ -166,14 +167,14 @@ class Tokenizer(ABC):
         """The tokens of ``encode`` alone; arguments and errors as there."""
         return [self.tokens[i] for i in self.encode_ids(text)]
 
-    def place_tokens(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> list[PlacedToken]:
+    def place_tokens(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> tuple[PlacedToken, ...]:
         """The tokens of a chunk, worked out: sections, words, pieces.
 
         Args:
             text: the chunk.
             segment: another way to cut words than the tokenizer's own.
         """
-        segment, placed, num_words = segment or self.segment, [], 0
+        segment, placed, num_words = segment or self.remembered_pieces.__getitem__, [], 0
         for section, start in self.sections(text):
             if section in self.special_tokens:
                 cut = [(Word(section, [(0, len(section))]), [Piece(self.token_ids[section], 1)])]
@@ -186,11 +187,11 @@ class Tokenizer(ABC):
                     placed.append((token_id, start + word.spans[first][0], start + word.spans[last][1], num_words))
                     first = last + 1
                 num_words += 1
-        return placed
+        return tuple(placed)
 
-    def chunk_ids(self, text: str) -> list[int]:
+    def chunk_ids(self, text: str) -> tuple[int, ...]:
         """The ids of a chunk, worked out."""
-        return [token_id for token_id, *_ in self.place_tokens(text)]
+        return tuple([token_id for token_id, *_ in self.place_tokens(text)])
 
     def sections(self, text: str) -> list[tuple[str, int]]:
         """Split at special tokens: each special token and each text between two, with where it starts."""
@@ -225,7 +226,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which is what the models of the course read."""
+        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which the course's models go with."""
 
     def config(self) -> dict:
         """What tokenizer_config.json says to ``transformers``."""
@@ -309,7 +310,7 @@ def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
     first_ids: dict[str, int] = {}
     for i, token in enumerate(tokens):
         if not token:
-            raise ValueError(f"a token must have at least one character; token {i} is empty. Is there an empty line in the file?")
+            raise ValueError(f"a token must have at least one character; token {i} is empty. Is a line of the file empty?")
         if first_ids.setdefault(token, i) != i:
             raise ValueError(f"a token must have one id; {token!r} has {first_ids[token]} and {i}. Remove one.")
     if missing := [token for token in needed if token not in first_ids]:

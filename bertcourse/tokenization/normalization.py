@@ -46,7 +46,7 @@ def normalize(text: str, lowercase: bool = True) -> list[Word]:
     Word(text='vu', spans=[(5, 6), (6, 7)])
     """
     check_text(text)
-    if FLOATING_MARK.search(text):  # its place depends on its neighbours: no table of single characters has it
+    if has_floating_mark(text):
         return split_words(normalize_by_steps(text, lowercase))
     table = character_table(lowercase)
     return split_words([(new, i) for i, old in enumerate(text) for new in table[ord(old)]])
@@ -58,9 +58,14 @@ def normalized_words(text: str, lowercase: bool = True) -> list[str]:
     >>> normalized_words("Déjà vu, 東京!")
     ['deja', 'vu', ',', '東', '京', '!']
     """
-    if FLOATING_MARK.search(text):
+    if has_floating_mark(text):
         return [word.text for word in normalize(text, lowercase)]
     return text.translate(character_table(lowercase)).split()
+
+
+def has_floating_mark(text: str) -> bool:
+    """Whether a mark's place depends on its neighbours, so that no table of single characters has it."""
+    return not text.isascii() and FLOATING_MARK.search(text) is not None
 
 
 def normalize_by_steps(text: str, lowercase: bool = True) -> list[Placed]:

@@ -105,11 +105,12 @@ class WordPieceTokenizer(Tokenizer):
             start, vocabulary = end, self.inside_ids
         return pieces
 
-    def chunk_ids(self, text: str) -> list[int]:
+    def chunk_ids(self, text: str) -> tuple[int, ...]:
         """The ids of a chunk, without the places that ``place_tokens`` keeps track of."""
         if self.special_pattern is not None and self.special_pattern.search(text):
             return super().chunk_ids(text)
-        return [token_id for word in normalized_words(text, self.lowercase) for token_id, _ in self.segment(word)]
+        pieces = self.remembered_pieces
+        return tuple([piece.id for word in normalized_words(text, self.lowercase) for piece in pieces[word]])
 
     def join(self, tokens: list[str]) -> str:
         """Tokens with a space between words; where the text had none (before a comma), that is not known any more."""

@@ -9,7 +9,7 @@ encoder looks for the longest match.
 
 import heapq
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -65,44 +65,76 @@ def train_wordpiece(
         return list(dict.fromkeys([*tokens, *(left + right.removeprefix(PREFIX) for left, right in merges)]))
 
     ids = {token: i for i, token in enumerate(tokens)}
-    pairs = PairCounts(words, list(word_counts.values()))
-    pairs_with: dict[str, set[str]] = defaultdict(set)  # symbol: the pairs that it is in
-    queue: list[tuple[float, str]] = []
-
-    def score(pair: str) -> float:
-        count = pairs.counts[pair]
-        return count / (pairs.symbol_counts[pair[0]] * pairs.symbol_counts[pair[1]]) if count >= max(min_frequency, 1) else 0.0
-
-    def put(some: set[str]) -> None:
-        for pair in some:
-            if value := score(pair):
-                heapq.heappush(queue, (-value, pair))
-
-    def remember(some: Sequence[str]) -> None:
-        for pair in some:
-            pairs_with[pair[0]].add(pair)
-            pairs_with[pair[1]].add(pair)
-
-    remember(pairs.counts)
-    put(pairs.counts)
+    scores = PairScores(PairCounts(words, list(word_counts.values())), max(min_frequency, 1))
     progress = tqdm(total=vocab_size - len(tokens), desc="WordPiece", unit=" tokens", disable=None)
-    while queue and len(tokens) < vocab_size:
-        negative_score, pair = heapq.heappop(queue)
-        if score(pair) != -negative_score:  # put in again, if it still counts, when its score changed
-            continue
-        left, right = pair
-        token = tokens[ord(left)] + tokens[ord(right)].removeprefix(PREFIX)
-        if ids.setdefault(token, len(tokens)) == len(tokens):
+    while len(tokens) < vocab_size and (pair := scores.best()) is not None:
+        left, right = (tokens[ord(symbol)] for symbol in pair)
+        token = left + right.removeprefix(PREFIX)
+        if ids.setdefault(token, len(tokens)) == len(tokens):  # else two merges make the same token
             tokens.append(token)
             progress.update()
-        remember(pairs.merge(pair, chr(ids[token])))
-        put(pairs_with[left] | pairs_with[right] | pairs_with[chr(ids[token])])  # all whose score has changed
+        scores.merge(pair, chr(ids[token]))
     progress.close()
     return tokens
 
 
+class PairScores:
+    """The pairs of a corpus by P(ij) / (P(i) P(j)), kept up to date as pairs are merged.
+
+    A merge makes its two symbols rarer, and that changes the score of every pair that has one of them. Each such pair is
+    put into the queue once more; entries with an old score are passed over when they come up.
+
+    Args:
+        pairs: the corpus in symbols.
+        min_frequency: pairs that occur less often have no score.
+    """
+
+    def __init__(self, pairs: PairCounts, min_frequency: int):
+        self.pairs = pairs
+        self.min_frequency = min_frequency
+        self.pairs_with: dict[str, set[str]] = defaultdict(set)  # symbol: the pairs that it is in
+        self.queue: list[tuple[float, str]] = []
+        self.remember(pairs.counts)
+        self.put(pairs.counts)
+
+    def score(self, pair: str) -> float | None:
+        """count(ij) / (count(i) count(j)), which is in proportion to P(ij) / (P(i) P(j)); None for a rare pair."""
+        counts = self.pairs.symbol_counts
+        count = self.pairs.counts.get(pair, 0)
+        return count / (counts[pair[0]] * counts[pair[1]]) if count >= self.min_frequency else None
+
+    def best(self) -> str | None:
+        """The pair of highest score, of equals the one of smallest ids, taken out of the queue; None if there is none."""
+        while self.queue:
+            negative_score, pair = heapq.heappop(self.queue)
+            if self.score(pair) == -negative_score:
+                return pair
+        return None
+
+    def merge(self, pair: str, merged: str) -> None:
+        """Make one symbol of a pair, and put in all pairs whose score that changes."""
+        self.remember(self.pairs.merge(pair, merged))
+        self.put(self.pairs_with[pair[0]] | self.pairs_with[pair[1]] | self.pairs_with[merged])
+
+    def remember(self, pairs: Iterable[str]) -> None:
+        """Note which symbols the pairs are made of."""
+        for pair in pairs:
+            for symbol in pair:
+                self.pairs_with[symbol].add(pair)
+
+    def put(self, pairs: Iterable[str]) -> None:
+        """Put pairs into the queue by their present score."""
+        for pair in pairs:
+            if (score := self.score(pair)) is not None:
+                heapq.heappush(self.queue, (-score, pair))
+
+
 def train_wordpiece_plainly(
-    word_counts: Mapping[str, int], vocab_size: int, *, min_frequency: int = 1, special_tokens: Sequence[str] = BERT_SPECIAL_TOKENS
+    word_counts: Mapping[str, int],
+    vocab_size: int,
+    *,
+    min_frequency: int = 1,
+    special_tokens: Sequence[str] = BERT_SPECIAL_TOKENS,
 ) -> list[str]:
     """``train_wordpiece`` with rule "score" as it is defined: count symbols and pairs anew for each merge.
 
