@@ -50,7 +50,8 @@ def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
 
     Raises:
         ConnectionError: if the books are not here and cannot be fetched.
-        FileNotFoundError, ValueError: if ``text`` is not there, is not UTF-8 or has no words, or ``vocab_size`` is too small.
+        FileNotFoundError, ValueError: if ``text`` is not there, is not UTF-8 or has no words, or ``vocab_size`` is too
+            small.
     """
     from bertcourse.data import paragraphs, standard_ebooks
     from bertcourse.tokenization.course import train_course_tokenizer

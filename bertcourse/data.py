@@ -145,4 +145,6 @@ def check_sha256(text: str, expected: str, source: str) -> None:
         ValueError: naming both digests.
     """
     if (digest := hashlib.sha256(text.encode()).hexdigest()) != expected:
-        raise ValueError(f"the text of {source} must have the SHA-256 {expected}; got {digest}. Delete it and fetch it again.")
+        raise ValueError(
+            f"the text of {source} must have the SHA-256 {expected}; got {digest}. Delete it and fetch it again."
+        )

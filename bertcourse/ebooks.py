@@ -175,10 +175,12 @@ def label(name: str, said: list[str]) -> list[str]:
 
 def inline_text(element: Element) -> str:
     """The text of an element inside a line, without the marks of notes."""
-    if tag(element) == "br":
+    name = tag(element)
+    if name == "br":
         return " "
-    # class "timeline": dates in the margin of Gibbon
-    if not tag(element) or tag(element) == "img" or types(element) & {"noteref", "backlink"} or element.get("class") == "timeline":
+    if not name or name == "img" or types(element) & {"noteref", "backlink"}:
+        return ""
+    if element.get("class") == "timeline":  # dates in the margin of Gibbon
         return ""
     text = [element.text or ""]
     for child in element:

@@ -13,7 +13,8 @@ from bertcourse import data
 from bertcourse.ebooks import book_text
 
 PACKAGE = b"""<package xmlns="http://www.idpf.org/2007/opf">
-<manifest><item id="t" href="text/titlepage.xhtml"/><item id="b" href="text/chapter-2.xhtml"/><item id="a" href="text/chapter-1.xhtml"/></manifest>
+<manifest><item id="t" href="text/titlepage.xhtml"/><item id="b" href="text/chapter-2.xhtml"/>
+<item id="a" href="text/chapter-1.xhtml"/></manifest>
 <spine><itemref idref="t"/><itemref idref="a"/><itemref idref="b"/></spine></package>"""
 PAGE = """<html xmlns="http://www.w3.org/1999/xhtml" xmlns:epub="http://www.idpf.org/2007/ops"><body>{}</body></html>"""
 LONG = "It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness"
@@ -36,7 +37,7 @@ def archive(files: dict[str, bytes]) -> bytes:
     """A repository's archive, as GitHub serves it."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
-        for path, content in {**{f"src/epub/{path}": content for path, content in files.items()}, "images/a.svg": b"<svg/>"}.items():
+        for path, content in [("images/a.svg", b"<svg/>"), *((f"src/epub/{path}", files[path]) for path in files)]:
             member = tarfile.TarInfo(f"name-commit/{path}")
             member.size = len(content)
             tar.addfile(member, io.BytesIO(content))
@@ -64,7 +65,7 @@ def test_parts_of_a_book():
 
 @pytest.fixture
 def library(monkeypatch, tmp_path):
-    """Three books on a server of this machine: (its address, the folder to keep texts in, what was asked of it, what it has)."""
+    """Three books on a local server: (its address, the folder to keep texts in, what was asked of it, what it has)."""
     contents = {name: book(f"<p>{name}</p>") for name in ("one", "two", "three")}
     served = {f"/{name}/tar.gz/c0ffee": archive(files) for name, files in contents.items()}
     asked = []

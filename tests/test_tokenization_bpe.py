@@ -123,7 +123,8 @@ def test_first_word_may_go_without_marker():
 
 def test_unknown_characters():
     assert BPETokenizer([("a", "b")]).tokenize("abz") == ["[UNK]", "ab", "[UNK]"]
-    assert BPETokenizer([("a", "b")], special_tokens=(), unknown_token=None).tokenize("abz") == ["ab"]
+    encoding = BPETokenizer([("a", "b")], special_tokens=(), unknown_token=None).encode("zzabz zz ab")
+    assert (encoding.tokens, encoding.offsets, encoding.word_ids) == (["ab", "ab"], [(2, 4), (9, 11)], [0, 1])
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,8 @@ def test_shipped_tokenizer_spells_ascii_and_loads_everywhere():
 
 def test_command_trains_and_writes_all_files(tmp_path, capsys):
     (tmp_path / "text").write_text("The unhappy hugging of puns.\n\nThe happier hugs, un-happy puns!\n" * 5)
-    arguments = ["train-tokenizer", "--text", str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--vocab-size", "100"]
+    files = ["--text", str(tmp_path / "text"), "--output", str(tmp_path / "out")]
+    arguments = ["train-tokenizer", *files, "--vocab-size", "100"]
     assert main(arguments) == 0
     assert "100 tokens in" in capsys.readouterr().out
     files = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
@@ -37,12 +38,17 @@ def test_command_trains_and_writes_all_files(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     "content, size, message",
-    [(b"", "8192", "at least one word"), (b"word\n", "20", "vocab_size must have room"), (b"\xff\xfe", "8192", "must be UTF-8"), (None, "8192", "there is no such file")],
+    [
+        (b"", "8192", "at least one word"),
+        (b"word\n", "20", "vocab_size must have room"),
+        (b"\xff\xfe", "8192", "must be UTF-8"),
+        (None, "8192", "there is no such file"),
+    ],
 )
 def test_command_says_what_is_wrong(tmp_path, capsys, content, size, message):
     if content is not None:
         (tmp_path / "text").write_bytes(content)
-    arguments = ["train-tokenizer", "--text", str(tmp_path / "text"), "--output", str(tmp_path / "out"), "--vocab-size", size]
-    assert main(arguments) == 1
+    files = ["--text", str(tmp_path / "text"), "--output", str(tmp_path / "out")]
+    assert main(["train-tokenizer", *files, "--vocab-size", size]) == 1
     assert message in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

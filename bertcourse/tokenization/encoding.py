@@ -58,11 +58,11 @@ class Piece(NamedTuple):
     """A token in a word.
 
     Attributes:
-        id: its index in the vocabulary.
+        id: its index in the vocabulary; None if it has none, and no token stands for what is unknown.
         length: how many characters of the word it covers.
     """
 
-    id: int
+    id: int | None
     length: int
 
 
@@ -181,12 +181,13 @@ class Tokenizer(ABC):
             else:
                 cut = [(word, segment(word.text)) for word in self.words(section)]
             for word, pieces in cut:
-                first = 0
+                first, before = 0, len(placed)
                 for token_id, length in pieces:
                     last = first + length - 1
-                    placed.append((token_id, start + word.spans[first][0], start + word.spans[last][1], num_words))
+                    if token_id is not None:
+                        placed.append((token_id, start + word.spans[first][0], start + word.spans[last][1], num_words))
                     first = last + 1
-                num_words += 1
+                num_words += len(placed) > before
         return tuple(placed)
 
     def chunk_ids(self, text: str) -> tuple[int, ...]:

@@ -153,7 +153,7 @@ def decompose(characters: list[Placed]) -> list[Placed]:
 
 
 def is_punctuation(character: str) -> bool:
-    """Unicode's punctuation (category P), and all of ASCII that is neither letter, digit nor space: $ + < = > ^ ` | ~ too."""
+    """Unicode's punctuation (category P), and what else of ASCII is neither letter, digit nor space: $ + < = > ^ ` | ~."""
     return "!" <= character <= "~" and not character.isalnum() or category(character).startswith("P")
 
 

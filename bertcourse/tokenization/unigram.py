@@ -77,7 +77,7 @@ class Lattice:
         return [edge for edges in self.edges_to for edge in edges]
 
     def best_path(self) -> list[Edge]:
-        """The most probable segmentation (Viterbi): the best way to each position goes on the best way to an earlier one."""
+        """The most probable segmentation (Viterbi): the best way to a position goes on the best way to an earlier one."""
         best, came_by = [0.0], [None]
         for edges in self.edges_to[1:]:
             score, edge = max((best[edge.start] + edge.log_prob, edge) for edge in edges)
@@ -90,7 +90,7 @@ class Lattice:
         return path[::-1]
 
     def forward(self, alpha: float = 1.0) -> list[float]:
-        """For each position, the log of the summed probability of all ways from the start to it, each to the power alpha."""
+        """For each position, the log of the summed probability, to the power alpha, of all ways from the start to it."""
         sums = [0.0]
         for edges in self.edges_to[1:]:
             sums.append(log_sum_exp([sums[edge.start] + alpha * edge.log_prob for edge in edges]))
@@ -243,6 +243,8 @@ def check_pieces(pieces: Sequence[tuple[str, float]]) -> None:
         raise ValueError("pieces must hold at least one token with its log-probability; got none.")
     for piece in pieces:
         if isinstance(piece, str) or len(piece) != 2 or not isinstance(piece[0], str) or not isinstance(piece[1], float):
-            raise TypeError(f"pieces must be pairs of a token and a log-probability, as train_unigram returns them; got {piece!r}.")
+            raise TypeError(
+                f"pieces must be pairs of a token and a log-probability, as train_unigram returns them; got {piece!r}."
+            )
         if not math.isfinite(piece[1]):
             raise ValueError(f"log-probabilities must be finite; got {piece[1]} for {piece[0]!r}.")

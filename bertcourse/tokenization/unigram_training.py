@@ -159,7 +159,8 @@ class UnigramModel:
         with np.errstate(divide="ignore", invalid="ignore"):
             log_share = np.log(used) - np.log(total)
             new_total = total + used * (num_parts - 1)
-            log_share_of_parts = np.bincount(split, np.log(used[parts] + used[split]) - np.log(new_total[split]), len(self.tokens))
+            log_share_of_part = np.log(used[parts] + used[split]) - np.log(new_total[split])
+            log_share_of_parts = np.bincount(split, log_share_of_part, len(self.tokens))
             cost = np.where(used > 0, used * (log_share - log_share_of_parts), -np.inf)
         cost[num_parts == 0] = np.inf  # nothing else spells it
         cost[: self.num_characters] = np.inf
@@ -175,8 +176,10 @@ class UnigramModel:
 
     def most_probable(self, size: int) -> list[tuple[str, float]]:
         """The characters and the most probable other tokens, ``size`` in all, with their log-probabilities."""
-        ranked = sorted(range(len(self.tokens)), key=lambda i: (i >= self.num_characters, -self.probabilities[i]))[:size]
-        return [(self.tokens[i], math.log(self.probabilities[i])) for i in sorted(ranked, key=lambda i: -self.probabilities[i])]
+        order = np.argsort(-self.probabilities, kind="stable").tolist()
+        others = [i for i in order if i >= self.num_characters][: size - self.num_characters]
+        chosen = {*range(self.num_characters), *others}
+        return [(self.tokens[i], math.log(self.probabilities[i])) for i in order if i in chosen]
 
 
 class Lattices:

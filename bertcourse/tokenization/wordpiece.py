@@ -35,8 +35,9 @@ class WordPieceTokenizer(Tokenizer):
     Source: Devlin et al. 2019, FullTokenizer in the published code; ids and offsets are Hugging Face's.
 
     >>> tokenizer = WordPieceTokenizer(["[UNK]", "un", "##aff", "##able", "!"])
-    >>> tokenizer.encode("Unaffable!")
-    Encoding(ids=[1, 2, 3, 4], tokens=['un', '##aff', '##able', '!'], offsets=[(0, 2), (2, 5), (5, 9), (9, 10)], word_ids=[0, 0, 0, 1])
+    >>> encoding = tokenizer.encode("Unaffable!")
+    >>> encoding.tokens, encoding.offsets, encoding.word_ids
+    (['un', '##aff', '##able', '!'], [(0, 2), (2, 5), (5, 9), (9, 10)], [0, 0, 0, 1])
     """
 
     def __init__(
