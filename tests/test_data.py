@@ -52,11 +52,20 @@ def archive(files: dict[str, bytes]) -> bytes:
         ("<p xml:lang='fr'>Oui.</p><p>Yes.</p>", "Yes."),
         ("<table><tr><td epub:type='z3998:persona'>Ann.</td><td>Hello!</td></tr></table>", "Ann: Hello!"),
         ("<table><tr><td>1,024</td></tr></table><p>3½ miles</p>", "3 1/2 miles"),
+        ("<dl><dt>Cat</dt><dd>A noun.</dd></dl>", "Cat: A noun."),
+        ("<p>In the margin:<span class='timeline'>AD 98</span> nothing</p><figure><img/></figure>", "In the margin: nothing"),
+        ("<section epub:type='z3998:letter'><header><p>Dear Ann,</p></header></section>", "Dear Ann,"),
         ("<header><p>dropped</p></header><blockquote><p>Kept</p></blockquote>", "Kept"),
     ],
 )
 def test_running_text_is_kept_and_made_plain(content, paragraph):
     assert book_text(book(content)) == f"{paragraph}\n{LONG}\n\n{LONG}\n"
+
+
+def test_several_divisions_are_several_documents():
+    division = f"<section epub:type='z3998:scene'><p>{LONG}</p></section>"
+    text = book_text({**book(), "text/chapter-1.xhtml": PAGE.format(f"<p>{LONG}, loose</p>{division * 2}").encode()})
+    assert text.split("\n\n") == [f"{LONG}, loose", LONG, LONG, f"{LONG}\n"]
 
 
 def test_parts_of_a_book():

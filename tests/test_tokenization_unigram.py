@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcourse.tokenization import Lattice, UnigramTokenizer, count_words, train_unigram
-from bertcourse.tokenization.unigram_training import Lattices, seed_tokens
+from bertcourse.tokenization.lattices import Lattices
+from bertcourse.tokenization.unigram_training import seed_tokens
 
 LOG_PROBS = {"a": -2.0, "b": -2.5, "c": -4.0, "ab": -3.0, "bc": -3.5, "abc": -6.0, "ca": -5.5}
 TEXT = """It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness,

@@ -1,5 +1,5 @@
 """Chapter 3: tokenizers. In reading order: ``encoding``, ``normalization``, ``wordpiece``, ``bpe``, ``byte_level``,
-``wordpiece_training``, ``unigram``, ``unigram_training``, ``multilingual``.
+``wordpiece_training``, ``unigram``, ``lattices``, ``unigram_training``, ``multilingual``.
 
 Each is trained on word counts, and encodes a text to ids, tokens, offsets and word ids.
 """
