@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 import tokenizers
 import transformers
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, trainers
 
@@ -132,6 +132,7 @@ def byte_level() -> ByteLevelBPETokenizer:
     return ByteLevelBPETokenizer(train_bpe(count_byte_words(TEXTS), 150))
 
 
+@settings(deadline=None)
 @given(st.text())
 @example("")
 @example("a\x00\u2028 \ufeff<|endoftext|>é\n\n ")
@@ -139,6 +140,7 @@ def test_bytes_round_trip_any_text(byte_level, text):
     assert byte_level.decode(byte_level.encode_ids(text)) == text
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_byte_offsets_cover_the_text(byte_level, text):
     encoding, reached = byte_level.encode(text), 0

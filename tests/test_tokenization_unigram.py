@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tokenizers
 import transformers
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bertcourse.tokenization import Lattice, UnigramTokenizer, count_words, train_unigram
@@ -146,6 +146,7 @@ def test_unknown_characters_in_a_row_are_one_token(trained):
     assert encoding.offsets[:2] == [(0, 0), (0, 3)]
 
 
+@settings(deadline=None)
 @given(st.text(alphabet="abcdefghi ŧ\n😀", max_size=50))
 def test_offsets_slice_the_original_text(trained, text):
     encoding = trained.encode(text)
