@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
         from bertcourse.lectures import run_lectures
 
         return 0 if run_lectures(options.notebooks, options.output, options.cell_timeout) else 1
-    except (ConnectionError, FileNotFoundError, ValueError) as error:
+    except (OSError, ValueError) as error:
         print(f"bertcourse {options.command}: {error}", file=sys.stderr)
         return 1
 
