@@ -4,12 +4,15 @@ Images are not compared when a notebook is validated, so every function returns 
 print under the figure.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Arc, Rectangle
 from torch import Tensor
+
+from bertcourse.tokenization import Edge
 
 # Okabe & Ito 2008, "Color Universal Design", without its yellow, which is too pale for lines.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000"]
@@ -131,4 +134,68 @@ def seeded_lines(lines: dict[str, Sequence[Sequence[float]]], ax: Axes | None = 
         for number, run in enumerate(runs):
             ax.plot(run, color=color, label=name if number == 0 else None)
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
+def token_boxes(rows: Mapping[str, Sequence[str]], ax: Axes | None = None) -> Axes:
+    """Draw tokenized texts: a row for each, a box for each token, as wide as it has characters.
+
+    Args:
+        rows: name of the row to its tokens.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if there are no rows.
+    """
+    if not rows:
+        raise ValueError("rows must hold at least one row of tokens; got none.")
+    widths = {name: sum(len(token) + 1 for token in tokens) for name, tokens in rows.items()}
+    if ax is None:
+        _, ax = plt.subplots(figsize=(min(11.0, 1.5 + 0.12 * max(widths.values())), 0.3 + 0.32 * len(rows)))
+    for y, tokens in enumerate(rows.values()):
+        x = 0
+        for number, token in enumerate(tokens):
+            box = Rectangle((x, y - 0.4), len(token) + 1, 0.8, color=COLORS[number % 2], alpha=0.22 if number % 2 else 0.3)
+            ax.add_patch(box)
+            ax.text(x + (len(token) + 1) / 2, y, token, ha="center", va="center", family="monospace", fontsize="small")
+            x += len(token) + 1
+    ax.set(xlim=(0, max(widths.values())), ylim=(len(rows) - 0.5, -0.5), xticks=[])
+    ax.set_yticks(range(len(rows)), rows)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    return ax
+
+
+def lattice(word: str, edges: Sequence[Edge], best: Sequence[Edge], ax: Axes | None = None) -> Axes:
+    """Draw the segmentations of a word: a dot between any two characters, an arc for each token, the best path thick.
+
+    Args:
+        word: its characters.
+        edges: the tokens that fit, from ``start`` to ``end``, with ``log_prob``.
+        best: those of the best segmentation.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes.
+
+    Source: Kudo 2018, "Subword Regularization", section 3.2.
+    """
+    if ax is None:
+        _, ax = plt.subplots(figsize=(1 + 1.1 * len(word), 3.4))
+    for edge in edges:
+        reach = edge.end - edge.start
+        color, width = (COLORS[1], 2.5) if edge in best else (COLORS[0], 1.0)
+        ax.add_patch(Arc(((edge.start + edge.end) / 2, 0), reach, 0.9 * reach, theta2=180, color=color, lw=width))
+        label = f"{edge.token or '?'}\n{edge.log_prob:.1f}"
+        ax.text((edge.start + edge.end) / 2, 0.45 * reach, label, ha="center", va="center", fontsize="small", color=color,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+    ax.plot(range(len(word) + 1), [0] * (len(word) + 1), "o", color="black")
+    for place, character in enumerate(word):
+        ax.text(place + 0.5, -0.22, character, ha="center", va="center", family="monospace")
+    highest = max((edge.end - edge.start for edge in edges), default=1)
+    ax.set(xlim=(-0.3, len(word) + 0.3), ylim=(-0.4, 0.45 * highest + 0.3))
+    ax.axis("off")
     return ax

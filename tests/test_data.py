@@ -168,3 +168,25 @@ def test_registry_has_93_books_at_known_commits():
     assert len({book.name for book in books}) == len(books) == 93
     assert all(len(book.commit) == 40 and len(book.sha256) == 64 for book in books)
     assert [book.name for book in books if book.parts] == ["plato_dialogues_benjamin-jowett"]
+
+
+def test_book_words_are_counts_of_two_disjoint_texts():
+    books, moby_dick = data.book_words()
+    assert (books.total(), moby_dick.total()) == (17_912_427, 259_398)
+    assert len(books | moby_dick) == 107_619
+    assert "Queequeg" not in books and moby_dick["Queequeg"] == 251
+    assert list(books.values()) == sorted(books.values(), reverse=True)
+
+
+def test_parallel_sentences_say_the_same_number_of_things():
+    sentences = data.parallel_sentences()
+    assert list(sentences) == ["en", "de", "es", "fi", "tr", "el"]
+    for lines in sentences.values():
+        assert len(lines) == len(set(lines)) == 24
+        assert all(line == line.strip() and line.endswith(".") for line in lines)
+
+
+def test_course_data_that_are_not_there_are_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(data, "COURSE_DATA", tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"words.tsv.xz; there is no such file.*pip install -e"):
+        data.book_words()

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from bertcourse import plots
+from bertcourse.tokenization import Lattice
 
 matplotlib.use("Agg")
 
@@ -50,3 +51,20 @@ def test_refuses_what_does_not_fit():
         plots.heatmap(torch.zeros(2, 2), list("abc"), list("de"))
     with pytest.raises(ValueError, match="at most 7 kinds of line can be told apart; got 8"):
         plots.seeded_lines({str(i): [[0.0]] for i in range(8)})
+
+
+def test_token_boxes_are_as_wide_as_their_tokens():
+    ax = plots.token_boxes({"first": ["▁set", "s"], "second": ["a"]})
+    assert [box.get_width() for box in ax.patches] == [5, 2, 2]
+    assert [box.get_x() for box in ax.patches] == [0, 5, 0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["first", "second"]
+    with pytest.raises(ValueError, match="at least one row"):
+        plots.token_boxes({})
+
+
+def test_lattice_draws_an_arc_for_each_token_and_the_best_path_thick():
+    lattice = Lattice("ab", {"a": -1.0, "b": -1.0, "ab": -3.0})
+    ax = plots.lattice("ab", lattice.edges, lattice.best_path())
+    assert sorted(arc.get_linewidth() for arc in ax.patches) == [1.0, 2.5, 2.5]
+    assert sorted(arc.width for arc in ax.patches) == [1, 1, 2]
+    assert {text.get_text() for text in ax.texts} == {"a", "b", "a\n-1.0", "b\n-1.0", "ab\n-3.0"}

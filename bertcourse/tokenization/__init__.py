@@ -9,7 +9,7 @@ from bertcourse.tokenization.byte_level import ByteLevelBPETokenizer, byte_words
 from bertcourse.tokenization.encoding import Encoding, Tokenizer
 from bertcourse.tokenization.multilingual import mix_word_counts, sampling_probabilities, tokens_per_word
 from bertcourse.tokenization.normalization import normalize, normalized_words
-from bertcourse.tokenization.unigram import Lattice, UnigramTokenizer
+from bertcourse.tokenization.unigram import Edge, Lattice, UnigramTokenizer
 from bertcourse.tokenization.unigram_training import train_unigram
 from bertcourse.tokenization.wordpiece import WordPieceTokenizer
 from bertcourse.tokenization.wordpiece_training import train_wordpiece, train_wordpiece_plainly
@@ -17,6 +17,7 @@ from bertcourse.tokenization.wordpiece_training import train_wordpiece, train_wo
 __all__ = [
     "BPETokenizer",
     "ByteLevelBPETokenizer",
+    "Edge",
     "Encoding",
     "Lattice",
     "Tokenizer",
