@@ -53,7 +53,7 @@ def train_unigram(
     Source: Kudo 2018, section 3.2; constants as in sentencepiece's unigram_model_trainer.cc.
 
     >>> [token for token, _ in train_unigram({"abab": 5, "ab": 5, "cab": 2}, 4)]
-    ['ab', 'a', 'b', 'c']
+    ['ab', 'c', 'a', 'b']
     """
     check_word_counts(word_counts)
     characters = sorted(set("".join(word_counts)))
@@ -79,26 +79,24 @@ def train_unigram(
 
 
 def seed_tokens(word_counts: Mapping[str, int], size: int, longest: int) -> list[tuple[str, float]]:
-    """The substrings to begin with: those that cover most characters of the list of words.
+    """The substrings to begin with: those that cover most characters of the corpus.
 
     A substring that is always followed by the same character says nothing that the longer one does not, and is left out.
 
     Returns:
         Substrings of two characters or more with their score, occurrences × length, the best first.
 
-    Source: Kudo 2018, section 3.2 (1); sentencepiece finds them as the inner nodes of a suffix tree.
+    Source: Kudo 2018, section 3.2 (1); sentencepiece finds them as the inner nodes of a suffix tree of the text.
 
     >>> seed_tokens({"set": 9, "reset": 1, "sets": 1, "sea": 1}, size=10, longest=4)
-    [('set', 9), ('se', 8), ('et', 6)]
+    [('set', 33), ('se', 24), ('et', 22)]
     """
     occurrences: Counter[str] = Counter()
-    for word in word_counts:
+    for word, count in word_counts.items():
         text = word + END
-        occurrences.update(
-            text[start:end]
-            for start in range(len(word))
-            for end in range(start + 2, min(len(text), start + longest + 1) + 1)
-        )
+        for start in range(len(word)):
+            for end in range(start + 2, min(len(text), start + longest + 1) + 1):
+                occurrences[text[start:end]] += count
     always_goes_on = {token[:-1] for token, count in occurrences.items() if count == occurrences.get(token[:-1])}
     scores = [
         (token, count * len(token))
