@@ -5,8 +5,6 @@ simplest form, h_i = Σ_j softmax_j(e_i·e_j) e_j, and as scaled dot-product att
 (Vaswani et al. 2017, "Attention Is All You Need", equation 1), with the masks that say who may attend to whom.
 """
 
-import math
-
 import torch
 from torch import Tensor
 
@@ -67,7 +65,7 @@ def scaled_dot_product_attention(
     (tensor([[6.]]), tensor([[0.3333, 0.3333, 0.3333]]))
     """
     check_attention_shapes(query, key, value, mask)
-    scores = query @ key.transpose(-2, -1) * query.shape[-1] ** -0.5
+    scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-2, -1)  # scaled first, or float16 overflows
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
     weights = torch.softmax(scores, dim=-1)
@@ -105,13 +103,13 @@ def padding_mask(attention_mask: Tensor) -> Tensor:
     Combine it with another mask by ``&``: ``padding_mask(attention_mask) & causal_mask(length)``.
 
     Args:
-        attention_mask: (B, L), nonzero for a token, 0 for padding, as tokenizers write it.
+        attention_mask: (B, L), 1 for a token, 0 for padding, as tokenizers write it.
 
     Returns:
         Boolean (B, 1, 1, L), which broadcasts over heads and queries.
 
     Raises:
-        ValueError: if ``attention_mask`` is not two-dimensional or is empty.
+        ValueError: if ``attention_mask`` is not two-dimensional, is empty, or is a mask of zeros and minus infinities.
 
     Source: the ``attention_mask`` input of BERT (Devlin et al. 2019), as Hugging Face's tokenizers write it.
 
@@ -121,6 +119,11 @@ def padding_mask(attention_mask: Tensor) -> Tensor:
     if attention_mask.dim() != 2 or attention_mask.numel() == 0:
         raise ValueError(
             f"attention_mask must have shape (B, L) with at least one token; got {tuple(attention_mask.shape)}."
+        )
+    if attention_mask.is_floating_point() and not torch.compiler.is_compiling() and (attention_mask < 0).any():
+        raise ValueError(
+            f"attention_mask must be 1 for a token and 0 for padding; got {attention_mask.min():g}. Write "
+            f"(attention_mask == 0).int() for a mask of zeros and minus infinities."
         )
     return attention_mask.bool()[:, None, None, :]
 

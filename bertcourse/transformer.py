@@ -91,10 +91,10 @@ class MultiHeadAttention(nn.Module):
     Args:
         hidden_size: D, divisible by ``num_heads``.
         num_heads: H.
-        dropout: probability of dropping an attention weight in training.
+        dropout: probability of dropping an attention weight in training, at least 0 and below 1.
 
     Raises:
-        ValueError: if ``hidden_size`` is not divisible by ``num_heads``.
+        ValueError: if ``hidden_size`` is not divisible by ``num_heads``, or ``dropout`` is out of range.
 
     Source: Vaswani et al. 2017, section 3.2.2.
     """
@@ -102,6 +102,8 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0):
         super().__init__()
         check_heads(hidden_size, num_heads)
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1; got {dropout}.")
         self.num_heads = num_heads
         self.dropout = dropout
         self.query = nn.Linear(hidden_size, hidden_size)
@@ -159,6 +161,8 @@ def fused_attention(
     Source: Dao et al. 2022, "FlashAttention".
     """
     check_attention_shapes(query, key, value, mask)
+    if mask is not None:
+        mask = torch.atleast_2d(mask)  # the kernel wants a dimension for the queries and one for the keys
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
     if mask is not None:  # some kernels give NaN, some an average, where everything is masked
         output = output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
@@ -190,8 +194,9 @@ class FeedForward(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) to (..., D)."""
         x = self.expand(x)
-        if self.activation is F.gelu and not torch.is_grad_enabled():
-            x = torch.ops.aten.gelu_(x)  # in place: at this size a new tensor costs more time than the function
+        ours_alone = type(self.expand) is nn.Linear and not self.expand._forward_hooks  # nobody else holds this x
+        if self.activation is F.gelu and ours_alone and not torch.is_grad_enabled():
+            x = torch.ops.aten.gelu_(x)  # in place: a new tensor of this size takes longer than the function
         else:
             x = self.activation(x)
         return self.contract(x)

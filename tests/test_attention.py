@@ -82,6 +82,15 @@ def test_huge_scores_do_not_overflow():
     torch.testing.assert_close(weights.sum(-1), torch.ones(6))
 
 
+def test_half_precision_does_not_overflow_where_the_scaled_scores_fit():
+    x = torch.full((3, 64), 60.0)
+    x[1] += 1  # dot products of 230,400 and more; half precision ends at 65,504
+    output, weights = scaled_dot_product_attention(*[x.half()] * 3)
+    expected, _ = scaled_dot_product_attention(x, x, x)
+    assert weights.isfinite().all()
+    torch.testing.assert_close(output.float(), expected, atol=0.1, rtol=0)
+
+
 def test_masked_positions_have_no_influence_at_all():
     query, key, value = torch.randn(3, 8), torch.randn(5, 8), torch.randn(5, 8)
     mask = torch.tensor([True, True, True, False, False]).expand(3, 5)
@@ -99,6 +108,16 @@ def test_padding_mask_broadcasts_over_heads_and_queries():
     mask = padding_mask(torch.tensor([[1, 1, 0], [1, 0, 0]]))
     assert mask.shape == (2, 1, 1, 3) and mask.dtype == torch.bool
     assert (mask & causal_mask(3)).shape == (2, 1, 3, 3)
+
+
+def test_padding_mask_takes_ones_and_zeros_of_any_type_and_no_minus_infinities():
+    expected = [[[[True, True, False]]]]
+    for dtype in (torch.bool, torch.int64, torch.uint8, torch.float32):
+        assert padding_mask(torch.tensor([[1, 1, 0]], dtype=dtype)).tolist() == expected
+    additive = torch.tensor([[0.0, 0.0, -torch.inf]])
+    with pytest.raises(ValueError, match=r"1 for a token and 0 for padding; got -inf. Write \(attention_mask == 0\)"):
+        padding_mask(additive)
+    assert padding_mask((additive == 0).int()).tolist() == expected
 
 
 def test_order_of_words_does_not_matter():

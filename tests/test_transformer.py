@@ -61,6 +61,13 @@ def test_heads_are_separate_attentions_on_slices(mask):
     torch.testing.assert_close(layer(x, mask, need_weights=True)[0], expected)
 
 
+@pytest.mark.parametrize("mask", [torch.tensor([True, False, True]), torch.tensor(True), torch.tensor(False), torch.ones(4, 1, dtype=torch.bool)])
+def test_both_paths_take_a_mask_of_any_shape_that_broadcasts(mask):
+    query, key, value = torch.randn(2, 5, 4, 8), torch.randn(2, 5, 3, 8), torch.randn(2, 5, 3, 8)
+    plain, _ = scaled_dot_product_attention(query, key, value, mask)
+    torch.testing.assert_close(fused_attention(query, key, value, mask)[0], plain)
+
+
 @pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
 def test_fast_path_equals_plain_path_with_gradients(mask):
     layer, x = MultiHeadAttention(12, 3), torch.randn(2, 7, 12)
@@ -128,15 +135,31 @@ def test_encoder_is_its_blocks_in_a_row(norm):
 
 
 @pytest.mark.parametrize("activation", ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu"])
-def test_feed_forward_in_place_equals_plain(activation):
+def test_feed_forward_is_two_maps_with_an_activation_between(activation):
     layer, x = FeedForward(12, 20, activation), torch.randn(2, 7, 12)
-    plain = layer(x)
-    with torch.no_grad():
-        torch.testing.assert_close(layer(x), plain.detach(), atol=0, rtol=0)
     kind = {"gelu": "none", "relu": None}.get(activation, "tanh")
     hidden = layer.expand(x)
     hidden = F.relu(hidden) if kind is None else F.gelu(hidden, approximate=kind)
-    torch.testing.assert_close(plain, layer.contract(hidden))
+    torch.testing.assert_close(layer(x), layer.contract(hidden))
+    with torch.no_grad():
+        assert torch.equal(layer(x), layer.contract(hidden))  # in place, or not
+
+
+@torch.no_grad()
+def test_a_hook_keeps_what_a_layer_gave_it():
+    layer, x = FeedForward(12, 20), torch.randn(2, 7, 12)
+    seen = []
+    layer.expand.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    layer(x)
+    assert torch.equal(seen[0], F.linear(x, layer.expand.weight, layer.expand.bias))
+
+
+@torch.no_grad()
+def test_a_layer_put_in_place_of_another_keeps_what_it_was_given():
+    layer, x = FeedForward(12, 12), torch.randn(2, 7, 12)
+    layer.expand, before = torch.nn.Identity(), x.clone()
+    layer(x)
+    assert torch.equal(x, before)
 
 
 def test_sinusoids_are_the_papers():
@@ -164,6 +187,8 @@ def test_learned_positions_are_rows_of_a_table():
     [
         (lambda: MultiHeadAttention(10, 3), "hidden_size must be a multiple of num_heads.*got hidden_size 10 and num_heads 3"),
         (lambda: MultiHeadAttention(10, 0), "got hidden_size 10 and num_heads 0"),
+        (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout must be at least 0 and below 1; got 1.0"),
+        (lambda: EncoderBlock(12, 3, 20, attention_dropout=-0.1), "dropout must be at least 0 and below 1; got -0.1"),
         (lambda: MultiHeadAttention(12, 3)(torch.randn(2, 7, 8)), r"x must have shape \(B, L, 12\); got \(2, 7, 8\)"),
         (lambda: MultiHeadAttention(12, 3)(torch.randn(7, 12)), r"x must have shape \(B, L, 12\); got \(7, 12\)"),
         (lambda: MultiHeadAttention(12, 3)(torch.randn(2, 0, 12)), "nothing empty"),
