@@ -34,6 +34,9 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
         marker: put before each word, so that a token knows whether it begins one.
         mark_first: whether the first word has one, too.
 
+    Raises:
+        TypeError: if ``text`` is not a str.
+
     Source: Kudo & Richardson 2018, "SentencePiece", section 3.
 
     >>> mark_words("set new  new")
@@ -71,6 +74,8 @@ def count_words(texts: Iterable[str], split: Callable[[str], Iterable[str]] = ma
     Raises:
         TypeError: if ``texts`` is a str.
 
+    Source: Sennrich et al. 2016, section 3.2, where the merges are learned from the words and their frequencies.
+
     >>> count_words(["set new new", "renew"])
     Counter({'▁new': 2, '▁set': 1, '▁renew': 1})
     """
@@ -91,7 +96,13 @@ def train_bpe_plainly(
 ) -> list[Merge]:
     """Byte-pair encoding as it is defined: count all pairs, merge the most frequent, start again.
 
-    Arguments, result and errors are those of ``train_bpe``. The time grows with merges × corpus.
+    The result is that of ``train_bpe``; the time grows with merges × corpus.
+
+    Args:
+        word_counts, num_merges, tie: as for ``train_bpe``.
+
+    Raises:
+        TypeError, ValueError: as ``train_bpe``.
 
     Source: Sennrich et al. 2016, algorithm 1.
     """

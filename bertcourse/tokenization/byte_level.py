@@ -38,6 +38,14 @@ def show_bytes(text: str) -> str:
 def byte_words(text: str) -> list[str]:
     """GPT-2's words, in bytes; the space before a word belongs to it.
 
+    Args:
+        text: any text.
+
+    Raises:
+        TypeError: if ``text`` is not a str.
+
+    Source: Radford et al. 2019, section 2.2; the pattern is that of the published code.
+
     >>> byte_words("I've got 20 euros")
     ['I', "'ve", 'Ġgot', 'Ġ20', 'Ġeuros']
     """
@@ -55,6 +63,8 @@ def count_byte_words(texts: Iterable[str]) -> Counter[str]:
 
     Raises:
         TypeError: if ``texts`` is a str.
+
+    Source: Radford et al. 2019, section 2.2.
     """
     if isinstance(texts, str):
         raise TypeError("texts must be a list or another iterable of str; got one str. Write [text], or text.splitlines().")

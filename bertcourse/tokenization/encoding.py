@@ -8,7 +8,6 @@ of text between two spaces: Zipf's law is why the remembered version is as fast 
 import json
 import os
 import re
-import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tokenizers
+
+from bertcourse.files import replace_files
 
 MOST_REMEMBERED, LONGEST_REMEMBERED = 1_000_000, 100  # chunks, characters
 
@@ -30,6 +31,8 @@ class Encoding:
         tokens: the tokens themselves.
         offsets: (start, end) in characters of the original text, so that ``text[start:end]`` is what a token stands for.
         word_ids: the index of the word that a token belongs to.
+
+    Source: the ``Encoding`` of Hugging Face's ``tokenizers``, whose names these are.
     """
 
     ids: list[int]
@@ -99,6 +102,8 @@ class Tokenizer(ABC):
     Raises:
         TypeError: if ``tokens`` is a str, or holds anything else than str.
         ValueError: if a token appears twice or is empty, or a special or the unknown token is not in the vocabulary.
+
+    Source: the steps of Hugging Face's ``tokenizers``; ids and offsets are theirs.
     """
 
     gap = 1  # characters between two chunks
@@ -238,14 +243,17 @@ class Tokenizer(ABC):
         """Write tokenizer.json and tokenizer_config.json, which ``tokenizers`` and ``transformers`` load.
 
         Args:
-            folder: where to; made if it is not there. Files of these names are replaced, and never left half written.
+            folder: where to; made if it is not there. Files of these names are replaced, one by one and each whole.
 
         Raises:
             OSError: if the folder cannot be written.
 
         Source: Wolf et al. 2020, "Transformers", for the layout.
         """
-        write_files(folder, self.files())
+        contents = self.files()
+        with replace_files(folder, contents) as draft:
+            for name, content in contents.items():
+                (draft / name).write_text(content, encoding="utf-8", newline="\n")
 
     def files(self) -> dict[str, str]:
         """Name and content of each file that ``save`` writes."""
@@ -253,25 +261,6 @@ class Tokenizer(ABC):
             "tokenizer.json": self.to_tokenizers().to_str(pretty=True),
             "tokenizer_config.json": json.dumps(self.config(), indent=2, ensure_ascii=False) + "\n",
         }
-
-
-def write_files(folder: str | os.PathLike, contents: dict[str, str]) -> None:
-    """Write texts under other names first and then rename them, so that no file is ever half written.
-
-    Args:
-        folder: made if it is not there.
-        contents: file name to text, written as UTF-8.
-
-    Raises:
-        OSError: if the folder cannot be written, with the files that were there untouched.
-    """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as draft:
-        for name, content in contents.items():
-            Path(draft, name).write_text(content, encoding="utf-8", newline="\n")
-        for name in contents:
-            os.replace(Path(draft, name), folder / name)
 
 
 def check_text(text: str) -> None:

@@ -55,6 +55,8 @@ def mix_word_counts(word_counts: Mapping[str, Mapping[str, int]], alpha: float) 
     Raises:
         TypeError, ValueError: as ``sampling_probabilities`` and the trainers.
 
+    Source: Conneau & Lample 2019, section 3.1.
+
     >>> mix_word_counts({"en": {"the": 90}, "sw": {"na": 10}}, alpha=0)
     Counter({'the': 50, 'na': 50})
     """

@@ -55,6 +55,14 @@ def normalize(text: str, lowercase: bool = True) -> list[Word]:
 def normalized_words(text: str, lowercase: bool = True) -> list[str]:
     """The words of ``normalize`` without their places, which is quicker.
 
+    Args:
+        text, lowercase: as for ``normalize``.
+
+    Raises:
+        AttributeError: if ``text`` is not a str; no more is checked.
+
+    Source: as ``normalize``.
+
     >>> normalized_words("Déjà vu, 東京!")
     ['deja', 'vu', ',', '東', '京', '!']
     """

@@ -66,7 +66,7 @@ class WordPieceTokenizer(Tokenizer):
 
         Raises:
             FileNotFoundError: if there is no such file.
-            ValueError: if it is not UTF-8, or no vocabulary.
+            ValueError: naming the file, if it is not UTF-8, or no vocabulary.
         """
         path = Path(path)
         if not path.is_file():
@@ -75,7 +75,10 @@ class WordPieceTokenizer(Tokenizer):
             lines = path.read_text(encoding="utf-8").split("\n")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} must be UTF-8, one token a line; {error}.") from None
-        return cls(lines[:-1] if lines[-1] == "" else lines, **settings)
+        try:
+            return cls(lines[:-1] if lines[-1] == "" else lines, **settings)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
 
     def words(self, text: str) -> list[Word]:
         """BERT's words: ``normalize``."""

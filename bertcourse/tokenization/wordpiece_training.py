@@ -138,7 +138,13 @@ def train_wordpiece_plainly(
 ) -> list[str]:
     """``train_wordpiece`` with rule "score" as it is defined: count symbols and pairs anew for each merge.
 
-    Arguments, result and errors are those of ``train_wordpiece``. The time grows with tokens × corpus.
+    The result is that of ``train_wordpiece``; the time grows with tokens × corpus.
+
+    Args:
+        word_counts, vocab_size, min_frequency, special_tokens: as for ``train_wordpiece``.
+
+    Raises:
+        TypeError, ValueError: as ``train_wordpiece``.
 
     Source: Wu et al. 2016, section 4.1, as the Hugging Face course (chapter 6) writes it.
     """

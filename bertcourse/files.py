@@ -1,0 +1,53 @@
+"""Files of every chapter: replaced whole, and read with the path in the message when something is wrong."""
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[Path]:
+    """Hand out an empty folder to write into; what is written takes the place of the old files when the block ends well.
+
+    A reader finds each file old or new, never half written. The files are replaced one after the other, so a failure
+    between two of them leaves the first ones new and the rest old.
+
+    Args:
+        folder: where the files belong; made if it is not there.
+        names: the files that the block writes, in the order to replace them.
+
+    Raises:
+        OSError: if the folder cannot be written.
+
+    Source: rename(2) of POSIX, which replaces a file in one step.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as draft:
+        yield Path(draft)
+        for name in names:
+            os.replace(Path(draft, name), folder / name)
+
+
+def read_json(path: Path) -> dict:
+    """The JSON object in a file.
+
+    Args:
+        path: the file, in UTF-8.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming the file, if it is not UTF-8, not JSON, or no object.
+
+    Source: RFC 8259.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        raise ValueError(f"{path} must be JSON; {error}. Fetch or save it again.") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} must hold a JSON object, {{…}}; got {content!r:.60}. Fetch or save it again.")
+    return content

@@ -1,0 +1,32 @@
+"""Files: whole or not there, and named when they cannot be read."""
+
+import pytest
+
+from bertcourse.files import read_json, replace_files
+
+
+def test_files_take_the_places_of_the_old_and_nothing_else_stays(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with replace_files(tmp_path, ["a", "b"]) as draft:
+        for name in ("a", "b", "scratch"):
+            (draft / name).write_text("new")
+        assert (tmp_path / "a").read_text() == "old"
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "new", "b": "new"}
+
+
+def test_a_failure_while_drafting_leaves_the_old_files(tmp_path):
+    (tmp_path / "a").write_text("old")
+    with pytest.raises(RuntimeError), replace_files(tmp_path, ["a"]) as draft:
+        (draft / "a").write_text("ne")
+        raise RuntimeError
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old"}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"{", "a.json must be JSON; .*Fetch or save it again"), (b"\xff", "a.json must be JSON; .*decode"), (b"[1]", r"a.json must hold a JSON object, {…}; got \[1\]")],
+)
+def test_what_is_no_json_object_is_refused_by_name(tmp_path, content, message):
+    (tmp_path / "a.json").write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_json(tmp_path / "a.json")
