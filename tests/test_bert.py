@@ -1,6 +1,7 @@
 """BERT equals Hugging Face's: hidden states, pooled output, logits, attentions and gradients, on random models and MiniLM."""
 
 import random
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -154,13 +155,25 @@ def test_count_is_that_of_a_real_model(small_config, small_model):
     assert counts["total"] == counts["embeddings"] + counts["encoder"] + counts["pooler"]
 
 
-def test_initial_weights_are_berts(small_config):
-    model = BertForPreTraining(BertConfig())
+def test_initial_weights_are_berts():
+    model = BertForPreTraining(BertConfig(num_hidden_layers=2))
     weight = model.bert.encoder.blocks[0].feed_forward.expand.weight
     assert weight.std().item() == pytest.approx(0.02, rel=0.01)
     assert model.bert.encoder.blocks[0].feed_forward.expand.bias.abs().max() == 0
     assert model.bert.embeddings.word_embeddings.weight[0].abs().max() == 0
     assert torch.equal(model.bert.embeddings.layer_norm.weight, torch.ones(768))
+    assert model.mlm_head.dense.weight.std().item() == pytest.approx(0.02, rel=0.01)
+    assert model.nsp_head.weight.std().item() == pytest.approx(0.02, rel=0.1)
+    assert model.mlm_head.dense.bias.abs().max() == model.nsp_head.bias.abs().max() == 0
+
+
+def test_the_encoder_starts_the_same_with_heads_and_without(small_config):
+    torch.manual_seed(3)
+    with_heads = BertForPreTraining(small_config).bert
+    torch.manual_seed(3)
+    alone = BertModel(small_config)
+    for name, tensor in alone.state_dict().items():
+        assert torch.equal(with_heads.state_dict()[name], tensor), name
 
 
 def test_mlm_head_is_tied_to_the_embeddings(small_config):
@@ -202,12 +215,24 @@ def test_hidden_states_and_attentions_only_when_asked_for(small_model):
         ({"hidden_act": "swish"}, "hidden_act must be one of .*; got 'swish'"),
         ({"pad_token_id": 60}, "pad_token_id must be an id below vocab_size 60; got 60"),
         ({"intermediate_size": "40"}, "intermediate_size must be of type int; got '40'"),
+        ({"layer_norm_eps": 0.0}, "layer_norm_eps must be above 0; got 0.0"),
+        ({"initializer_range": -0.02}, "initializer_range must be at least 0; got -0.02"),
+        ({"hidden_dropout_prob": float("nan")}, "hidden_dropout_prob must be at least 0 and below 1; got nan"),
         ({"num_attention_heads": True}, "num_attention_heads must be of type int; got True"),
     ],
 )
 def test_config_refuses(small_config, fields, message):
     with pytest.raises(ValueError, match=message):
         BertConfig(**{**small_config.__dict__, **fields})
+
+
+def test_a_subclass_checks_the_fields_it_inherits():
+    @dataclass(frozen=True)
+    class Wider(BertConfig):
+        num_languages: int = 1
+
+    with pytest.raises(ValueError, match="vocab_size must be of type int; got '60'"):
+        Wider(vocab_size="60")
 
 
 IDS = torch.tensor([[2, 7, 3]])
@@ -219,10 +244,11 @@ IDS = torch.tensor([[2, 7, 3]])
         ((torch.zeros(1, 33, dtype=torch.long),), "the sequence has 33 tokens, but there are positions for 32 only"),
         ((torch.tensor([[2, 60]]),), r"input_ids must be between 0 and 59; got 60: does the tokenizer belong to this model\?"),
         ((torch.tensor([[2, -1]]),), "input_ids must be between 0 and 59; got -1"),
-        ((torch.zeros(1, 0, dtype=torch.long),), r"input_ids must be integers of shape \(B, L\).*got torch.int64 of shape \(1, 0\)"),
+        ((torch.zeros(1, 0, dtype=torch.long),), r"input_ids must be integers .*of shape \(B, L\).*got torch.int64 of shape \(1, 0\)"),
         ((torch.zeros(0, 4, dtype=torch.long),), r"at least one sequence"),
         ((torch.tensor([2, 3]),), r"shape \(B, L\).*got torch.int64 of shape \(2,\)"),
         ((torch.tensor([[2.0, 3.0]]),), "input_ids must be integers.*got torch.float32"),
+        ((torch.tensor([[True, True]]),), r"input_ids must be integers \(int64 or int32\).*got torch.bool"),
         ((IDS, torch.ones(1, 4)), r"attention_mask must have the shape of input_ids, \(1, 3\); got \(1, 4\)"),
         ((IDS, None, torch.tensor([[0, 1, 2]])), "token_type_ids must be between 0 and 1; got 2"),
         ((IDS, None, torch.tensor([[0, 1]])), r"token_type_ids must have the shape of input_ids, \(1, 3\); got \(1, 2\)"),
@@ -231,3 +257,13 @@ IDS = torch.tensor([[2, 7, 3]])
 def test_model_refuses(small_model, arguments, message):
     with pytest.raises(ValueError, match=message):
         small_model(*arguments)
+
+
+def test_ids_may_be_of_32_bits(small_model):
+    assert torch.equal(small_model(IDS.int()).pooled, small_model(IDS).pooled)
+
+
+def test_the_model_compiles_to_one_graph(small_model):
+    mask = torch.tensor([[1.0, 1.0, 0.0]])
+    compiled = torch.compile(small_model, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(IDS, mask, torch.zeros_like(IDS)).pooled, small_model(IDS, mask).pooled)

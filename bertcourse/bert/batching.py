@@ -43,7 +43,7 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
 
 
 def pad_batch(encodings: Sequence[Encoding]) -> Batch:
-    """Tokenized texts, filled up with zeros to the longest.
+    """Tokenized texts, filled up with zeros to the longest; the attention mask hides the zeros from the model.
 
     Args:
         encodings: B results of a tokenizer.
@@ -54,7 +54,7 @@ def pad_batch(encodings: Sequence[Encoding]) -> Batch:
     Raises:
         ValueError: if there is none.
 
-    Source: input format of Devlin et al. 2019; [PAD] has id 0 in every BERT.
+    Source: input format of Devlin et al. 2019, whose [PAD] has id 0; where it has another, the mask hides this one as well.
     """
     if not encodings:
         raise ValueError("encodings must hold at least one tokenized text; got none.")

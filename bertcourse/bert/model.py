@@ -4,7 +4,7 @@ Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for L
 the configuration are those of Hugging Face's config.json.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import torch
@@ -13,6 +13,10 @@ from torch import Tensor, nn
 
 from bertcourse.attention import padding_mask
 from bertcourse.transformer import ACTIVATIONS, LearnedPositions, TransformerEncoder, check_heads
+
+# The fields of a configuration that say how large the model is.
+SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+         "max_position_embeddings", "type_vocab_size")
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class BertConfig:
         type_vocab_size: how many segments a sequence may have.
         initializer_range: standard deviation of the initial weights.
         layer_norm_eps: added to the variance in layer normalization.
-        pad_token_id: id of [PAD], whose embedding stays zero.
+        pad_token_id: id of [PAD], whose embedding starts at zero.
 
     Raises:
         ValueError: naming the field, if one is out of range or two do not fit.
@@ -55,16 +59,20 @@ class BertConfig:
     pad_token_id: int = 0
 
     def __post_init__(self) -> None:
-        for name, kind in self.__annotations__.items():
-            value, kinds = getattr(self, name), (int, float) if kind is float else kind
-            if not isinstance(value, kinds) or isinstance(value, bool):
-                raise ValueError(f"{name} must be of type {kind.__name__}; got {value!r}.")
-        for name in ("vocab_size", "num_hidden_layers", "intermediate_size", "max_position_embeddings", "type_vocab_size"):
+        for field in fields(self):
+            value, kind = getattr(self, field.name), type(field.default)
+            if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
+                raise ValueError(f"{field.name} must be of type {kind.__name__}; got {value!r}.")
+        for name in SIZES:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
+        if not self.layer_norm_eps > 0:
+            raise ValueError(f"layer_norm_eps must be above 0; got {self.layer_norm_eps}.")
+        if not self.initializer_range >= 0:
+            raise ValueError(f"initializer_range must be at least 0; got {self.initializer_range}.")
         if self.hidden_act not in ACTIVATIONS:
             raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATIONS)}; got {self.hidden_act!r}.")
         if not 0 <= self.pad_token_id < self.vocab_size:
@@ -126,11 +134,12 @@ class BertEmbeddings(nn.Module):
         Raises:
             ValueError: if the input is empty, too long, or has an id that no row belongs to.
         """
+        check_ids("input_ids", input_ids, self.word_embeddings.num_embeddings, "does the tokenizer belong to this model?")
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
-        check_ids("input_ids", input_ids, self.word_embeddings.num_embeddings, "does the tokenizer belong to this model?")
-        check_ids("token_type_ids", token_type_ids, self.token_type_embeddings.num_embeddings, "0 is the first segment.")
-        check_same_shape("token_type_ids", token_type_ids, input_ids)
+        else:
+            check_ids("token_type_ids", token_type_ids, self.token_type_embeddings.num_embeddings, "0 is the first segment.")
+            check_same_shape("token_type_ids", token_type_ids, input_ids)
         words = self.word_embeddings(input_ids)
         positions = self.position_embeddings(input_ids.shape[1])
         segments = self.token_type_embeddings(token_type_ids)
@@ -199,7 +208,8 @@ class BertModel(nn.Module):
 
 
 class MLMHead(nn.Module):
-    """From a contextual vector to a score for each word: a linear map, GELU, layer norm, then the word embeddings.
+    """From a contextual vector to a score for each word: a linear map, the activation ``hidden_act`` (GELU in BERT), layer
+    normalization, then the word embeddings.
 
     The last map is tied: it is the embedding table itself, which the caller hands in, with a bias of its own.
 
@@ -236,7 +246,8 @@ class BertForPreTraining(nn.Module):
         self.bert = BertModel(config)
         self.mlm_head = MLMHead(config)
         self.nsp_head = nn.Linear(config.hidden_size, 2)
-        initialize(self, config)
+        initialize(self.mlm_head, config)
+        initialize(self.nsp_head, config)
 
     def forward(
         self,
@@ -266,7 +277,7 @@ def count_parameters(config: BertConfig) -> dict[str, int]:
         ``{"embeddings": …, "encoder": …, "pooler": …, "total": …}``, the heads not counted.
 
     Raises:
-        ValueError: never for a valid config.
+        Nothing: a ``BertConfig`` was checked when it was made.
 
     Source: Devlin et al. 2019, section 3, where base has 110 M and large 340 M.
 
@@ -300,14 +311,18 @@ def initialize(module: nn.Module, config: BertConfig) -> None:
 def check_ids(name: str, ids: Tensor, size: int, hint: str) -> None:
     """Refuse ids that are not whole numbers from 0 to size - 1 in a (B, L) tensor with something in it.
 
+    While torch.compile traces, values are not looked at, which would cut its graph in two.
+
     Raises:
         ValueError: naming the tensor, what is allowed and what came.
     """
-    if ids.dim() != 2 or ids.numel() == 0 or ids.is_floating_point():
+    if ids.dim() != 2 or ids.numel() == 0 or ids.dtype not in (torch.int64, torch.int32):
         raise ValueError(
-            f"{name} must be integers of shape (B, L), at least one sequence of at least one token; got {ids.dtype} of "
-            f"shape {tuple(ids.shape)}."
+            f"{name} must be integers (int64 or int32) of shape (B, L), at least one sequence of at least one token; got "
+            f"{ids.dtype} of shape {tuple(ids.shape)}."
         )
+    if torch.compiler.is_compiling():
+        return
     low, high = int(ids.min()), int(ids.max())
     if low < 0 or high >= size:
         raise ValueError(f"{name} must be between 0 and {size - 1}; got {low if low < 0 else high}: {hint}")
