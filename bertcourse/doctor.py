@@ -144,8 +144,8 @@ def doctor() -> bool:
     for name, check in CHECKS.items():
         try:
             result = check()
-        except ImportError as error:
-            result = Check(False, str(error), INSTALL)
+        except Exception as error:  # a broken package may raise anything when it is imported
+            result = Check(False, f"{type(error).__name__}: {error}", INSTALL)
         all_well &= result.well
         print(f"{'ok  ' if result.well else 'MEND'}  {name:8}  {result.found}{'' if result.well else '  →  ' + result.mend}")
     return all_well

