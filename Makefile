@@ -18,6 +18,7 @@ READY := $(VENV)/.ready
 .PHONY: course test lab clean constraints
 
 course: $(READY)
+	rm -rf build/lectures build/site
 	$(BIN)/bertcourse doctor
 	$(BIN)/bertcourse run --output build/lectures $(wildcard notebooks/*.ipynb)
 	$(BIN)/sphinx-build -q -W --keep-going -b html -c site build/lectures build/site

@@ -1,6 +1,6 @@
 """Encoding sentences: our BertModel beside Hugging Face's, on the same weights, in one run.
 
-    python benchmarks/forward.py            # MiniLM, 2,000 sentences; about 3 minutes on two cores
+    BERTCOURSE_DATA=FOLDER python benchmarks/forward.py     # MiniLM, 2,000 sentences; about 3 minutes on two cores
 
 Three ways to encode the same sentences, timed in turn, round after round:
 
@@ -8,9 +8,9 @@ Three ways to encode the same sentences, timed in turn, round after round:
 - our BertModel on the same batches;
 - our BertModel on batches of like length, of as many tokens as ``length_buckets`` takes by default.
 
-The sentences are those of SemCor, read from the folder that BERTCOURSE_DATA names. Tokens are counted
-without padding, so the rates are comparable. The table gives the median over rounds, and the ratio of each round's own
-times, as the machine's speed drifts.
+The sentences are those of SemCor, in FOLDER/semcor/semcor.data.xml.xz. Tokens are counted without padding, so the rates
+are comparable. The table gives the median over rounds, and the ratio of each round's own times, as the machine's speed
+drifts.
 """
 
 import argparse
@@ -31,10 +31,13 @@ from bertcourse.bert.batching import pad_batch
 
 
 def read_sentences(count: int) -> list[str]:
-    """The first ``count`` sentences of SemCor, in the order of the file."""
-    path = Path(os.environ.get("BERTCOURSE_DATA", "."), "semcor", "semcor.data.xml.xz")
+    """The first ``count`` sentences of SemCor, in the order of the file; without the file, the end of the program."""
+    folder = os.environ.get("BERTCOURSE_DATA")
+    path = Path(folder or ".", "semcor", "semcor.data.xml.xz").expanduser()
     if not path.is_file():
-        sys.exit(f"expected SemCor in {path}; set BERTCOURSE_DATA to a folder that holds semcor/semcor.data.xml.xz.")
+        found = f"BERTCOURSE_DATA is {folder}, and there is no {path}" if folder else "BERTCOURSE_DATA is not set"
+        sys.exit(f"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}. Run it so: "
+                 f"BERTCOURSE_DATA=FOLDER python benchmarks/forward.py")
     with lzma.open(path) as file:
         sentences = (element for _, element in ElementTree.iterparse(file) if element.tag == "sentence")
         return [" ".join(word.text for word in sentence) for sentence in itertools.islice(sentences, count)]
@@ -50,17 +53,18 @@ def seconds(model: BertModel | transformers.BertModel, batches: list[Batch]) -> 
 
 @torch.inference_mode()
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="minilm", help="a name for load_pretrained (default: minilm)")
     parser.add_argument("--sentences", type=int, default=2000)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
 
+    sentences = read_sentences(options.sentences)
     torch.set_num_threads(options.threads)
     ours, tokenizer = load_pretrained(options.model)
     theirs = transformers.BertModel.from_pretrained(find_folder(options.model)).eval()
-    encodings = tokenizer.encode_batch(read_sentences(options.sentences))
+    encodings = tokenizer.encode_batch(sentences)
     lengths = [len(encoding) for encoding in encodings]
     in_order = [pad_batch(encodings[i : i + 32]) for i in range(0, len(encodings), 32)]
     by_length = [pad_batch([encodings[i] for i in bucket]) for bucket in length_buckets(lengths)]

@@ -65,7 +65,7 @@ def heatmap(
 
     Source: the attention maps of Bahdanau et al. 2015, figure 3.
     """
-    array = np.asarray(matrix.detach() if isinstance(matrix, Tensor) else matrix)
+    array = np.asarray(matrix.detach().float().cpu() if isinstance(matrix, Tensor) else matrix)
     if array.shape != (len(rows), len(columns)):
         raise ValueError(f"matrix must have a row for each of {len(rows)} names and a column for each of {len(columns)}; "
                          f"got shape {array.shape}.")
@@ -103,6 +103,10 @@ def attention_map(weights: Tensor, tokens: Sequence[str], title: str = "", ax: A
         ValueError: if there are more or fewer names than rows.
 
     Source: Vaswani et al. 2017, figures 3 to 5; Clark et al. 2019, "What Does BERT Look At?".
+
+    >>> import torch
+    >>> attention_map(torch.tensor([[0.2, 0.8], [0.5, 0.5]]), ["it", "rains"])
+    'it → rains 0.80, rains → it 0.50'
     """
     ax = heatmap(weights, tokens, tokens, title, ax, values, limits=(0, 1))
     ax.set_xlabel("attends to")

@@ -80,6 +80,17 @@ def test_ci_runs_what_the_readme_says():
         assert re.search(rf"^{target}: \$\(READY\)$", makefile, re.MULTILINE)  # each does its own set-up
 
 
+def test_the_site_is_built_from_nothing_older():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    recipe = makefile.partition("\ncourse: $(READY)\n")[2].partition("\n\n")[0].splitlines()
+    assert recipe[0] == "\trm -rf build/lectures build/site"
+
+
+def test_ci_tries_the_oldest_and_the_newest_python():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    assert [case["python"] for case in jobs["range"]["strategy"]["matrix"]["include"]] == ["3.11", "3.14"]
+
+
 def test_readme_gives_each_lecture_with_the_cost_it_states():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):

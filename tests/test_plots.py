@@ -25,6 +25,12 @@ def test_heatmap_draws_the_matrix_with_its_names():
     assert [text.get_text() for text in ax.texts] == ["0.00", "1.00", "0.25", "0.50"]
 
 
+def test_heatmap_takes_any_tensor_and_any_array():
+    matrix = torch.tensor([[0.0, 1.0]])
+    for same in (matrix.bfloat16().requires_grad_(), matrix.int(), matrix.numpy()):
+        assert plots.heatmap(same, ["a"], ["b", "c"]).images[0].get_array().tolist() == [[0.0, 1.0]]
+
+
 def test_numbers_in_cells_can_be_read_on_their_colour():
     ax = plots.heatmap(torch.tensor([[0.0, 1.0]]), ["a"], ["b", "c"], values=True)
     assert [text.get_color() for text in ax.texts] == ["white", "black"]
