@@ -161,12 +161,13 @@ def fused_attention(
     Source: Dao et al. 2022, "FlashAttention".
     """
     check_attention_shapes(query, key, value, mask)
-    if mask is not None:
-        mask = torch.atleast_2d(mask)  # the kernel wants a dimension for the queries and one for the keys
-    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
-    if mask is not None:  # some kernels give NaN, some an average, where everything is masked
-        output = output.masked_fill(~mask.any(dim=-1, keepdim=True), 0.0)
-    return output, None
+    if mask is None:
+        return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout), None
+    mask = torch.atleast_2d(mask)  # kernels want a dimension of the queries, and all of the keys
+    mask = mask.expand(*mask.shape[:-1], key.shape[-2])
+    blind = ~mask.any(dim=-1, keepdim=True)  # may attend nowhere, for which kernels give NaN, in gradients at least
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask | blind, dropout_p=dropout)
+    return output.masked_fill(blind, 0.0), None
 
 
 class FeedForward(nn.Module):
