@@ -13,7 +13,9 @@ import pytest
 from nbclient.exceptions import CellTimeoutError
 
 from bertcourse import lectures
-from bertcourse.lectures import KERNEL, Cost, problems, read_notebook, run_lectures, run_notebook, stated_cost, write_notebook
+from bertcourse.lectures import (
+    KERNEL, PATIENT_THREADS, Cost, problems, read_notebook, run_lectures, run_notebook, stated_cost, write_notebook,
+)
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -37,7 +39,10 @@ def validate(notebook: Path) -> tuple[subprocess.CompletedProcess, float]:
     for _ in range(2):
         before = children_seconds()
         # From a folder that is not the notebook's: lectures must run wherever they are started.
-        result = subprocess.run([*NBVAL, str(notebook)], capture_output=True, text=True, timeout=1200, cwd=notebook.parent.parent)
+        result = subprocess.run(
+            [*NBVAL, str(notebook)], capture_output=True, text=True, timeout=1200, cwd=notebook.parent.parent,
+            env={**os.environ, **PATIENT_THREADS},
+        )
         if result.returncode == 0 or not any(word in result.stdout for word in HUNG):
             break
     return result, children_seconds() - before
