@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgba
 from matplotlib.patches import Arc, Rectangle
 from torch import Tensor
 
@@ -141,12 +142,15 @@ def seeded_lines(lines: dict[str, Sequence[Sequence[float]]], ax: Axes | None = 
     return ax
 
 
-def token_boxes(rows: Mapping[str, Sequence[str]], ax: Axes | None = None) -> Axes:
+def token_boxes(
+    rows: Mapping[str, Sequence[str]], ax: Axes | None = None, highlight: Mapping[str, str] | None = None
+) -> Axes:
     """Draw tokenized texts: a row for each, a box for each token, as wide as it has characters.
 
     Args:
         rows: name of the row to its tokens.
         ax: where to draw; a new figure if None.
+        highlight: name of the row to the token that stands out in it; None colours every other box.
 
     Returns:
         The axes.
@@ -159,11 +163,12 @@ def token_boxes(rows: Mapping[str, Sequence[str]], ax: Axes | None = None) -> Ax
     widths = {name: sum(len(token) + 1 for token in tokens) for name, tokens in rows.items()}
     if ax is None:
         _, ax = plt.subplots(figsize=(min(11.0, 1.5 + 0.12 * max(widths.values())), 0.3 + 0.32 * len(rows)))
-    for y, tokens in enumerate(rows.values()):
+    for y, (name, tokens) in enumerate(rows.items()):
         x = 0
         for number, token in enumerate(tokens):
-            box = Rectangle((x, y - 0.4), len(token) + 1, 0.8, color=COLORS[number % 2], alpha=0.22 if number % 2 else 0.3)
-            ax.add_patch(box)
+            stands_out = number % 2 == 1 if highlight is None else highlight.get(name) == token
+            face = to_rgba(COLORS[stands_out], 0.25 if highlight is None or not stands_out else 0.6)
+            ax.add_patch(Rectangle((x, y - 0.4), len(token) + 1, 0.8, facecolor=face, edgecolor="white"))
             ax.text(x + (len(token) + 1) / 2, y, token, ha="center", va="center", family="monospace", fontsize="small")
             x += len(token) + 1
     ax.set(xlim=(0, max(widths.values())), ylim=(len(rows) - 0.5, -0.5), xticks=[])

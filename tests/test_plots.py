@@ -68,6 +68,12 @@ def test_token_boxes_are_as_wide_as_their_tokens():
         plots.token_boxes({})
 
 
+def test_a_token_stands_out_in_its_row():
+    ax = plots.token_boxes({"first": ["a", "b"], "second": ["a"]}, highlight={"first": "a"})
+    strong, weak, other = (box.get_facecolor() for box in ax.patches)
+    assert strong != weak == other
+
+
 def test_lattice_draws_an_arc_for_each_token_and_the_best_path_thick():
     lattice = Lattice("ab", {"a": -1.0, "b": -1.0, "ab": -3.0})
     ax = plots.lattice("ab", lattice.edges, lattice.best_path())
