@@ -10,6 +10,7 @@ import lzma
 import os
 import tarfile
 import tempfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from importlib import resources
@@ -62,7 +63,7 @@ def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = Non
     Source: standardebooks.org; texts in the public domain, edited under CC0.
     """
     if (data := os.environ.get("BERTCOURSE_DATA")) and (path := Path(data).expanduser() / BOOKS_FILE).is_file():
-        text = lzma.decompress(path.read_bytes()).decode("utf-8")
+        text = read_xz(path)
         check_sha256(text, BOOKS_SHA256, str(path))
         return text
     folder = Path(folder or pooch.os_cache("bertcourse") / "standardebooks")
@@ -119,7 +120,8 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
             ) from error
         try:
             text = book_text(read_archive(archive), book.parts)
-        except (tarfile.TarError, EOFError, OSError, KeyError, SyntaxError) as error:  # ParseError is a SyntaxError
+        # A part that is missing is a KeyError or ValueError, what is no XML a SyntaxError.
+        except (tarfile.TarError, zlib.error, EOFError, OSError, LookupError, ValueError, SyntaxError) as error:
             raise ValueError(f"{address} must be the archive of a book; it is damaged ({error}). Try again.") from error
     check_sha256(text, book.sha256, address)
     draft = kept.with_suffix(".tmp")
@@ -137,6 +139,21 @@ def read_archive(archive: Path) -> dict[str, bytes]:
             if member.isfile() and path.endswith((".opf", ".xhtml")):
                 files[path] = tar.extractfile(member).read()
     return files
+
+
+def read_xz(path: Path) -> str:
+    """The text in an .xz file.
+
+    Args:
+        path: the file, UTF-8 once it is unpacked.
+
+    Raises:
+        ValueError: naming the file, if it is damaged.
+    """
+    try:
+        return lzma.decompress(path.read_bytes()).decode("utf-8")
+    except (lzma.LZMAError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} must be a UTF-8 text packed by xz; it is damaged ({error}). Fetch it again.") from error
 
 
 def check_sha256(text: str, expected: str, source: str) -> None:
@@ -180,11 +197,11 @@ def book_words() -> tuple[Counter[str], Counter[str]]:
 
     Raises:
         FileNotFoundError: if the table is not there.
+        ValueError: if it is damaged.
 
     Source: counted by data/words/make.py.
     """
-    with lzma.open(course_file("words/words.tsv.xz"), "rt", encoding="utf-8") as file:
-        rows = [line.rstrip("\n").split("\t") for line in file]
+    rows = [line.split("\t") for line in read_xz(course_file("words/words.tsv.xz")).split("\n") if line]
     books, moby_dick = ({word: int(counts[i]) for word, *counts in rows if counts[i] != "0"} for i in range(2))
     return Counter(dict(Counter(books).most_common())), Counter(dict(Counter(moby_dick).most_common()))
 

@@ -67,19 +67,32 @@ def book_text(files: Mapping[str, bytes], only: set[str] = frozenset()) -> str:
 
     Raises:
         KeyError: if content.opf, or a file that it names, is not there.
+        SyntaxError: if one is not XML.
+        ValueError: if one has not the parts that it must have.
 
     Source: the Standard Ebooks Manual of Style, chapters 4 and 7, for the structure.
     """
     package = ElementTree.fromstring(files["content.opf"])
-    paths = {item.get("id"): item.get("href") for item in package.find(f"{OPF}manifest")}
+    paths = {item.get("id"): item.get("href", "") for item in part(package, f"{OPF}manifest")}
     texts = []
-    for reference in package.find(f"{OPF}spine").findall(f"{OPF}itemref"):
+    for reference in part(package, f"{OPF}spine").findall(f"{OPF}itemref"):
         path = paths[reference.get("idref")]
         stem = PurePosixPath(path).stem
         if path.startswith("text/") and not DROPPED_FILES.fullmatch(stem) and (not only or stem in only):
-            body = ElementTree.fromstring(files[path]).find(f"{XHTML}body")
+            body = part(ElementTree.fromstring(files[path]), f"{XHTML}body")
             texts += ["\n".join(document) for document in documents(body)]
     return "\n\n".join(text for text in texts if len(text.split()) >= LEAST_WORDS) + "\n"
+
+
+def part(element: Element, name: str) -> Element:
+    """The part of a document that it must have.
+
+    Raises:
+        ValueError: if it has none.
+    """
+    if (found := element.find(name)) is None:
+        raise ValueError(f"expected <{name}> in <{element.tag}>; there is none.")
+    return found
 
 
 def documents(element: Element) -> list[list[str]]:

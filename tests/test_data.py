@@ -1,11 +1,14 @@
 """Books: from XHTML to text, fetched, checked, kept, gone on with after an interruption."""
 
+import gzip
 import hashlib
 import http.server
 import io
 import lzma
+import random
 import tarfile
 import threading
+import zlib
 
 import pytest
 
@@ -137,7 +140,13 @@ def test_another_text_is_refused_and_not_kept(library):
     assert list(folder.iterdir()) == []
 
 
-@pytest.mark.parametrize("damage", [b"", b"not an archive", "cut", archive({"content.opf": b"<"}), archive({})])
+NO_PARTS = b'<package xmlns="http://www.idpf.org/2007/opf">%s</package>'
+
+
+@pytest.mark.parametrize("damage", [
+    b"", b"not an archive", "cut", archive({"content.opf": b"<"}), archive({}), archive({"content.opf": NO_PARTS % b""}),
+    archive({"content.opf": NO_PARTS % b"<manifest/>"}), archive({**book(), "text/chapter-1.xhtml": b"<html/>"}),
+])
 def test_a_damaged_archive_is_refused(library, damage):
     url, folder, _, served = library
     path = "/one/tar.gz/c0ffee"
@@ -145,6 +154,52 @@ def test_a_damaged_archive_is_refused(library, damage):
     with pytest.raises(ValueError, match="it is damaged"):
         data.standard_ebooks(url, folder)
     assert list(folder.iterdir()) == []
+
+
+def one_byte_wrong(content: bytes, count: int):
+    """Copies of something, each with one bit of one byte turned over."""
+    generator = random.Random(0)
+    for _ in range(count):
+        place, bit = generator.randrange(len(content)), generator.randrange(8)
+        yield content[:place] + bytes([content[place] ^ 1 << bit]) + content[place + 1 :]
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_one_wrong_byte_is_refused_or_changes_nothing(packed, monkeypatch, tmp_path):
+    known = book_text(book())
+    entry = data.Book("one", "c0ffee", hashlib.sha256(known.encode()).hexdigest(), frozenset())
+    content = archive(book()) if packed else gzip.decompress(archive(book()))[:6000]  # beyond that, empty blocks
+    refused = 0
+    for damaged in one_byte_wrong(content, 400):
+        served = damaged if packed else gzip.compress(damaged + bytes(10240 - len(damaged)), 1)
+        monkeypatch.setattr(data.pooch, "HTTPDownloader", lambda **_: lambda url, path, _: open(path, "wb").write(served))
+        try:
+            assert data.fetch_book(entry, "https://example.org", tmp_path) == known
+            (tmp_path / "one.txt").unlink()
+        except ValueError as error:
+            assert "it is damaged" in str(error) or "must have the SHA-256" in str(error)
+            refused += 1
+        assert list(tmp_path.iterdir()) == []
+    assert refused > 200
+
+
+def test_an_error_in_the_packing_is_damage(library, monkeypatch):
+    def read_archive(_):
+        raise zlib.error("Error -3 while decompressing data")
+
+    monkeypatch.setattr(data, "read_archive", read_archive)
+    with pytest.raises(ValueError, match="it is damaged .Error -3"):
+        data.standard_ebooks(*library[:2])
+
+
+def test_one_wrong_byte_in_the_data_folder_is_refused(monkeypatch, tmp_path):
+    path = tmp_path / data.BOOKS_FILE
+    path.parent.mkdir()
+    monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
+    for damaged in one_byte_wrong(lzma.compress(b"A text.\n" * 9), 100):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match="standardebooks.txt.xz must be a UTF-8 text packed by xz; it is damaged"):
+            data.standard_ebooks()
 
 
 def test_no_server_is_said(library, tmp_path):
