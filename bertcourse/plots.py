@@ -1,7 +1,7 @@
-"""Figures of the lectures: one look, colours that colour-blind readers can tell apart, and a line of text for each.
+"""Figures of the lectures: one look, and colours that colour-blind readers can tell apart.
 
-Images are not compared when a notebook is validated, so every function returns what it drew in words, for the notebook to
-print under the figure.
+Images are not compared when a notebook is validated. So the notebook prints the numbers under each figure: ``attention_map``
+returns them in words, the other functions return the axes.
 """
 
 from collections.abc import Mapping, Sequence
