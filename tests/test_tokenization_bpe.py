@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, trainers
 
 from bertcourse.tokenization import (
-    BPETokenizer, ByteLevelBPETokenizer, byte_words, count_byte_words, count_words, mark_words, train_bpe,
-    train_bpe_plainly,
+    BPETokenizer, ByteLevelBPETokenizer, UnigramTokenizer, byte_words, count_byte_words, count_words, mark_words,
+    train_bpe, train_bpe_plainly,
 )
 from bertcourse.tokenization.bpe import bpe_vocabulary, merge_all, merge_all_of_long
 from bertcourse.tokenization.byte_level import GPT2_WORD
@@ -112,6 +112,28 @@ def test_marker_stands_for_the_space_and_slices_to_nothing():
     assert tokenizer.decode(encoding.ids) == "ab cab"
 
 
+@settings(deadline=None)
+@given(st.text(alphabet="abc▁z \n\u3000😀", max_size=40))
+def test_offsets_slice_the_text(text):
+    encoding = BPETokenizer([("a", "b"), ("▁", "c"), ("▁c", "ab")], alphabet="▁😀").encode(text)
+    for token, (start, end) in zip(encoding.tokens, encoding.offsets):
+        marks_a_gap = token.startswith("▁") and not text[start:end].startswith("▁")
+        assert token == "[UNK]" or text[start:end] == (token[1:] if marks_a_gap else token)
+
+
+@pytest.mark.parametrize("make", [
+    lambda marker: BPETokenizer([("e", "x"), ("t", "ex")], alphabet="t", marker=marker),
+    lambda marker: UnigramTokenizer([("t", -2.0), ("ex", -2.0)], marker=marker),
+])
+def test_without_a_marker_words_run_together(make, tmp_path):
+    tokenizer = make("")
+    assert tokenizer.decode(tokenizer.encode_ids("text text")) == "texttext"
+    for marker in ("", "__"):
+        with pytest.raises(ValueError, match=f"one character; got marker='{marker}'"):
+            make(marker).save(tmp_path / "folder")
+    assert not (tmp_path / "folder").exists()
+
+
 def test_first_word_may_go_without_marker():
     merges = train_bpe(Counter(mark_words("set new renew", marker="_", mark_first=False)), 9, tie="first")
     tokenizer = BPETokenizer(merges, "setnwr", marker="_", mark_first=False)
@@ -167,6 +189,45 @@ def test_byte_level_equals_tokenizers(byte_level):
     for text in [*TEXTS, "unseen ☃ <|endoftext|> text", "", "\x00"]:
         got, expected = byte_level.encode(text), theirs.encode(text)
         assert (got.ids, got.tokens) == (expected.ids, expected.tokens)
+
+
+def assert_equals_twin(ours, theirs, text):
+    """Ids, words and offsets; but a marker that is not in the text has no length here, and there that of a character."""
+    got, expected = ours.encode(text), theirs.encode(text, add_special_tokens=False)
+    assert (got.ids, got.word_ids) == (expected.ids, expected.word_ids), ascii(text)
+    offsets = [(start, max(end, start + 1)) for start, end in got.offsets]
+    assert offsets == expected.offsets, ascii(text)
+    assert ours.encode_ids(text) == got.ids
+
+
+@pytest.mark.parametrize("kind", ["words", "bytes", "unigram"])
+def test_offsets_and_words_equal_tokenizers(kind, byte_level):
+    pieces = [(token, -1.0 - len(token)) for token in ["▁", *"theanfy,", "th", "he", "the", "▁the", "an", "na", "▁t"]]
+    ours = {
+        "words": BPETokenizer(train_bpe(count_words(TEXTS), 60)), "bytes": byte_level, "unigram": UnigramTokenizer(pieces)
+    }[kind]
+    theirs, generator = ours.to_tokenizers(), random.Random(4)
+    parts = ["the", "an", "fan", "▁", "▁the", " ", " ", "  ", "\n", "\u3000", "é", "😀", "東", ",", "[UNK]", "<|endoftext|>"]
+    for _ in range(2000):
+        assert_equals_twin(ours, theirs, "".join(generator.choices(parts, k=generator.randrange(12))))
+
+
+@pytest.mark.parametrize("make", [
+    lambda special: BPETokenizer([("a", "b")], alphabet="▁c", special_tokens=["[UNK]", *special]),
+    lambda special: ByteLevelBPETokenizer([("a", "b")], special_tokens=special),
+    lambda special: UnigramTokenizer([("▁", -1.0), ("a", -1.0), ("b", -1.0)], special_tokens=["[UNK]", *special]),
+])
+def test_special_tokens_with_spaces_are_found(make):
+    ours = make(["<a b>", "end of text"])
+    theirs = ours.to_tokenizers()
+    for text in ["ab <a b>c", "<a b> <a b>", "a end  of text", "cend of text", "abc"]:
+        assert_equals_twin(ours, theirs, text)
+    assert "<a b>" in ours.tokenize("ab <a b>c")
+
+
+def test_a_word_that_begins_with_the_marker_gets_no_second():
+    assert mark_words("▁a b") == ["▁a", "▁b"]
+    assert BPETokenizer([("▁", "a")]).tokenize("▁a a") == ["▁a", "▁a"]
 
 
 @pytest.mark.parametrize("kind", ["words", "bytes"])

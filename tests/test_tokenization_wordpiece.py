@@ -111,6 +111,14 @@ def test_special_tokens_are_found_first(minilm):
     assert encoding.offsets[1] == (1, 7)
 
 
+def test_special_tokens_with_spaces_are_found():
+    ours = WordPieceTokenizer(["[UNK]", "a", "the", "##b", "the end"], special_tokens=["[UNK]", "the end"])
+    assert ours.tokenize("a the endab") == ["a", "the end", "a", "##b"]
+    theirs = ours.to_tokenizers()
+    for text in ["a the end b", "the endab the  end", "the endthe end [UNK]", "The end"]:
+        assert_equals_reference(ours, theirs, text)
+
+
 def test_equals_tokenizers_on_20000_random_strings(minilm, reference):
     for text in random_strings(20_000, seed=0):
         assert_equals_reference(minilm, reference, text)

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from bertcourse.tokenization.encoding import Piece, Tokenizer, Word, check_text
 
-MARKER = "▁"  # U+2581, in no text; the underscore of textbooks is in many
+MARKER = "▁"  # U+2581, in next to no text; the underscore of textbooks is in many
 WORD = re.compile(r"[\S\x1c-\x1f]+")  # Python counts the four separators as white space, Unicode does not
 LONG_WORD = 50
 
@@ -31,7 +31,8 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
 
     Args:
         text: any text.
-        marker: put before each word, so that a token knows whether it begins one.
+        marker: put before each word, so that a token knows whether it begins one. A word that begins with it in the text
+            gets no second, as with Hugging Face.
         mark_first: whether the first word has one, too.
 
     Raises:
@@ -44,14 +45,19 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
     >>> mark_words("set new", marker="_", mark_first=False)
     ['set', '_new']
     """
-    return [marker * (mark_first or i > 0) + word for i, word in enumerate(WORD.findall(text))]
+    return [mark_of(word, marker, mark_first or i > 0) + word for i, word in enumerate(WORD.findall(text))]
+
+
+def mark_of(word: str, marker: str, wanted: bool) -> str:
+    """The marker to put before a word, if one is wanted and the word does not begin with it: else nothing."""
+    return marker if wanted and not word.startswith(marker) else ""
 
 
 def place_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list[Word]:
     """``mark_words`` with the place of each character; a marker is a place of no length at the beginning of its word."""
     words = []
     for i, found in enumerate(WORD.finditer(text)):
-        mark = marker * (mark_first or i > 0)
+        mark = mark_of(found.group(), marker, mark_first or i > 0)
         spans = [(found.start(), found.start())] * len(mark)
         spans += [(place, place + 1) for place in range(found.start(), found.end())]
         words.append(Word(mark + found.group(), spans))
@@ -368,13 +374,16 @@ class BPETokenizer(Tokenizer):
 
     def join(self, tokens: list[str]) -> str:
         """The words with a space for each marker."""
-        return "".join(tokens).replace(self.marker, " ").removeprefix(" " if self.mark_first else "")
+        return spaces_for_markers(tokens, self.marker).removeprefix(" " if self.mark_first else "")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
         """The same tokenizer in ``tokenizers``.
 
+        Ids, tokens and words are the same. Offsets are the same but those of a marker that is a token by itself and is
+        not in the text: it has no length here, there it has the place of the word's first character.
+
         Raises:
-            ValueError: if the first word has no marker, which it cannot be told.
+            ValueError: if the first word has no marker, or the marker is not one character: it cannot be told such.
         """
         if not self.mark_first:
             raise ValueError("tokenizers marks every word or splits otherwise; to save, train with mark_first=True.")
@@ -384,8 +393,19 @@ class BPETokenizer(Tokenizer):
         return twin
 
 
+def spaces_for_markers(tokens: Sequence[str], marker: str) -> str:
+    """The text of tokens, a space for each marker, also for one that the text had; without one, words run together."""
+    return "".join(tokens).replace(marker, " ") if marker else "".join(tokens)
+
+
 def use_marker(twin: tokenizers.Tokenizer, marker: str) -> None:
-    """Have a tokenizer of ``tokenizers`` split at white space and mark every word, as ``place_words`` does."""
+    """Have a tokenizer of ``tokenizers`` split at white space and mark every word, as ``place_words`` does.
+
+    Raises:
+        ValueError: if the marker is not one character.
+    """
+    if len(marker) != 1:
+        raise ValueError(f"tokenizers marks words with one character; got marker={marker!r}. To save, train with one.")
     twin.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(marker, prepend_scheme="always", split=False)]
     )

@@ -119,7 +119,7 @@ class ByteLevelBPETokenizer(BPETokenizer):
         return data.decode(errors="replace")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer in ``tokenizers``."""
+        """The same tokenizer in ``tokenizers``, ids, offsets and words included."""
         twin = tokenizers.Tokenizer(models.BPE(self.token_ids, self.merges))
         twin.add_special_tokens(list(self.special_tokens))
         twin.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

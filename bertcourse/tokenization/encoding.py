@@ -115,6 +115,7 @@ class Tokenizer(ABC):
         self.special_tokens = tuple(special_tokens)
         self.unknown_token = unknown_token
         self.unknown_id = None if unknown_token is None else self.token_ids[unknown_token]
+        self.spaces_part_words = not any(" " in token for token in self.special_tokens)
         longest_first = sorted(self.special_tokens, key=len, reverse=True)
         self.special_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
         self.remembered_pieces = Memory(self.segment)
@@ -131,7 +132,7 @@ class Tokenizer(ABC):
 
     def chunks(self, text: str) -> list[str]:
         """Cut a text where no word can be hurt, ``gap`` characters apart; a piece of text means the same everywhere."""
-        return text.split(" ")
+        return text.split(" ") if self.spaces_part_words else [text]
 
     def encode(self, text: str) -> Encoding:
         """Tokenize a text. Nothing is added to it: [CLS] and [SEP] are the model's business.

@@ -87,7 +87,7 @@ class Lattices:
 
         Returns:
             ``(words, tokens)``, an entry for each token of a best path: the index of its word, and its own. A word that
-            cannot be segmented has none.
+            cannot be segmented has none. Of equally good edges the longest is taken, as in ``unigram.Lattice.best_path``.
         """
         best, came_by = np.full(self.last[-1] + 1, -np.inf), np.zeros(self.last[-1] + 1, dtype=np.intp)
         best[self.first] = 0.0
@@ -95,7 +95,7 @@ class Lattices:
             targets = self.targets[step]
             scores = best[self.sources[step]] + log_probs[self.tokens[step]]
             np.maximum.at(best, targets, scores)
-            won = np.flatnonzero(scores == best[targets])
+            won = np.flatnonzero(scores == best[targets])[::-1]  # the longest last: it stays
             came_by[targets[won]] = step.start + won
         word = np.flatnonzero(np.isfinite(best[self.last]))
         node, words, tokens = self.last[word], [], []

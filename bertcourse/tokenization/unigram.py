@@ -14,7 +14,7 @@ from typing import NamedTuple
 import tokenizers
 from tokenizers import models
 
-from bertcourse.tokenization.bpe import MARKER, place_words, use_marker
+from bertcourse.tokenization.bpe import MARKER, place_words, spaces_for_markers, use_marker
 from bertcourse.tokenization.encoding import Encoding, Piece, Tokenizer, Word, check_text
 
 UNKNOWN_PENALTY = 10.0  # an unknown character is e¹⁰ times less likely than the least likely token, as in sentencepiece
@@ -45,7 +45,7 @@ class Lattice:
         unknown_log_prob: of a character that is no token; None for ``UNKNOWN_PENALTY`` below the least of ``log_probs``.
 
     Attributes:
-        edges_to: for each position, the edges that end there.
+        edges_to: for each position, the edges that end there, the longest first.
 
     Source: Kudo 2018, section 3.2.
 
@@ -77,11 +77,14 @@ class Lattice:
         return [edge for edges in self.edges_to for edge in edges]
 
     def best_path(self) -> list[Edge]:
-        """The most probable segmentation (Viterbi): the best way to a position goes on the best way to an earlier one."""
+        """The most probable segmentation (Viterbi): the best way to a position goes on the best way to an earlier one.
+
+        Of equally good edges the longest is taken, as ``tokenizers`` does.
+        """
         best, came_by = [0.0], [None]
         for edges in self.edges_to[1:]:
-            score, edge = max((best[edge.start] + edge.log_prob, edge) for edge in edges)
-            best.append(score)
+            edge = max(edges, key=lambda edge: best[edge.start] + edge.log_prob)  # of equals, the first
+            best.append(best[edge.start] + edge.log_prob)
             came_by.append(edge)
         path, position = [], len(self.word)
         while position > 0:
@@ -215,10 +218,17 @@ class UnigramTokenizer(Tokenizer):
 
     def join(self, tokens: list[str]) -> str:
         """The words with a space for each marker."""
-        return "".join(tokens).replace(self.marker, " ").removeprefix(" ")
+        return spaces_for_markers(tokens, self.marker).removeprefix(" ")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer in ``tokenizers``."""
+        """The same tokenizer in ``tokenizers``.
+
+        Ids and words are the same, and offsets but for markers, as with ``BPETokenizer``. Its ``tokens`` have the text
+        itself where ours have the unknown token.
+
+        Raises:
+            ValueError: if the marker is not one character.
+        """
         scores = [(token, self.log_probs.get(token, 0.0)) for token in self.tokens]
         twin = tokenizers.Tokenizer(models.Unigram(scores, unk_id=self.unknown_id))
         twin.add_special_tokens(list(self.special_tokens))
