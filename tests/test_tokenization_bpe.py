@@ -6,6 +6,7 @@ import time
 import unicodedata
 from collections import Counter
 
+import numpy as np
 import pytest
 import tokenizers
 import transformers
@@ -60,7 +61,13 @@ def test_equals_the_plain_loop():
     generator = random.Random(0)
     for _ in range(300):
         corpus, num_merges = random_corpus(generator, generator.choice(["ab", "abc", "abcdefgh"])), generator.randint(0, 40)
-        assert train_bpe(corpus, num_merges) == train_bpe_plainly(corpus, num_merges, tie="id"), corpus
+        assert train_bpe(corpus, num_merges) == train_bpe_plainly(corpus, num_merges), corpus
+
+
+@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+def test_counts_may_be_numpys(train):
+    corpus = {"abab": 100, "ab": 100, "bab": 7}
+    assert train({word: np.int8(count) for word, count in corpus.items()}, np.int64(3)) == train(corpus, 3)
 
 
 def test_equals_hugging_face_on_words_of_many_letters():
@@ -249,13 +256,28 @@ def test_odd_texts_take_linear_time(byte_level, text):
     assert byte_level.decode(ids) == text
 
 
+@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+def test_bad_number_or_tie_is_refused(train):
+    with pytest.raises(ValueError, match="num_merges must be a whole number and at least 0; got -1"):
+        train({"abc": 1}, -1)
+    with pytest.raises(TypeError, match="num_merges must be a whole number and at least 0; got 1.5"):
+        train({"abc": 1}, 1.5)
+    with pytest.raises(ValueError, match='tie must be "id" or "first"; got \'last\''):
+        train({"abc": 1}, 1, tie="last")
+
+
+@pytest.mark.parametrize("settings", [dict(vocab_size=4.5), dict(num_merges=1, min_frequency=1.5)])
+def test_sizes_are_whole_numbers(settings):
+    with pytest.raises(TypeError, match="must be a whole number"):
+        train_bpe({"abc": 1}, **settings)
+
+
 @pytest.mark.parametrize(
     "settings, message",
     [
         (dict(), "num_merges or vocab_size"),
-        (dict(num_merges=-1), "at least 0; got -1"),
+        (dict(num_merges=1, min_frequency=-1), "at least 0; got -1"),
         (dict(vocab_size=2), "room for the 3 special tokens and single characters"),
-        (dict(num_merges=1, tie="last"), "tie must be"),
         (dict(num_merges=1, tie="first", prefix="##"), "plain loop"),
     ],
 )
@@ -274,7 +296,7 @@ def test_bad_sizes_are_refused(settings, message):
         ({"a\ud800": 1}, ValueError, "lone surrogate"),
         ({b"a": 1}, TypeError, "map str to int"),
         ({"a": 1.5}, TypeError, "map str to int"),
-        ("text", TypeError, "got str. Write count_words"),
+        ("text", TypeError, "as count_words.* got str"),
     ],
 )
 def test_bad_corpus_is_refused(train, corpus, error, message):
@@ -282,10 +304,21 @@ def test_bad_corpus_is_refused(train, corpus, error, message):
         train(corpus, 1)
 
 
-def test_one_text_is_not_a_list_of_texts():
-    for count in (count_words, count_byte_words):
-        with pytest.raises(TypeError, match="got one str"):
-            count("a text")
+@pytest.mark.parametrize("count", [count_words, count_byte_words])
+@pytest.mark.parametrize(
+    "texts, error, message",
+    [
+        ("a text", TypeError, "got one str"),
+        (b"bytes", TypeError, "got one bytes"),
+        (None, TypeError, "got one NoneType"),
+        ([b"a"], TypeError, "text must be a str; got bytes"),
+        (["a", None], TypeError, "text must be a str; got NoneType"),
+        (["\ud800"], ValueError, "lone surrogate"),
+    ],
+)
+def test_only_texts_are_counted(count, texts, error, message):
+    with pytest.raises(error, match=message):
+        count(texts)
 
 
 def test_bad_merges_are_refused():
@@ -304,6 +337,10 @@ def test_bad_text_and_ids_are_refused(byte_level):
         byte_level.encode("\udfff")
     with pytest.raises(ValueError, match="from 0 to"):
         byte_level.decode([10**6])
+    for ids in (["a"], [1.0], 1, None, "12"):
+        with pytest.raises(TypeError, match="ids must be a list of int"):
+            byte_level.decode(ids)
+    assert byte_level.decode(np.array([65, 66])) == byte_level.decode([65, 66])
 
 
 def test_gpt2_words_lose_nothing():

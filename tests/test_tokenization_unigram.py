@@ -177,6 +177,12 @@ def test_ties_are_decided_as_tokenizers_does():
     assert [edge.token for edge in Lattice("ab", {"a": -1.0, "b": -1.0, "ab": -2.0}).best_path()] == ["ab"]
 
 
+def test_log_probabilities_may_be_any_real_numbers():
+    tokenizer = UnigramTokenizer([("▁", -1), ("a", np.float32(-2.5))])
+    assert tokenizer.log_probs == {"▁": -1.0, "a": -2.5}
+    assert tokenizer.encode_ids("aa") == tokenizer.to_tokenizers().encode("aa").ids
+
+
 def test_saved_folder_loads_in_tokenizers_and_transformers(trained, tmp_path):
     trained.save(tmp_path)
     assert tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(TEXT).ids == trained.encode_ids(TEXT)
@@ -207,6 +213,31 @@ def test_bad_corpus_is_refused(corpus, size, error, message):
         train_unigram(corpus, size)
 
 
+def test_words_too_long_to_learn_from_give_their_characters():
+    tokens = [token for token, _ in train_unigram({"ab" * 60: 1, "cd": 5}, 6)]
+    assert sorted(tokens) == ["a", "b", "c", "d"]  # no "ab", sixty times as it occurs
+    with pytest.raises(ValueError, match="at least one word must have at most 100 characters"):
+        train_unigram({"a" * 101: 1, "b" * 500: 2}, 10)
+
+
+@pytest.mark.parametrize(
+    "settings, error, message",
+    [
+        (dict(shrink=1.0), ValueError, "shrink must lie between 0 and 1.*; got 1.0"),
+        (dict(shrink=0), ValueError, "shrink must lie between 0 and 1.*; got 0"),
+        (dict(shrink="0.5"), TypeError, "shrink must be a finite number"),
+        (dict(em_steps=0), ValueError, "em_steps must be a whole number and at least 1; got 0"),
+        (dict(em_steps=1.5), TypeError, "em_steps must be a whole number"),
+        (dict(seed_size=-1), ValueError, "seed_size must be a whole number and at least 0; got -1"),
+        (dict(longest_token=0), ValueError, "longest_token must be a whole number and at least 1; got 0"),
+        (dict(vocab_size=4.5), TypeError, "vocab_size must be a whole number"),
+    ],
+)
+def test_bad_settings_are_refused(settings, error, message):
+    with pytest.raises(error, match=message):
+        train_unigram({"abab": 5, "cab": 2}, **{"vocab_size": 4, **settings})
+
+
 @pytest.mark.parametrize(
     "pieces, error, message",
     [
@@ -214,6 +245,7 @@ def test_bad_corpus_is_refused(corpus, size, error, message):
         ([("a", -1.0), ("a", -2.0)], ValueError, "'a' has 1 and 2"),
         ([("a", -math.inf)], ValueError, "must be finite"),
         (["ab"], TypeError, "pairs of a token and a log-probability"),
+        ([("a", "-1")], TypeError, "pairs of a token and a log-probability"),
     ],
 )
 def test_bad_pieces_are_refused(pieces, error, message):
@@ -226,7 +258,17 @@ def test_bad_text_ids_and_alpha_are_refused(trained):
         trained.encode(None)
     with pytest.raises(ValueError, match="lone surrogate"):
         trained.sample("\udfff", random.Random(0))
-    with pytest.raises(ValueError, match="alpha must be at least 0"):
-        trained.sample("a", random.Random(0), alpha=-1)
+    for alpha in (-1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="alpha must be a finite number and at least 0"):
+            trained.sample("a", random.Random(0), alpha)
+    with pytest.raises(TypeError, match="alpha must be a finite number"):
+        trained.sample("a", random.Random(0), alpha="1")
     with pytest.raises(ValueError, match="from 0 to"):
         trained.decode([-1])
+
+
+def test_lattice_without_tokens_is_refused():
+    with pytest.raises(ValueError, match="at least one token"):
+        Lattice("ab", {})
+    with pytest.raises(TypeError, match="must map tokens to log-probabilities; got list"):
+        Lattice("ab", [("a", -1.0)])

@@ -196,22 +196,39 @@ def test_lone_surrogate_is_refused(minilm):
         ([], r"must have \[UNK\]"),
         (["[UNK]", "a", "a"], "'a' has 1 and 2"),
         (["[UNK]", ""], "token 1 is empty"),
+        (["[UNK]", "a\nb"], r"token 1 is 'a\\nb'"),
+        (["[UNK]", "a", "\r"], r"token 2 is '\\r'"),
+        (["[UNK]", "é\ud800"], "token 1 must be valid Unicode; character 1 is the lone surrogate"),
     ],
 )
 def test_bad_vocabulary_is_refused(vocab, message, tmp_path):
     with pytest.raises(ValueError, match=message):
         WordPieceTokenizer(vocab)
-    if vocab:
+    if vocab and "".join(vocab).isascii() and "".join(vocab).isprintable():
         (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in vocab), encoding="utf-8")
         with pytest.raises(ValueError, match=message):
             WordPieceTokenizer.from_file(tmp_path / "vocab.txt")
 
 
 def test_vocabulary_of_other_things_is_refused():
-    with pytest.raises(TypeError, match="list of str"):
+    with pytest.raises(TypeError, match="list of str, .*; got str"):
         WordPieceTokenizer("[UNK]")
-    with pytest.raises(TypeError, match="list of str"):
-        WordPieceTokenizer(["[UNK]", 3])
+    for item in (3, None, b"a"):
+        with pytest.raises(TypeError, match=f"list of str; token 1 is {item}"):
+            WordPieceTokenizer(["[UNK]", item])
+
+
+@pytest.mark.parametrize("kind", [dict, set, iter])
+def test_vocabulary_without_order_is_refused(kind):
+    ids = {"a": 1, "[UNK]": 0}
+    with pytest.raises(TypeError, match=r"got \w+. Of a dict of ids make it by sorted\(vocab, key=vocab.get\)"):
+        WordPieceTokenizer(ids if kind is dict else kind(ids))
+    assert WordPieceTokenizer(sorted(ids, key=ids.get)).token_ids == ids
+
+
+def test_byte_order_mark_is_no_part_of_a_token(tmp_path):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n", encoding="utf-8-sig")
+    assert WordPieceTokenizer.from_file(tmp_path / "vocab.txt").tokens == ["[PAD]", "[UNK]"]
 
 
 def test_missing_or_damaged_file_is_named(tmp_path):

@@ -11,13 +11,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from numbers import Integral
 from typing import Literal
 
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 from tqdm import tqdm
 
-from bertcourse.tokenization.encoding import Piece, Tokenizer, Word, check_text
+from bertcourse.tokenization.encoding import (
+    Piece, Tokenizer, Word, check_choice, check_mapping, check_number, check_text, check_texts,
+)
 
 MARKER = "▁"  # U+2581, in next to no text; the underscore of textbooks is in many
 WORD = re.compile(r"[\S\x1c-\x1f]+")  # Python counts the four separators as white space, Unicode does not
@@ -70,7 +73,7 @@ def count_words(texts: Iterable[str], split: Callable[[str], Iterable[str]] = ma
     Chunks between spaces are counted first, so that ``split`` sees each only once.
 
     Args:
-        texts: any texts. A str is refused: it would be read as texts of one letter.
+        texts: any texts.
         split: text to words; must not look beyond spaces. ``mark_words`` for BPE and Unigram, ``normalized_words`` for
             WordPiece.
 
@@ -78,17 +81,15 @@ def count_words(texts: Iterable[str], split: Callable[[str], Iterable[str]] = ma
         Word to count, in the order in which words are met.
 
     Raises:
-        TypeError: if ``texts`` is a str.
+        TypeError, ValueError: as ``check_texts``.
 
     Source: Sennrich et al. 2016, section 3.2, where the merges are learned from the words and their frequencies.
 
     >>> count_words(["set new new", "renew"])
     Counter({'▁new': 2, '▁set': 1, '▁renew': 1})
     """
-    if isinstance(texts, str):
-        raise TypeError("texts must be a list or another iterable of str; got one str. Write [text], or text.splitlines().")
     chunks: Counter[str] = Counter()
-    for text in texts:
+    for text in check_texts(texts):
         chunks.update(text.split(" "))
     words: Counter[str] = Counter()
     for chunk, count in chunks.items():
@@ -98,7 +99,7 @@ def count_words(texts: Iterable[str], split: Callable[[str], Iterable[str]] = ma
 
 
 def train_bpe_plainly(
-    word_counts: Mapping[str, int], num_merges: int, tie: Literal["id", "first"] = "first"
+    word_counts: Mapping[str, int], num_merges: int, tie: Literal["id", "first"] = "id"
 ) -> list[Merge]:
     """Byte-pair encoding as it is defined: count all pairs, merge the most frequent, start again.
 
@@ -112,7 +113,9 @@ def train_bpe_plainly(
 
     Source: Sennrich et al. 2016, algorithm 1.
     """
-    check_word_counts(word_counts)
+    word_counts = check_word_counts(word_counts)
+    check_sizes(num_merges, None, ())
+    check_choice("tie", tie, ["id", "first"])
     words = [list(word) for word, _ in Counter(word_counts).most_common()]  # a stable sort: equal counts stay in order
     frequencies = sorted(word_counts.values(), reverse=True)
     ids = {character: i for i, character in enumerate(sorted(set("".join(word_counts))))}
@@ -175,7 +178,7 @@ def train_bpe(
         The merges in order, as pairs of tokens.
 
     Raises:
-        TypeError: if a word is not a str.
+        TypeError: if a word is not a str, or a count or size is not a whole number.
         ValueError: if there are no words, a count is below 1, neither size is given, or one is too small, or ``tie`` is
             neither.
 
@@ -184,10 +187,10 @@ def train_bpe(
     >>> train_bpe({"aaabdaaabac": 1}, 3)
     [('a', 'a'), ('a', 'b'), ('aa', 'ab')]
     """
+    word_counts = check_word_counts(word_counts)
     tokens, words = spell(word_counts, special_tokens, prefix)
-    num_merges, vocab_size = check_sizes(num_merges, vocab_size, tokens)
-    if tie not in ("id", "first"):
-        raise ValueError(f'tie must be "id" or "first"; got {tie!r}.')
+    num_merges, vocab_size = check_sizes(num_merges, vocab_size, tokens, min_frequency)
+    check_choice("tie", tie, ["id", "first"])
     if tie == "first":
         if prefix or min_frequency > 1:
             raise ValueError('tie="first" is the plain loop, which knows neither prefix nor min_frequency; use tie="id".')
@@ -227,18 +230,14 @@ def spell(word_counts: Mapping[str, int], special_tokens: Sequence[str], prefix:
     of length two, finding it is ``str.split``, merging it ``str.join``, and comparing pairs compares ids.
 
     Args:
-        word_counts, special_tokens, prefix: as for ``train_bpe``.
+        word_counts, special_tokens, prefix: as for ``train_bpe``, and checked.
 
     Returns:
         ``(tokens, words)``: special tokens and characters in order of id; the words, a symbol a character.
 
-    Raises:
-        TypeError, ValueError: as ``train_bpe``.
-
     >>> spell({"ab": 1, "ba": 1}, ["[UNK]"])
     (['[UNK]', 'a', 'b'], ['\\x01\\x02', '\\x02\\x01'])
     """
-    check_word_counts(word_counts)
     characters = sorted(set("".join(word_counts)))
     insides = sorted(set("".join(word[1:] for word in word_counts)))
     tokens = list(dict.fromkeys([*special_tokens, *characters, *(prefix + character for character in insides)]))
@@ -327,7 +326,8 @@ class BPETokenizer(Tokenizer):
 
     Raises:
         TypeError: if ``merges`` is not a list of pairs of str.
-        ValueError: if a merge needs a token that no earlier one makes, or the unknown token is not special.
+        ValueError: if a merge needs a token that no earlier one makes, the unknown token is not special, or a token is one
+            that ``check_tokens`` refuses.
 
     Source: Sennrich et al. 2016; ids as Hugging Face's BpeTrainer gives them.
 
@@ -485,41 +485,47 @@ def bpe_vocabulary(merges: Sequence[Merge], alphabet: Iterable[str] = "", specia
     return list(tokens)
 
 
-def check_word_counts(word_counts: Mapping[str, int]) -> None:
+def check_word_counts(word_counts: Mapping[str, int]) -> dict[str, int]:
     """Refuse a corpus that nothing can be learned from.
 
+    Returns:
+        The same words with the counts as Python's int, whose sums do not overflow as NumPy's do.
+
     Raises:
-        TypeError: if it is not a mapping of str to int.
+        TypeError: if it is not a mapping of str to whole numbers.
         ValueError: if there are no words, a word is empty or no text, or a count is below 1.
     """
-    if not isinstance(word_counts, Mapping):
-        raise TypeError(
-            f"word_counts must map words to counts; got {type(word_counts).__name__}. Write count_words(texts)."
-        )
+    check_mapping("word_counts", word_counts, "words to counts, as count_words(texts) does")
     if not word_counts:
         raise ValueError("the corpus must have at least one word; got none. Was the file empty?")
     for word, count in word_counts.items():
-        if not isinstance(word, str) or not isinstance(count, int):
+        if not isinstance(word, str) or not isinstance(count, Integral):
             raise TypeError(f"word_counts must map str to int; got {word!r}: {count!r}.")
         if not word or count < 1:
             raise ValueError(f"a word must have a character and occur at least once; got {word!r} with count {count}.")
     check_text("".join(word_counts))
+    return {word: int(count) for word, count in word_counts.items()}
 
 
-def check_sizes(num_merges: int | None, vocab_size: int | None, alphabet: Sequence[str]) -> tuple[int, int]:
+def check_sizes(
+    num_merges: int | None, vocab_size: int | None, alphabet: Sequence[str], min_frequency: int = 1
+) -> tuple[int, int]:
     """Refuse sizes that cannot be; a size of None is as large as can be.
 
     Raises:
-        ValueError: if both are None, ``num_merges`` is negative, or ``vocab_size`` below the alphabet.
+        TypeError: if one is not a whole number.
+        ValueError: if both sizes are None, ``num_merges`` or ``min_frequency`` is negative, or ``vocab_size`` is below the
+            alphabet.
     """
     if num_merges is None and vocab_size is None:
         raise ValueError("give num_merges or vocab_size: how far to go.")
-    if num_merges is not None and num_merges < 0:
-        raise ValueError(f"num_merges must be at least 0; got {num_merges}.")
-    if vocab_size is not None and vocab_size < len(alphabet):
+    limit = 0x10FFFF  # a symbol is written as one character
+    num_merges, vocab_size = (limit if size is None else size for size in (num_merges, vocab_size))
+    for name, size in (("num_merges", num_merges), ("vocab_size", vocab_size), ("min_frequency", min_frequency)):
+        check_number(name, size, least=0)
+    if vocab_size < len(alphabet):
         raise ValueError(
             f"vocab_size must have room for the {len(alphabet)} special tokens and single characters that every word is "
             f"spelled with; got {vocab_size}."
         )
-    limit = 0x10FFFF  # a symbol is written as one character
-    return (limit if num_merges is None else num_merges), min(limit, limit if vocab_size is None else vocab_size)
+    return num_merges, min(limit, vocab_size)

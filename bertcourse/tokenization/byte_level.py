@@ -13,7 +13,7 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
 from bertcourse.tokenization.bpe import BPETokenizer, Merge
-from bertcourse.tokenization.encoding import Word
+from bertcourse.tokenization.encoding import Word, check_texts
 
 # English contractions; then letters, digits, or anything else, each with the space before it; then other white space.
 GPT2_WORD = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
@@ -62,13 +62,11 @@ def count_byte_words(texts: Iterable[str]) -> Counter[str]:
         Word to count.
 
     Raises:
-        TypeError: if ``texts`` is a str.
+        TypeError, ValueError: as ``check_texts``.
 
     Source: Radford et al. 2019, section 2.2.
     """
-    if isinstance(texts, str):
-        raise TypeError("texts must be a list or another iterable of str; got one str. Write [text], or text.splitlines().")
-    words = Counter(word for text in texts for word in GPT2_WORD.findall(text))
+    words = Counter(word for text in check_texts(texts) for word in GPT2_WORD.findall(text))
     return Counter({show_bytes(word): count for word, count in words.items()})
 
 

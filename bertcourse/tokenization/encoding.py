@@ -6,12 +6,15 @@ of text between two spaces: Zipf's law is why the remembered version is as fast 
 """
 
 import json
+import math
+import operator
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from numbers import Integral
 from pathlib import Path
 from typing import NamedTuple
 
@@ -100,8 +103,7 @@ class Tokenizer(ABC):
         unknown_token: stands for what the vocabulary cannot spell; None if it can spell everything.
 
     Raises:
-        TypeError: if ``tokens`` is a str, or holds anything else than str.
-        ValueError: if a token appears twice or is empty, or a special or the unknown token is not in the vocabulary.
+        TypeError, ValueError: as ``check_tokens``; special tokens and the unknown token must be in the vocabulary.
 
     Source: the steps of Hugging Face's ``tokenizers``; ids and offsets are theirs.
     """
@@ -220,8 +222,13 @@ class Tokenizer(ABC):
             The text.
 
         Raises:
+            TypeError: if ``ids`` is not a list of int, such as encode_ids gives.
             ValueError: if an id is not one of the vocabulary's.
         """
+        try:
+            ids = [operator.index(i) for i in ids]
+        except TypeError:
+            raise TypeError(f"ids must be a list of int, as encode_ids gives it; got {ids!r:.60}.") from None
         for i in ids:
             if not 0 <= i < len(self.tokens):
                 raise ValueError(f"ids must be from 0 to {len(self.tokens) - 1}, the vocabulary's; got {i}.")
@@ -264,8 +271,12 @@ class Tokenizer(ABC):
         }
 
 
-def check_text(text: str) -> None:
+def check_text(text: str, name: str = "text") -> None:
     """Refuse what is not text.
+
+    Args:
+        text: what should be text.
+        name: what the message calls it.
 
     Raises:
         TypeError: if it is not a str.
@@ -273,16 +284,33 @@ def check_text(text: str) -> None:
     """
     if not isinstance(text, str):
         raise TypeError(
-            f"text must be a str; got {type(text).__name__}. Decode bytes first (data.decode()), and call encode for "
+            f"{name} must be a str; got {type(text).__name__}. Decode bytes first (data.decode()), and call encode for "
             f"each text of a list."
         )
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"text must be valid Unicode; character {error.start} is the lone surrogate {text[error.start]!a}. Read the "
+            f"{name} must be valid Unicode; character {error.start} is the lone surrogate {text[error.start]!a}. Read the "
             f'text anew, or replace it: text.encode(errors="replace").decode().'
         ) from None
+
+
+def check_texts(texts: Iterable[str]) -> Iterator[str]:
+    """The texts one by one, each checked.
+
+    Raises:
+        TypeError: if ``texts`` is one str, which would be read as texts of one letter, or holds anything else than str.
+        ValueError: if a text holds a lone surrogate.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise TypeError(
+            f"texts must be a list or another iterable of str; got one {type(texts).__name__}. Write [text], or "
+            f"text.splitlines()."
+        )
+    for text in texts:
+        check_text(text)
+        yield text
 
 
 def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
@@ -293,19 +321,69 @@ def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
         needed: tokens that must be in it.
 
     Raises:
-        TypeError: if ``tokens`` is a str, or holds anything else than str.
-        ValueError: if a token appears twice or is empty, or a needed one is missing.
+        TypeError: if ``tokens`` is not a list of str: a dict or set has no order of ids.
+        ValueError: if a token appears twice, is empty, has a line end or a lone surrogate, or a needed one is missing.
     """
-    if isinstance(tokens, str) or not all(isinstance(token, str) for token in tokens):
-        raise TypeError(f"the vocabulary must be a list of str, the token of id 0 first; got {type(tokens).__name__}.")
+    if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Sequence):
+        raise TypeError(
+            f"the vocabulary must be a list of str, the token of id 0 first; got {type(tokens).__name__}. Of a dict of ids "
+            f"make it by sorted(vocab, key=vocab.get)."
+        )
     first_ids: dict[str, int] = {}
     for i, token in enumerate(tokens):
+        if not isinstance(token, str):
+            raise TypeError(f"the vocabulary must be a list of str; token {i} is {token!r}.")
         if not token:
             raise ValueError(f"a token must have at least one character; token {i} is empty. Is a line of the file empty?")
+        if "\n" in token or "\r" in token:
+            raise ValueError(f"a token must be one line, as vocab.txt has one a line; token {i} is {token!r}. Leave it out.")
         if first_ids.setdefault(token, i) != i:
             raise ValueError(f"a token must have one id; {token!r} has {first_ids[token]} and {i}. Remove one.")
+        if not token.isascii():
+            check_text(token, f"token {i}")
     if missing := [token for token in needed if token not in first_ids]:
         raise ValueError(
             f"the vocabulary must have {', '.join(missing)}; its {len(tokens)} tokens do not. Add it, or name the token "
             f"that is used instead."
         )
+
+
+def check_mapping(name: str, value: Mapping, what: str) -> None:
+    """Refuse what is no mapping; ``what`` says from what to what it should map.
+
+    Raises:
+        TypeError: naming the type that came.
+    """
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} must map {what}; got {type(value).__name__}.")
+
+
+def check_number(name: str, value: float, least: float, kind: type = Integral) -> None:
+    """Refuse a setting that is not a number of its kind, not finite, or too small.
+
+    Args:
+        name: what the message calls it.
+        value: the setting.
+        least: the smallest that will do.
+        kind: Integral for whole numbers, Real for others.
+
+    Raises:
+        TypeError: if it is not of the kind.
+        ValueError: if it is below ``least``, infinite or not a number.
+    """
+    message = f"{name} must be a {'whole' if kind is Integral else 'finite'} number and at least {least}; got {value!r}."
+    if not isinstance(value, kind):
+        raise TypeError(message)
+    if not least <= value < math.inf:
+        raise ValueError(message)
+
+
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse a setting that is none of its choices.
+
+    Raises:
+        ValueError: naming them.
+    """
+    if value not in choices:
+        names = " or ".join(f'"{choice}"' for choice in choices)
+        raise ValueError(f"{name} must be {names}; got {value!r}.")

@@ -9,9 +9,10 @@ Multilingual BERT took α = 0.7, XLM-R α = 0.3.
 import math
 from collections import Counter
 from collections.abc import Mapping
+from numbers import Real
 
 from bertcourse.tokenization.bpe import check_word_counts
-from bertcourse.tokenization.encoding import Tokenizer
+from bertcourse.tokenization.encoding import Tokenizer, check_mapping, check_number
 
 
 def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str, float]:
@@ -25,17 +26,18 @@ def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str
         Language to probability q_i.
 
     Raises:
-        ValueError: if there is no language, a size is not positive, or ``alpha`` is not a number of at least 0.
+        TypeError: if ``sizes`` is not a mapping, or ``alpha`` not a number.
+        ValueError: if there is no language, a size is not positive, or ``alpha`` is negative or not finite.
 
     Source: Conneau & Lample 2019, section 3.1; Devlin 2018, the README of multilingual BERT.
 
     >>> {name: round(q, 2) for name, q in sampling_probabilities({"en": 99, "sw": 1}, alpha=0.5).items()}
     {'en': 0.91, 'sw': 0.09}
     """
+    check_mapping("sizes", sizes, "each language to how much text it has")
+    check_number("alpha", alpha, least=0, kind=Real)
     if not sizes or any(not size > 0 or math.isinf(size) for size in sizes.values()):
         raise ValueError(f"sizes must map each language to how much text it has, more than 0; got {dict(sizes)}.")
-    if not 0 <= alpha < math.inf:
-        raise ValueError(f"alpha must be at least 0: 0 draws all languages alike, 1 as much as there is; got {alpha}.")
     largest = max(sizes.values())
     weights = {language: (size / largest) ** alpha for language, size in sizes.items()}
     total = sum(weights.values())
@@ -60,8 +62,8 @@ def mix_word_counts(word_counts: Mapping[str, Mapping[str, int]], alpha: float) 
     >>> mix_word_counts({"en": {"the": 90}, "sw": {"na": 10}}, alpha=0)
     Counter({'the': 50, 'na': 50})
     """
-    for counts in word_counts.values():
-        check_word_counts(counts)
+    check_mapping("word_counts", word_counts, "each language to its word counts")
+    word_counts = {language: check_word_counts(counts) for language, counts in word_counts.items()}
     sizes = {language: sum(counts.values()) for language, counts in word_counts.items()}
     drawn, total = sampling_probabilities(sizes, alpha), sum(sizes.values())
     mixed: Counter[str] = Counter()
@@ -86,6 +88,6 @@ def tokens_per_word(tokenizer: Tokenizer, word_counts: Mapping[str, int]) -> flo
 
     Source: "fertility" in Rust et al. 2021, "How Good is Your Tokenizer?", section 3.2.
     """
-    check_word_counts(word_counts)
+    word_counts = check_word_counts(word_counts)
     tokens = sum(len(tokenizer.segment(word)) * count for word, count in word_counts.items())
     return tokens / sum(word_counts.values())

@@ -9,13 +9,14 @@ section 3). The probabilities are learned in ``unigram_training``.
 import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Real
 from typing import NamedTuple
 
 import tokenizers
 from tokenizers import models
 
 from bertcourse.tokenization.bpe import MARKER, place_words, spaces_for_markers, use_marker
-from bertcourse.tokenization.encoding import Encoding, Piece, Tokenizer, Word, check_text
+from bertcourse.tokenization.encoding import Encoding, Piece, Tokenizer, Word, check_mapping, check_number, check_text
 
 UNKNOWN_PENALTY = 10.0  # an unknown character is e¹⁰ times less likely than the least likely token, as in sentencepiece
 
@@ -47,6 +48,9 @@ class Lattice:
     Attributes:
         edges_to: for each position, the edges that end there, the longest first.
 
+    Raises:
+        TypeError, ValueError: as ``check_pieces``, if ``longest`` or ``unknown_log_prob`` has to be looked up.
+
     Source: Kudo 2018, section 3.2.
 
     >>> lattice = Lattice("ab", {"a": -1.0, "b": -1.0, "ab": -3.0})
@@ -59,6 +63,9 @@ class Lattice:
     def __init__(
         self, word: str, log_probs: Mapping[str, float], longest: int | None = None, unknown_log_prob: float | None = None
     ):
+        if longest is None or unknown_log_prob is None:
+            check_mapping("log_probs", log_probs, "tokens to log-probabilities")
+            check_pieces(log_probs.items())
         longest = max(map(len, log_probs)) if longest is None else longest
         unknown_log_prob = min(log_probs.values()) - UNKNOWN_PENALTY if unknown_log_prob is None else unknown_log_prob
         self.word = word
@@ -124,8 +131,12 @@ class Lattice:
             generator: the source of randomness.
             alpha: 0 draws all segmentations alike, 1 as the model has them, a large one only the best.
 
+        Raises:
+            TypeError, ValueError: if ``alpha`` is not a number, is negative or not finite.
+
         Source: Kudo 2018, equation 7 with all segmentations, by forward filtering and backward sampling.
         """
+        check_number("alpha", alpha, least=0, kind=Real)
         forward, path, position = self.forward(alpha), [], len(self.word)
         while position > 0:
             edges = self.edges_to[position]
@@ -145,7 +156,7 @@ class UnigramTokenizer(Tokenizer):
         marker: stands before each word; see ``mark_words``.
 
     Raises:
-        TypeError: if ``pieces`` is not a list of pairs of str and float.
+        TypeError: if ``pieces`` is not a list of pairs of a str and a number.
         ValueError: if there are none, a token appears twice, or the unknown token is not special.
 
     Source: Kudo 2018; Kudo & Richardson 2018, "SentencePiece".
@@ -164,7 +175,7 @@ class UnigramTokenizer(Tokenizer):
     ):
         check_pieces(pieces)
         super().__init__([*special_tokens, *(token for token, _ in pieces)], special_tokens, unknown_token)
-        self.log_probs = dict(pieces)
+        self.log_probs = {token: float(log_prob) for token, log_prob in pieces}
         self.marker = marker
         self.longest = max(map(len, self.log_probs))
         self.unknown_log_prob = min(self.log_probs.values()) - UNKNOWN_PENALTY
@@ -203,13 +214,11 @@ class UnigramTokenizer(Tokenizer):
             As ``encode``.
 
         Raises:
-            TypeError, ValueError: as ``encode``; ValueError if ``alpha`` is negative.
+            TypeError, ValueError: as ``encode`` and ``Lattice.sample``.
 
         Source: Kudo 2018, section 3.3.
         """
         check_text(text)
-        if alpha < 0:
-            raise ValueError(f"alpha must be at least 0; got {alpha}. 0 draws all segmentations alike.")
 
         def draw(word: str) -> list[Piece]:
             return self.pieces(self.lattice(word).sample(generator, alpha))
@@ -246,13 +255,13 @@ def check_pieces(pieces: Sequence[tuple[str, float]]) -> None:
     """Refuse what is no unigram model.
 
     Raises:
-        TypeError: if it is not a list of pairs of str and float.
+        TypeError: if it is not a list of pairs of a str and a number.
         ValueError: if it is empty, or a log-probability is not finite.
     """
     if not pieces:
         raise ValueError("pieces must hold at least one token with its log-probability; got none.")
     for piece in pieces:
-        if isinstance(piece, str) or len(piece) != 2 or not isinstance(piece[0], str) or not isinstance(piece[1], float):
+        if isinstance(piece, str) or len(piece) != 2 or not isinstance(piece[0], str) or not isinstance(piece[1], Real):
             raise TypeError(
                 f"pieces must be pairs of a token and a log-probability, as train_unigram returns them; got {piece!r}."
             )

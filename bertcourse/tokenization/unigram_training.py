@@ -9,16 +9,18 @@ constants are those of sentencepiece.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from numbers import Real
 
 import numpy as np
 import torch
 from tqdm import tqdm
 
 from bertcourse.tokenization.bpe import check_sizes, check_word_counts
+from bertcourse.tokenization.encoding import check_number
 from bertcourse.tokenization.lattices import Lattices
 
 LEAST_EXPECTED = 0.5  # a token that EM expects to be used less often than this is dropped
-LONGEST_WORD = 100  # longer words are not learned from: what they are made of, shorter ones are, too
+LONGEST_WORD = 100  # longer words are not learned from: the product of so many probabilities becomes 0
 END = "\0"
 
 
@@ -35,36 +37,47 @@ def train_unigram(
     """Learn tokens and their probabilities.
 
     Args:
-        word_counts: word to how often it occurs; tokens do not cross words.
+        word_counts: word to how often it occurs; tokens do not cross words. Of words of more than 100 characters only
+            the characters are learned.
         vocab_size: how many tokens to have at most, the special ones among them.
         special_tokens: room is left for them.
         seed_size: how many tokens to begin with at most, besides the single characters.
         longest_token: in characters.
-        shrink: the share of tokens that survives a round of pruning.
+        shrink: the share of tokens that survives a round of pruning, between 0 and 1.
         em_steps: rounds of expectation-maximization between two prunings.
 
     Returns:
         Tokens with their log-probabilities, the most probable first; every character of the corpus is one.
 
     Raises:
-        TypeError: if a word is not a str.
-        ValueError: if there are no words, or ``vocab_size`` has no room for the single characters.
+        TypeError: if a word is not a str, or a number not of its kind.
+        ValueError: if there are no words of at most 100 characters, ``vocab_size`` has no room for the single characters, or
+            another number is out of its range.
 
     Source: Kudo 2018, section 3.2; constants as in sentencepiece's unigram_model_trainer.cc.
 
     >>> [token for token, _ in train_unigram({"abab": 5, "ab": 5, "cab": 2}, 4)]
     ['ab', 'c', 'a', 'b']
     """
-    check_word_counts(word_counts)
+    word_counts = check_word_counts(word_counts)
     characters = sorted(set("".join(word_counts)))
     check_sizes(None, vocab_size, [*special_tokens, *characters])
+    check_number("seed_size", seed_size, least=0)
+    check_number("longest_token", longest_token, least=1)
+    check_number("em_steps", em_steps, least=1)
+    check_number("shrink", shrink, least=0, kind=Real)
+    if not 0 < shrink < 1:
+        raise ValueError(f"shrink must lie between 0 and 1, else no tokens are left, or none are taken away; got {shrink}.")
+    learned = {word: count for word, count in word_counts.items() if len(word) <= LONGEST_WORD}
+    if not learned:
+        raise ValueError(f"at least one word must have at most {LONGEST_WORD} characters; got none. Split them at spaces.")
     room = vocab_size - len(special_tokens)
     scores = dict.fromkeys(characters, 0)
     for word, count in word_counts.items():
         for character in word:
             scores[character] += count
-    scores.update(seed_tokens(word_counts, seed_size, longest_token))
-    model = UnigramModel(word_counts, scores, len(characters), longest_token)
+    scores.update(seed_tokens(learned, seed_size, longest_token))
+    model = UnigramModel(learned, scores, len(characters), longest_token)
     progress = tqdm(desc="Unigram", unit=" prunings", disable=None)
     while True:
         for _ in range(em_steps):
@@ -121,9 +134,8 @@ class UnigramModel:
         self.probabilities = np.array(list(scores.values()), dtype=float) / sum(scores.values())
         self.num_characters = num_characters
         self.longest = longest
-        learned = [word for word in word_counts if len(word) <= LONGEST_WORD]
-        self.frequencies = np.array([word_counts[word] for word in learned], dtype=float)
-        self.lattices = Lattices(learned, self.tokens, longest)
+        self.frequencies = np.array(list(word_counts.values()), dtype=float)
+        self.lattices = Lattices(list(word_counts), self.tokens, longest)
 
     def expect(self) -> np.ndarray:
         """E: how often each token is used, averaged over all segmentations of the corpus by their probability."""

@@ -29,8 +29,9 @@ class WordPieceTokenizer(Tokenizer):
         max_word_length: a longer word, in characters after normalization, is unknown.
 
     Raises:
-        TypeError: if ``vocab`` is a str, or holds anything else than str.
-        ValueError: if a token appears twice or is empty, or ``unknown_token`` or a special token is not in ``vocab``.
+        TypeError: if ``vocab`` is not a list of str; a dict of ids is refused, with how to make a list of it.
+        ValueError: if a token appears twice, is empty or not one line, or ``unknown_token`` or a special token is not in
+            ``vocab``.
 
     Source: Devlin et al. 2019, FullTokenizer in the published code; ids and offsets are Hugging Face's.
 
@@ -49,7 +50,7 @@ class WordPieceTokenizer(Tokenizer):
         max_word_length: int = 100,
     ):
         if special_tokens is None:
-            special_tokens = [token for token in BERT_SPECIAL_TOKENS if token in set(vocab)]
+            special_tokens = [token for token in BERT_SPECIAL_TOKENS if token in vocab]
         super().__init__(vocab, special_tokens, unknown_token)
         self.lowercase = lowercase
         self.max_word_length = max_word_length
@@ -61,7 +62,7 @@ class WordPieceTokenizer(Tokenizer):
         """The tokenizer of a vocab.txt, which has one token a line.
 
         Args:
-            path: the file, in UTF-8.
+            path: the file, in UTF-8, with or without a byte order mark.
             settings: as for the class.
 
         Raises:
@@ -72,7 +73,7 @@ class WordPieceTokenizer(Tokenizer):
         if not path.is_file():
             raise FileNotFoundError(f"expected a vocabulary, one token a line, in {path}; there is no such file.")
         try:
-            lines = path.read_text(encoding="utf-8").split("\n")
+            lines = path.read_text(encoding="utf-8-sig").split("\n")
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} must be UTF-8, one token a line; {error}.") from None
         try:

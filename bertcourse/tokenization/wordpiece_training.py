@@ -15,7 +15,8 @@ from typing import Literal
 
 from tqdm import tqdm
 
-from bertcourse.tokenization.bpe import PairCounts, check_sizes, merge_pair, spell, train_bpe
+from bertcourse.tokenization.bpe import PairCounts, check_sizes, check_word_counts, merge_pair, spell, train_bpe
+from bertcourse.tokenization.encoding import check_choice
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, PREFIX
 
 
@@ -54,10 +55,10 @@ def train_wordpiece(
     >>> train_wordpiece({"hug": 10, "pug": 5, "hugs": 5}, 10, rule="score", special_tokens=[])[-2:]
     ['hu', 'pu']
     """
-    if rule not in ("bpe", "score"):
-        raise ValueError(f'rule must be "bpe" or "score"; got {rule!r}.')
+    word_counts = check_word_counts(word_counts)
     tokens, words = spell(word_counts, special_tokens, PREFIX)
-    check_sizes(None, vocab_size, tokens)
+    check_sizes(None, vocab_size, tokens, min_frequency)
+    check_choice("rule", rule, ["bpe", "score"])
     if rule == "bpe":
         merges = train_bpe(
             word_counts, vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=special_tokens, prefix=PREFIX
@@ -148,8 +149,9 @@ def train_wordpiece_plainly(
 
     Source: Wu et al. 2016, section 4.1, as the Hugging Face course (chapter 6) writes it.
     """
+    word_counts = check_word_counts(word_counts)
     tokens, _ = spell(word_counts, special_tokens, PREFIX)
-    check_sizes(None, vocab_size, tokens)
+    check_sizes(None, vocab_size, tokens, min_frequency)
     words = {word: [word[0], *(PREFIX + character for character in word[1:])] for word in word_counts}
     while len(tokens) < vocab_size:
         symbol_counts, pair_counts = Counter(), Counter()
