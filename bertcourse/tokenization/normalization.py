@@ -17,6 +17,7 @@ from bertcourse.tokenization.unicode_tables import (
     CJK_BLOCKS, FLOATING_MARKS, FORMER_CATEGORIES, LATER_LOWER_CASE, UNKNOWN,
 )
 
+MOST_CHARACTERS = 100_000  # remembered: more than texts have, fewer than the 1.1 million of Unicode
 FLOATING_MARK = re.compile(f"[{''.join(sorted(FLOATING_MARKS))}]")
 
 
@@ -38,7 +39,8 @@ def normalize(text: str, lowercase: bool = True) -> list[Word]:
         ValueError: if it holds a lone surrogate.
 
     Source: Devlin et al. 2019, BasicTokenizer in the published code; equal to Hugging Face's BertNormalizer followed by
-    BertPreTokenizer.
+    BertPreTokenizer, which lower the case of single characters: Σ becomes σ. Google's code lowers whole tokens with
+    Python, so that a last Σ becomes ς, another token.
 
     >>> [word.text for word in normalize("Déjà vu,  東京!")]
     ['deja', 'vu', ',', '東', '京', '!']
@@ -181,6 +183,8 @@ def combining_class(character: str) -> int:
 class CharacterTable(dict):
     """For ``str.translate``: code point to normalized text, worked out by the steps when a character is first met.
 
+    It remembers ``MOST_CHARACTERS`` of them, about 15 MB, and works out the rest anew.
+
     Args:
         lowercase: as for ``normalize``.
     """
@@ -190,13 +194,15 @@ class CharacterTable(dict):
 
     def __missing__(self, code: int) -> str:
         placed = normalize_by_steps(chr(code), self.lowercase)
-        self[code] = "".join(character for character, _ in placed)
-        return self[code]
+        normalized = "".join(character for character, _ in placed)
+        if len(self) < MOST_CHARACTERS:
+            self[code] = normalized
+        return normalized
 
 
 @cache
 def character_table(lowercase: bool) -> CharacterTable:
-    """The one table for this setting; it grows with the characters that are met."""
+    """The one table for this setting, which all tokenizers share, as it holds nothing of theirs."""
     return CharacterTable(lowercase)
 
 
