@@ -261,6 +261,7 @@ class PairCounts:
         self.counts: dict[str, int] = defaultdict(int)
         self.where: dict[str, list[int]] = defaultdict(list)  # the words a pair has been in; it may have left some
         self.symbol_counts: Counter[str] = Counter()
+        self.num_symbols = sum(len(word) * frequency for word, frequency in zip(words, frequencies))
         for i, (word, frequency) in enumerate(zip(words, frequencies)):
             for pair in map(str.__add__, word, word[1:]):
                 self.counts[pair] += frequency
@@ -310,6 +311,7 @@ class PairCounts:
         self.symbol_counts[left] -= times
         self.symbol_counts[right] -= times
         self.symbol_counts[merged] += times
+        self.num_symbols -= times
         return [new for _, new, _ in changes]
 
 
