@@ -205,3 +205,11 @@ def test_learned_positions_are_rows_of_a_table():
 def test_refuses_what_does_not_fit(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_attention_in_bfloat16_is_near_that_in_float32(mask):
+    query, key, value = torch.randn(3, 2, 4, 7, 8)
+    near, _ = fused_attention(query.bfloat16(), key.bfloat16(), value.bfloat16(), mask)
+    assert near.dtype == torch.bfloat16
+    torch.testing.assert_close(near.float(), fused_attention(query, key, value, mask)[0], atol=0.03, rtol=0.03)
