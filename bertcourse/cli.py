@@ -27,6 +27,12 @@ def main(arguments: list[str] | None = None) -> int:
     train.add_argument("--output", type=Path, default=Path("data/checkpoints/course"), help="folder (default: %(default)s)")
     train.add_argument("--vocab-size", type=int, default=8192, help="how many tokens at most (default: %(default)s)")
     train.add_argument("--text", type=Path, help="a UTF-8 text, one paragraph a line (default: 93 books, fetched once)")
+    arguments = sys.argv[1:] if arguments is None else arguments
+    pretrain = commands.add_parser("pretrain", help="pretrain a BERT; under torchrun, in many processes")
+    if arguments[:1] == ["pretrain"]:  # its flags are known to a module that imports torch
+        from bertcourse.pretraining import command
+
+        command.add_arguments(pretrain)
     options = parser.parse_args(arguments)
 
     try:
@@ -37,10 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "train-tokenizer":
             train_tokenizer(options.output, options.vocab_size, options.text)
             return 0
+        if options.command == "pretrain":
+            command.run(options)
+            return 0
         from bertcourse.lectures import run_lectures
 
         return 0 if run_lectures(options.notebooks, options.output, options.cell_timeout) else 1
-    except (OSError, ValueError) as error:
+    except (ArithmeticError, ImportError, OSError, ValueError) as error:
         print(f"bertcourse {options.command}: {error}", file=sys.stderr)
         return 1
 

@@ -71,6 +71,33 @@ def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = Non
     return "\n".join(fetch_book(book, url, folder) for book in tqdm(books, desc="books", unit=" books", disable=None))
 
 
+def books(text: str) -> Iterator[tuple[Book, str]]:
+    """Cut the text of ``standard_ebooks`` into its books, at the places that their hashes tell.
+
+    Args:
+        text: as ``standard_ebooks`` returns it.
+
+    Returns:
+        Each book and its text.
+
+    Raises:
+        ValueError: if the text is another.
+    """
+    documents = iter(text.removesuffix("\n").split("\n\n"))
+    for book in read_books():
+        digest, contents = hashlib.sha256(), []
+        for document in documents:
+            digest.update(f"\n\n{document}".encode() if contents else document.encode())
+            contents.append(document)
+            ended = digest.copy()
+            ended.update(b"\n")
+            if ended.hexdigest() == book.sha256:
+                break
+        else:
+            raise ValueError(f"the text must be that of standard_ebooks(), book after book; {book.name} is not in it.")
+        yield book, "\n\n".join(contents) + "\n"
+
+
 def paragraphs(text: str) -> Iterator[str]:
     """The lines of a text that are not empty.
 

@@ -1,0 +1,187 @@
+"""The order in which a run reads its corpus: shards, rows of like length, masks; all of it a function of the seed.
+
+Nothing random is remembered from one step to the next: shuffles and masks are drawn from generators seeded by the run's
+seed and the place in the corpus. A run can therefore go on anywhere, on any number of processes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, mask_tokens
+from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate, pack_documents, sentence_pairs
+
+ORDER, MASKS, DROPOUT = 0, 1, 2  # streams of random numbers
+
+
+class Position(NamedTuple):
+    """A place in the run's corpus.
+
+    Attributes:
+        part: how many shards were begun before this one, over all epochs.
+        batch: batches of it that were read.
+        length: the most tokens of its rows.
+    """
+
+    part: int = 0
+    batch: int = 0
+    length: int = 0
+
+
+@dataclass(frozen=True)
+class RowMaker:
+    """How documents become rows: the settings of ``sentence_pairs`` and ``pack_documents``.
+
+    Attributes:
+        packing: "sentence-pairs", "full-sentences" or "doc-sentences".
+        short_rate: for sentence pairs.
+    """
+
+    packing: str
+    short_rate: float
+
+    def rows(self, documents: Documents, length: int, rng: np.random.Generator) -> Rows:
+        """Rows of at most ``length`` tokens."""
+        if self.packing == "sentence-pairs":
+            return sentence_pairs(documents, length, rng, self.short_rate)
+        return pack_documents(documents, length, cross_documents=self.packing == "full-sentences")
+
+
+class Batches:
+    """Batches of rows, in order, for one process of several.
+
+    A batch is cut into chunks of equal size; chunk c goes to process c mod P, which sums the gradients of its chunks. What
+    is in a chunk, its masks included, does not depend on P.
+
+    Args:
+        shards: the corpus.
+        vocabulary: of its tokenizer.
+        row_maker: how to make rows.
+        batch_size: rows of a batch, over all processes.
+        chunks: how many chunks a batch has.
+        seed: of all that is random here.
+        static_copies: 0 masks anew whenever a text is read; n repeats what was made of the first n epochs.
+        masking: further arguments of ``mask_tokens``.
+    """
+
+    def __init__(
+        self,
+        shards: list[Documents],
+        vocabulary: Vocabulary,
+        row_maker: RowMaker,
+        batch_size: int,
+        chunks: int,
+        seed: int,
+        static_copies: int = 0,
+        **masking,
+    ):
+        self.shards, self.vocabulary, self.row_maker = shards, vocabulary, row_maker
+        self.batch_size, self.chunks, self.seed, self.masking = batch_size, chunks, seed, masking
+        self.period = static_copies * len(shards)
+        self.position = Position()
+        self.planned: tuple[int, int] | None = None  # part and length
+
+    def next_batch(self, length: int, rank: int = 0, processes: int = 1) -> list[tuple[MaskedTokens, RowBatch]]:
+        """This process's chunks of the next batch, whose rows have at most ``length`` tokens.
+
+        Raises:
+            ValueError: if a shard has too few rows for one batch.
+        """
+        if self.position.length != length:  # at the beginning, or rows grow: they are those of the next shard
+            self.position = Position(self.position.part + (self.position.length > 0), 0, length)
+        if self.planned != self.position[::2]:
+            self.plan()
+        if self.position.batch == len(self.order):
+            self.position = Position(self.position.part + 1, 0, length)
+            self.plan()
+        indices = self.order[self.position.batch]
+        tokens = self.rows.lengths[indices] - 1 - np.diff(self.rows.first_span)[indices]
+        masking = {"rate": 0.15, **self.masking}
+        count = max(1, round(masking["rate"] * int(tokens.min())))
+        made = []
+        for chunk in range(rank, self.chunks, processes):
+            rows = collate(self.documents, self.rows, indices[chunk :: self.chunks], self.vocabulary, int(self.rows.lengths[indices].max()))
+            generator = torch.Generator().manual_seed(seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk))
+            made.append((mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **masking), rows))
+        self.position = self.position._replace(batch=self.position.batch + 1)
+        return made
+
+    def plan(self) -> None:
+        """Make the rows of the shard at hand and put them in order."""
+        part, length = self.part_made, self.position.length
+        epoch, place = divmod(part, len(self.shards))
+        shard = np.random.default_rng([self.seed, ORDER, epoch]).permutation(len(self.shards))[place]
+        self.documents = self.shards[shard]
+        rng = np.random.default_rng([self.seed, ORDER, part, length])
+        self.rows = self.row_maker.rows(self.documents, length, rng)
+        self.order = batches_of_like_length(self.rows.lengths, self.batch_size, rng)
+        if not len(self.order):
+            raise ValueError(
+                f"a shard must have rows for at least one batch of {self.batch_size}; it has {len(self.rows)} rows of up to "
+                f"{length} tokens. Give a longer text or a smaller batch_size."
+            )
+        self.planned = self.position[::2]
+
+    @property
+    def part_made(self) -> int:
+        """The part whose rows and masks are used: another than the position's if masks are static."""
+        return self.position.part % self.period if self.period else self.position.part
+
+
+def seed_of(*place: int) -> int:
+    """A seed for a generator of torch, from the run's seed, a stream, and a place in it."""
+    return int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0] >> 1)
+
+
+def batches_of_like_length(lengths: NDArray, batch_size: int, rng: np.random.Generator) -> NDArray:
+    """Shuffle rows into batches whose rows are as alike in length as can be; what fills no batch is left out.
+
+    Args:
+        lengths: (R,), of each row.
+        batch_size: rows of a batch.
+        rng: source of randomness.
+
+    Returns:
+        (R // batch_size, batch_size), indices of rows.
+    """
+    shuffled = rng.permutation(len(lengths))
+    shuffled = shuffled[: len(lengths) // batch_size * batch_size]
+    by_length = shuffled[np.argsort(lengths[shuffled], kind="stable")]
+    return rng.permutation(by_length.reshape(-1, batch_size))
+
+
+def fixed_batches(
+    shards: list[Documents], vocabulary: Vocabulary, row_maker: RowMaker, length: int, rows: int, rate: float = 0.15
+) -> Iterator[tuple[MaskedTokens, RowBatch]]:
+    """The same batches every time, to measure on: rows of all shards, longest first, 15 % hidden.
+
+    Args:
+        shards: held-out documents.
+        vocabulary, row_maker: as for ``Batches``.
+        length: the most tokens of a row.
+        rows: how many rows to take, at most.
+        rate: share of tokens to hide.
+
+    Returns:
+        Batches of up to 64 rows of like length.
+    """
+    rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
+    per_shard = -(-rows // len(shards))
+    for documents in shards:
+        made = row_maker.rows(documents, length, rng)
+        chosen = rng.permutation(len(made))[:per_shard]
+        chosen = chosen[np.argsort(-made.lengths[chosen], kind="stable")]
+        for start in range(0, len(chosen), 64):
+            batch = collate(documents, made, chosen[start : start + 64], vocabulary)
+            yield mask_tokens(batch.input_ids, vocabulary, rate, generator=generator), batch
+
+
+def to_device(tensors: tuple, device: torch.device) -> tuple:
+    """A named tuple of tensors on another device."""
+    moved = [t.to(device, non_blocking=True) if isinstance(t, Tensor) else t for t in tensors]
+    return type(tensors)(*moved)

@@ -1,0 +1,139 @@
+"""Checkpoints: all that a run needs to go on, in one file that is whole or not there.
+
+A file holds the weights and AdamW's state as safetensors, and step, tokens, place in the corpus and settings as JSON in
+its header. There is no state of random numbers to keep: whatever is random is seeded by the run's seed and the step. A
+file is written under another name, flushed to the disk and renamed; the newest two are kept.
+"""
+
+import dataclasses
+import json
+import os
+import re
+from pathlib import Path
+
+import safetensors
+import safetensors.torch
+import torch
+from torch import nn
+
+from bertcourse.pretraining.batches import Position
+from bertcourse.pretraining.config import PretrainingConfig
+
+KEPT = 2
+# Settings that a resumed run may change: none of them changes what is learned.
+MAY_CHANGE = frozenset("output threads log_every evaluate_every checkpoint_minutes snapshots tensorboard precision compile".split())
+
+
+@dataclasses.dataclass
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        step: updates of the weights.
+        tokens: tokens trained on, padding not counted, over all processes.
+        seconds: time spent training, without measurements.
+        position: place in the corpus.
+        precision: "float32" or "bfloat16".
+    """
+
+    step: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    position: Position = Position()
+    precision: str = "float32"
+
+
+def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, config: PretrainingConfig) -> Path:
+    """Write checkpoint-STEP.safetensors, then delete all but the newest two.
+
+    Args:
+        folder: where to.
+        model, optimizer, progress, config: what to write.
+
+    Returns:
+        The file.
+
+    Raises:
+        OSError: if it cannot be written; the checkpoints that were there are untouched.
+    """
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    for parameter, state in optimizer.state.items():
+        tensors.update({f"optimizer.{key}.{names[id(parameter)]}": value for key, value in state.items()})
+    tensors = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+    header = {"progress": json.dumps(dataclasses.asdict(progress)), "config": json.dumps(dataclasses.asdict(config))}
+
+    path = folder / f"checkpoint-{progress.step:08d}.safetensors"
+    draft = folder / f".{path.name}.{os.getpid()}.tmp"
+    try:
+        safetensors.torch.save_file(tensors, draft, metadata=header)
+        with open(draft, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except (OSError, safetensors.SafetensorError) as error:
+        last = checkpoints(folder)
+        raise OSError(
+            f"cannot write {path} ({error}). Make room, then go on with --resume from "
+            f"{last[-1].name if last else 'the beginning: there is no checkpoint yet'}."
+        ) from error
+    finally:
+        draft.unlink(missing_ok=True)
+    for old in checkpoints(folder)[:-KEPT]:
+        old.unlink()
+    return path
+
+
+def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, config: PretrainingConfig) -> Progress:
+    """Put a checkpoint back into model and optimizer.
+
+    Args:
+        path: the file.
+        model, optimizer: filled in place.
+        config: of the run that wants to go on.
+
+    Returns:
+        How far the run was.
+
+    Raises:
+        ValueError: if the file is cut short, or was written with other settings.
+    """
+    progress, saved = read_header(path)
+    ours = dataclasses.asdict(config)
+    differing = {name for name in {*ours, *saved} - MAY_CHANGE if ours.get(name) != saved.get(name)}
+    if differing:
+        raise ValueError(
+            f"{path} is of a run with other settings: "
+            + "; ".join(f"{name} was {saved.get(name)!r} and is {ours.get(name)!r}" for name in sorted(differing))
+            + ". Resume with the settings of that run, or start a new one in another --output."
+        )
+    tensors = safetensors.torch.load_file(path)
+    model.load_state_dict({name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
+    for name, parameter in model.named_parameters():
+        state = {key: tensors[f"optimizer.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"optimizer.{key}.{name}" in tensors}
+        if state:
+            optimizer.state[parameter] = {
+                key: value if key == "step" and not parameter.is_cuda else value.to(parameter.device) for key, value in state.items()
+            }
+    return progress
+
+
+def read_header(path: Path) -> tuple[Progress, dict]:
+    """A checkpoint's progress, and the settings of its run.
+
+    Raises:
+        ValueError: if the file is cut short.
+    """
+    try:
+        with safetensors.safe_open(path, framework="pt") as file:
+            header = file.metadata()
+        fields = json.loads(header["progress"])
+        return Progress(**{**fields, "position": Position(*fields["position"])}), json.loads(header["config"])
+    except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
+        others = [other.name for other in checkpoints(path.parent) if other != path]
+        instead = f"Delete it, and --resume goes on from {others[-1]}." if others else "There is no other: start anew in another --output."
+        raise ValueError(f"{path} is damaged or cut short ({error}). {instead}") from error
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints in a folder, oldest first."""
+    return sorted(path for path in folder.glob("checkpoint-*.safetensors") if re.fullmatch(r"checkpoint-\d+\.safetensors", path.name))

@@ -1,0 +1,56 @@
+"""``bertcourse pretrain``: a preset, and a flag for each setting."""
+
+import argparse
+import dataclasses
+import sys
+
+from bertcourse.pretraining.config import PRESETS, PretrainingConfig
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of ``bertcourse pretrain``: one for each field of ``PretrainingConfig``."""
+    parser.add_argument("preset", nargs="?", choices=PRESETS, default="small-world", help="settings to start from (default: %(default)s)")
+    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in --output")
+    for field in dataclasses.fields(PretrainingConfig):
+        values = [f"{settings[field.name]} in {name}" for name, settings in PRESETS.items() if field.name in settings]
+        defaults = ", ".join([str(field.default), *values])
+        parser.add_argument(
+            f"--{field.name.replace('_', '-')}",
+            type=true_or_false if field.type is bool else field.type,
+            metavar="true|false" if field.type is bool else field.type.__name__.upper(),
+            help=f"{field.metadata['help']} (default: {defaults})".replace("%", "%%"),
+        )
+
+
+def true_or_false(text: str) -> bool:
+    """ "true" or "false" as a bool, for argparse."""
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError(f"must be true or false; got {text!r}")
+    return text.lower() == "true"
+
+
+def config_from(options: argparse.Namespace) -> PretrainingConfig:
+    """The preset's settings with the flags that were given in their place.
+
+    Raises:
+        ValueError: as ``PretrainingConfig``.
+    """
+    given = {field.name: getattr(options, field.name) for field in dataclasses.fields(PretrainingConfig)}
+    return PretrainingConfig(**{**PRESETS[options.preset], **{name: value for name, value in given.items() if value is not None}})
+
+
+def run(options: argparse.Namespace) -> None:
+    """Pretrain, and say where the model is.
+
+    Raises:
+        All that ``pretrain`` does, save ``Interrupted``, which is a good end.
+    """
+    from bertcourse.pretraining.trainer import Interrupted, pretrain
+
+    config = config_from(options)
+    try:
+        pretrain(config, options.resume)
+    except Interrupted as reason:
+        print(f"bertcourse pretrain: {reason}", file=sys.stderr)
+    else:
+        print(f"the model is in {config.output}/model-100, its log in {config.output}/log.jsonl")

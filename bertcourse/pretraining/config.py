@@ -1,0 +1,194 @@
+"""The settings of a pretraining run, and three sets of them that are known to work."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from bertcourse.bert import BertConfig
+
+PACKINGS = ("sentence-pairs", "full-sentences", "doc-sentences")
+PRECISIONS = ("auto", "float32", "bfloat16")
+POSITIONS = ("sinusoidal", "normal")
+WORDS = ("normal", "counts")
+RANDOM_WORDS = ("uniform", "unigram")
+
+
+def setting(default, about: str):
+    """A field with its default and its help text on the command line."""
+    return dataclasses.field(default=default, metadata={"help": about})
+
+
+@dataclass(frozen=True)
+class PretrainingConfig:
+    """All that decides a run; each field is a flag of ``bertcourse pretrain``, whose --help says what it means.
+
+    Raises:
+        ValueError: naming the field, if one is out of range or two do not fit.
+
+    Source: names and defaults of the model's from Devlin et al. 2019; of the optimizer from Loshchilov & Hutter 2019 and
+    Liu et al. 2019.
+    """
+
+    corpus: str = setting("books", '"books" (Standard Ebooks), "small-world", "sparse-world", or a UTF-8 text: one paragraph a line, an empty line between documents')
+    tokenizer: str = setting("data/checkpoints/course", "folder of a tokenizer; the small worlds bring their own")
+    output: str = setting("runs/pretraining", "folder for log, checkpoints and models")
+    seed: int = setting(0, "of weights, order, masks and dropout")
+
+    hidden_size: int = setting(256, "D")
+    num_hidden_layers: int = setting(4, "encoder blocks")
+    num_attention_heads: int = setting(4, "H; D is a multiple of it")
+    intermediate_size: int = setting(1024, "width of the feed-forward networks")
+    max_position_embeddings: int = setting(512, "positions the model has a vector for")
+    dropout: float = setting(0.0, "probability of dropping a value, in attention too")
+    initializer_range: float = setting(0.02, "standard deviation of the initial weights")
+    initial_positions: str = setting("sinusoidal", "sinusoidal: position vectors begin as sines and cosines; normal: as noise, as in BERT")
+    initial_words: str = setting("normal", "normal: word vectors begin as noise; counts: from how often words stand together")
+
+    packing: str = setting("sentence-pairs", "sentence-pairs (with NSP), full-sentences or doc-sentences (without)")
+    nsp: bool = setting(True, "learn next-sentence prediction; needs sentence-pairs")
+    lengths: str = setting("64:0.6,128:0.4", "most tokens of a row, and for which share of the training, in order")
+    short_rate: float = setting(0.1, "share of pairs that aim at a random shorter length")
+    mask_rate: float = setting(0.15, "share of tokens to hide")
+    whole_words: bool = setting(False, "hide whole words")
+    random_words: str = setting("uniform", "where the random token of 80/10/10 comes from: uniform (BERT) or unigram frequency")
+    static_copies: int = setting(0, "0: new masks whenever a text is read; n: those of the first n epochs again and again")
+
+    tokens: int = setting(250_000_000, "how many tokens to train on")
+    minutes: float = setting(0.0, "train for so long instead, schedule included; 0: as many tokens as said")
+    batch_size: int = setting(16, "rows of a step, over all processes")
+    micro_batch_size: int = setting(0, "rows that go through the model at once; 0: all that a process has of a batch")
+    learning_rate: float = setting(5e-4, "its highest value")
+    warmup: float = setting(0.02, "share of the training in which the learning rate rises")
+    decay: float = setting(0.3, "share of the training, at its end, in which it falls to zero")
+    beta1: float = setting(0.9, "of AdamW")
+    beta2: float = setting(0.98, "of AdamW")
+    weight_decay: float = setting(0.01, "of matrices")
+    clip: float = setting(1.0, "longest gradient")
+
+    precision: str = setting("auto", "float32, bfloat16 (autocast), or auto: what is faster here")
+    threads: int = setting(0, "of torch; 0: as many as it chooses")
+    compile: bool = setting(False, "torch.compile; pays on a GPU")
+    log_every: float = setting(0.002, "share of the training between two lines of the log")
+    evaluate_every: float = setting(0.02, "share of the training between two measurements on held-out rows")
+    evaluation_rows: int = setting(1024, "how many of them")
+    evaluation_length: int = setting(64, "their most tokens")
+    checkpoint_minutes: float = setting(5.0, "minutes between two checkpoints")
+    snapshots: str = setting("1", "shares of the training after which to keep the model, such as 0.01,0.1,1")
+    tensorboard: bool = setting(False, "write TensorBoard's files too (pip install tensorboard)")
+
+    def __post_init__(self) -> None:
+        for field in dataclasses.fields(self):
+            value, kinds = getattr(self, field.name), (int, float) if field.type is float else field.type
+            if not isinstance(value, kinds) or isinstance(value, bool) != (field.type is bool):
+                raise ValueError(f"{field.name} must be of type {field.type.__name__}; got {value!r}.")
+        for name, choices in (("packing", PACKINGS), ("precision", PRECISIONS), ("initial_positions", POSITIONS), ("initial_words", WORDS), ("random_words", RANDOM_WORDS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
+        for name in ("tokens", "batch_size", "evaluation_rows"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")
+        for name in ("learning_rate", "clip", "log_every", "evaluate_every"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be above 0; got {getattr(self, name)}.")
+        for name in ("seed", "static_copies", "minutes", "micro_batch_size", "threads", "weight_decay", "checkpoint_minutes"):
+            if not 0 <= getattr(self, name) < float("inf"):
+                raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}.")
+        for name in ("warmup", "decay", "short_rate"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is a share, from 0 to 1; got {getattr(self, name)}.")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
+        if not 0 < self.mask_rate < 1:
+            raise ValueError(f"mask_rate must be above 0 and below 1, such as 0.15 for 15 %; got {self.mask_rate}.")
+        if self.nsp and self.packing != "sentence-pairs":
+            raise ValueError(f"nsp needs packing sentence-pairs, as it compares two segments; got {self.packing}. Set nsp to false.")
+        if self.batch_size % (self.micro_batch_size or 1):
+            raise ValueError(f"batch_size must be a multiple of micro_batch_size; got {self.batch_size} and {self.micro_batch_size}.")
+        longest = max(self.evaluation_length, *(length for length, _ in self.stages))
+        if longest > self.max_position_embeddings:
+            raise ValueError(
+                f"rows must be no longer than max_position_embeddings, {self.max_position_embeddings}; got {longest} in lengths "
+                f"{self.lengths} and evaluation_length {self.evaluation_length}."
+            )
+        self.snapshot_shares
+        self.bert_config(vocab_size=5)
+
+    def bert_config(self, vocab_size: int) -> BertConfig:
+        """The model's sizes, for a tokenizer of so many tokens."""
+        return BertConfig(
+            vocab_size=vocab_size,
+            hidden_size=self.hidden_size,
+            num_hidden_layers=self.num_hidden_layers,
+            num_attention_heads=self.num_attention_heads,
+            intermediate_size=self.intermediate_size,
+            hidden_dropout_prob=self.dropout,
+            attention_probs_dropout_prob=self.dropout,
+            max_position_embeddings=self.max_position_embeddings,
+            initializer_range=self.initializer_range,
+        )
+
+    @property
+    def stages(self) -> list[tuple[int, float]]:
+        """Row lengths, each with the share of the training at which it ends.
+
+        >>> PretrainingConfig(lengths="64:0.75,128:0.25").stages
+        [(64, 0.75), (128, 1.0)]
+        """
+        stages, end = [], 0.0
+        for part in self.lengths.split(","):
+            length, _, share = part.partition(":")
+            try:
+                end += float(share or 1)
+                stages.append((int(length), end))
+            except ValueError:
+                stages.append((0, 0.0))
+        if min(stages)[0] < 5 or abs(end - 1) > 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
+            raise ValueError(
+                f'lengths must be row lengths of at least 5 with their shares of the training, which add up to 1, such as '
+                f'"64:0.6,128:0.4"; got {self.lengths!r}.'
+            )
+        return stages
+
+    def length_at(self, progress: float) -> int:
+        """The row length at a share of the training, from 0 to 1."""
+        return next((length for length, end in self.stages if progress < end - 1e-9), self.stages[-1][0])
+
+    @property
+    def snapshot_shares(self) -> list[float]:
+        """When to keep the model, in order.
+
+        >>> PretrainingConfig(snapshots="0.01,1").snapshot_shares
+        [0.01, 1.0]
+        """
+        try:
+            shares = sorted(float(share) for share in self.snapshots.split(",") if share.strip())
+        except ValueError:
+            shares = [0.0]
+        if any(not 0 < share <= 1 for share in shares):
+            raise ValueError(f'snapshots must be shares of the training, above 0 and at most 1, such as "0.01,0.1,1"; got {self.snapshots!r}.')
+        return shares
+
+    def learning_rate_at(self, progress: float) -> float:
+        """Warm-up, flat, decay: the learning rate at a share of the training, from 0 to 1.
+
+        Source: the trapezoid of Xing et al. 2018 and Hägele et al. 2024, which can be prolonged at its flat part.
+        """
+        rise = (progress + 1e-9) / self.warmup if self.warmup else 1.0
+        fall = (1 - progress) / self.decay if self.decay else 1.0
+        return self.learning_rate * max(0.0, min(1.0, rise, fall))
+
+
+PRESETS = {
+    # The small world of lecture 04: two minutes on two cores.
+    "small-world": dict(
+        corpus="small-world", output="runs/small-world", hidden_size=128, intermediate_size=512, max_position_embeddings=64,
+        initializer_range=0.04, initial_positions="normal", lengths="64:1", short_rate=0.0, mask_rate=0.3, tokens=3_000_000,
+        batch_size=16, learning_rate=1e-3, warmup=0.06, decay=0.3, evaluate_every=0.05, evaluation_rows=1200, log_every=0.01,
+    ),
+    # The checkpoint "course": 93 books, two CPU cores, some hours.
+    "books-cpu": dict(output="runs/books-cpu", snapshots="0.01,0.1,1"),
+    # The same books on one GPU, in minutes; with torchrun on several.
+    "books-gpu": dict(
+        output="runs/books-gpu", tokens=1_000_000_000, batch_size=256, learning_rate=1e-3, compile=True, snapshots="0.01,0.1,1",
+    ),
+}

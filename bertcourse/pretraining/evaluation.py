@@ -1,0 +1,124 @@
+"""What a model knows, measured on text that it has not seen; and what a table of counts would know."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bertcourse.bert import BertForPreTraining
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens
+from bertcourse.pretraining.pairs import Documents, RowBatch
+from bertcourse.pretraining.batches import to_device
+from bertcourse.pretraining.processes import Processes
+
+
+@torch.inference_mode()
+def evaluate(
+    model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], processes: Processes | None = None
+) -> dict[str, float]:
+    """Both tasks on fixed batches, in evaluation mode.
+
+    Args:
+        model: to measure; left in the mode in which it came.
+        batches: such as ``fixed_batches`` makes; all processes are given the same, and share the work.
+        processes: all of them; None for this one alone.
+
+    Returns:
+        ``mlm_loss`` (nats), ``mlm_accuracy``, and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the same numbers
+        in each process, whatever their count.
+
+    Raises:
+        ValueError: if there are no batches.
+
+    Source: Devlin et al. 2019, section 3.1, for the tasks.
+    """
+    processes = processes or Processes(0, 1, 0, next(model.parameters()).device)
+    was_training = model.training
+    model.eval()
+    sums = np.zeros(6)
+    for number, (masked, rows) in enumerate(batches):
+        if number % processes.count != processes.rank:
+            continue
+        masked, rows = to_device(masked, processes.device), to_device(rows, processes.device)
+        output = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids)
+        hidden = output.last_hidden_state.flatten(0, 1)[masked.positions]
+        mlm = model.mlm_head(hidden, model.bert.embeddings.word_embeddings.weight)
+        sums += [*score(mlm, masked.labels), *score(model.nsp_head(output.pooled), rows.nsp_labels)]
+    model.train(was_training)
+    sums = np.array(processes.total(*sums))
+    if not sums[2]:
+        raise ValueError("evaluation needs at least one hidden token; got none. Is the held-out text empty?")
+    result = {"mlm_loss": sums[0] / sums[2], "mlm_accuracy": sums[1] / sums[2]}
+    return result | ({"nsp_loss": sums[3] / sums[5], "nsp_accuracy": sums[4] / sums[5]} if sums[5] else {})
+
+
+def score(logits: Tensor, labels: Tensor) -> tuple[float, float, float]:
+    """Sum of cross-entropies, how many are right, how many there are; labels of ``IGNORE`` left out."""
+    counted = labels != IGNORE
+    logits, labels = logits[counted].float(), labels[counted]
+    loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
+    return loss.item(), (logits.argmax(1) == labels).sum().item(), len(labels)
+
+
+class CountModel:
+    """A unigram and a bigram model: how often each token occurs, and how often after each other token.
+
+    p(w | v) = (n(v, w) + k p(w)) / (n(v) + k), and p(w) = (n(w) + 1) / (N + V): what BERT's loss is to be compared with.
+
+    Args:
+        shards: documents to count in.
+        vocab_size: V.
+        strength: k, in tokens, how much the unigram model is trusted against the counts of a pair.
+
+    Source: MacKay & Peto 1995, "A hierarchical Dirichlet language model", for the smoothing.
+    """
+
+    def __init__(self, shards: Iterable[Documents], vocab_size: int, strength: float = 300.0):
+        counts = np.zeros(vocab_size, np.int64)
+        keys, totals = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        for documents in shards:
+            tokens = np.asarray(documents.tokens, np.int64)
+            counts += np.bincount(tokens, minlength=vocab_size)
+            found, how_often = np.unique(tokens[:-1] * vocab_size + tokens[1:], return_counts=True)
+            merged, inverse = np.unique(np.concatenate([keys, found]), return_inverse=True)
+            totals = np.bincount(inverse, np.concatenate([totals, how_often])).astype(np.int64)
+            keys = merged
+        self.vocab_size, self.strength = vocab_size, strength
+        self.counts, self.pairs, self.pair_counts = counts, keys, totals
+        self.unigram = (counts + 1) / (counts.sum() + vocab_size)
+
+    def losses(self, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:
+        """Mean loss in nats and accuracy at the hidden tokens; the bigram model is told the token to the left, unhidden."""
+        targets, left = [], []
+        for masked, _ in batches:
+            ids = masked.input_ids.flatten().clone()
+            kept = masked.labels != IGNORE
+            ids[masked.positions[kept]] = masked.labels[kept]
+            targets.append(masked.labels[kept])
+            left.append(ids[masked.positions[kept] - 1])
+        target, before = torch.cat(targets).numpy(), torch.cat(left).numpy()
+        bigram = (self.pair_count(before, target) + self.strength * self.unigram[target]) / (self.counts[before] + self.strength)
+        return {
+            "unigram_loss": float(-np.log(self.unigram[target]).mean()),
+            "unigram_accuracy": float((target == self.unigram.argmax()).mean()),
+            "bigram_loss": float(-np.log(bigram).mean()),
+            "bigram_accuracy": float((target == self.most_likely(before)).mean()),
+        }
+
+    def pair_count(self, before: NDArray, after: NDArray) -> NDArray:
+        """How often each token came after each other."""
+        wanted = before * self.vocab_size + after
+        place = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
+        return np.where(self.pairs[place] == wanted, self.pair_counts[place], 0)
+
+    def most_likely(self, before: NDArray) -> NDArray:
+        """The token that the bigram model expects after each."""
+        best = np.full(self.vocab_size, self.unigram.argmax())
+        for token in np.unique(before):
+            first, last = np.searchsorted(self.pairs, [token * self.vocab_size, (token + 1) * self.vocab_size])
+            scores = self.strength * self.unigram
+            scores[self.pairs[first:last] % self.vocab_size] += self.pair_counts[first:last]
+            best[token] = scores.argmax()
+        return best[before]

@@ -1,0 +1,117 @@
+"""How fast a run is: the arithmetic a step takes, what the machine can do at most, and the log."""
+
+import json
+import time
+from pathlib import Path
+
+import torch
+
+from bertcourse.bert import BertConfig
+
+
+def flops_per_token(config: BertConfig, length: int, mask_rate: float) -> float:
+    """Floating-point operations of one training step, for each token of a row.
+
+    Two for each weight of a matrix (multiply, add) and as many again, twice, for the backward pass; attention's two
+    products of L columns; the MLM head and the vocabulary for hidden tokens only.
+
+    Args:
+        config: the model's sizes.
+        length: L.
+        mask_rate: share of tokens that are hidden.
+
+    Source: Kaplan et al. 2020, section 2.1; Chowdhery et al. 2022, "PaLM", appendix B.
+
+    >>> round(flops_per_token(BertConfig(), 512, 0.15) / 1e6)
+    568
+    """
+    d = config.hidden_size
+    block = 4 * d * d + 2 * d * config.intermediate_size + 2 * length * d
+    head = mask_rate * (d * d + d * config.vocab_size) + d * d / length
+    return 6.0 * (config.num_hidden_layers * block + head)
+
+
+def peak_flops(device: torch.device, dtype: torch.dtype, size: int = 0) -> float:
+    """Floating-point operations a second of a large matrix product here, the best of some tries.
+
+    Args:
+        device: to measure.
+        dtype: of the matrices.
+        size: their width; 0 for 1024 on a CPU and 8192 on a GPU.
+    """
+    size = size or (8192 if device.type == "cuda" else 1024)
+    a = torch.randn(size, size, device=device).to(dtype)
+    best = float("inf")
+    for _ in range(6):
+        synchronize(device)
+        start = time.perf_counter()
+        a @ a
+        synchronize(device)
+        best = min(best, time.perf_counter() - start)
+    return 2 * size**3 / best
+
+
+def synchronize(device: torch.device) -> None:
+    """Wait until a GPU has done what it was told."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+class RunLog:
+    """log.jsonl: a line for each event of a run, and TensorBoard's files if asked for.
+
+    Args:
+        folder: of the run.
+        step: go on after this step; later lines, which a killed run wrote after its last checkpoint, are removed.
+        tensorboard: write its files too.
+
+    Raises:
+        ImportError: if TensorBoard is asked for and not installed.
+    """
+
+    def __init__(self, folder: Path, step: int, tensorboard: bool = False):
+        path = folder / "log.jsonl"
+        kept = [line for line in whole_lines(path) if json.loads(line)["step"] <= step]
+        draft = path.with_suffix(".tmp")
+        draft.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        draft.replace(path)
+        self.file = path.open("a", encoding="utf-8", buffering=1)
+        self.board = None
+        if tensorboard:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError as error:
+                raise ImportError("--tensorboard needs TensorBoard: python -m pip install tensorboard") from error
+            self.board = SummaryWriter(str(folder), purge_step=step + 1)
+
+    def write(self, event: str, step: int, **values) -> None:
+        """Add a line; numbers are rounded to six digits."""
+        rounded = {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in values.items()}
+        self.file.write(json.dumps({"event": event, "step": step, **rounded}) + "\n")
+        for name, value in values.items():
+            if self.board and isinstance(value, int | float) and event != "run":
+                self.board.add_scalar(f"{event}/{name}", value, step)
+
+    def close(self) -> None:
+        """Finish the files."""
+        self.file.close()
+        if self.board:
+            self.board.close()
+
+
+def read_log(path: Path) -> list[dict]:
+    """The events of a run, in order.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"expected a run's log.jsonl in {path}; there is no such file.")
+    return [json.loads(line) for line in whole_lines(path)]
+
+
+def whole_lines(path: Path) -> list[str]:
+    """The lines of a log, without a last one that was cut off."""
+    if not path.is_file():
+        return []
+    return path.read_text(encoding="utf-8").split("\n")[:-1]

@@ -1,0 +1,79 @@
+"""One process or many: what a run asks of torch.distributed, which with one process is nothing."""
+
+import os
+from contextlib import contextmanager
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import NamedTuple
+
+import torch
+import torch.distributed as distributed
+
+
+class Processes(NamedTuple):
+    """This process among those that ``torchrun`` started.
+
+    Attributes:
+        rank: its number, from 0.
+        count: how many there are.
+        local_rank: its number on its machine.
+        device: that it computes on.
+    """
+
+    rank: int
+    count: int
+    local_rank: int
+    device: torch.device
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this is the process that writes."""
+        return self.rank == 0
+
+    def total(self, *numbers: float) -> list[float]:
+        """The sum of each number over all processes, the same in each of them."""
+        if self.count == 1:
+            return list(numbers)
+        tensor = torch.tensor(numbers, dtype=torch.float64, device=self.device)
+        distributed.all_reduce(tensor)
+        return tensor.tolist()
+
+    def wait(self) -> None:
+        """Go on when all processes are here."""
+        if self.count > 1:
+            distributed.barrier()
+
+
+@contextmanager
+def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
+    """Meet the other processes of ``torchrun``, if it started this one, and part at the end.
+
+    Args:
+        timeout_seconds: how long to wait for one that does not come or does not answer.
+
+    Raises:
+        ConnectionError: if a process is missing, or stops.
+
+    Source: torchrun's environment variables RANK, LOCAL_RANK and WORLD_SIZE.
+    """
+    has_gpu = torch.cuda.is_available()
+    local_rank = int(os.environ.get("LOCAL_RANK", 0))
+    device = torch.device("cuda", local_rank) if has_gpu else torch.device("cpu")
+    if "WORLD_SIZE" not in os.environ:
+        yield Processes(0, 1, 0, device)
+        return
+    rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+    if has_gpu:
+        torch.cuda.set_device(device)
+    try:
+        distributed.init_process_group("nccl" if has_gpu else "gloo", timeout=timedelta(seconds=timeout_seconds))
+        distributed.barrier()
+    except RuntimeError as error:
+        raise ConnectionError(
+            f"expected {count} processes, of which this is number {rank}; not all of them came within {timeout_seconds:g} s "
+            f"({str(error).splitlines()[0]}). Start all of them with one torchrun command, or fewer with --nproc-per-node."
+        ) from error
+    try:
+        yield Processes(rank, count, local_rank, device)
+    finally:
+        distributed.destroy_process_group()

@@ -1,0 +1,75 @@
+"""Where training starts: the weights that a model is given before its first step.
+
+BERT starts from noise, N(0, .02²), in its positions too. A small model then sits at the loss of a unigram model for
+millions of tokens: it has to find out what a position is before attention can make use of one. Position vectors that begin
+as sines and cosines, where p + k is a rotation of p, save it that, and word vectors made from counts save it more.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bertcourse.bert import BertForPreTraining
+from bertcourse.pretraining.config import PretrainingConfig
+from bertcourse.pretraining.masking import Vocabulary
+from bertcourse.pretraining.pairs import Documents
+from bertcourse.transformer import sinusoidal_positions
+
+SINUSOIDAL_AMPLITUDE = 0.04  # as large as word vectors of deviation .02 can bear: a sine's own deviation is .7 of it
+
+
+def new_model(config: PretrainingConfig, vocabulary: Vocabulary, shards: Iterable[Documents] = ()) -> BertForPreTraining:
+    """A model with the weights that a run starts from; without NSP its head and the pooler are not trained.
+
+    Args:
+        config: the run's settings.
+        vocabulary: of its tokenizer.
+        shards: to count in, if word vectors are to start from counts.
+    """
+    model = BertForPreTraining(config.bert_config(vocabulary.size))
+    embeddings = model.bert.embeddings
+    with torch.no_grad():
+        if config.initial_positions == "sinusoidal":
+            table = embeddings.position_embeddings.weight
+            table.copy_(SINUSOIDAL_AMPLITUDE * sinusoidal_positions(*table.shape))
+        if config.initial_words == "counts":
+            vectors = count_vectors(shards, vocabulary.size, config.hidden_size)
+            embeddings.word_embeddings.weight.copy_(config.initializer_range * vectors)
+    if not config.nsp:
+        for part in (model.bert.pooler, model.nsp_head):
+            part.requires_grad_(False)
+    return model
+
+
+def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, window: int = 4) -> Tensor:
+    """Word vectors from counts alone: a singular value decomposition of positive pointwise mutual information.
+
+    Args:
+        shards: documents to count in.
+        vocab_size: V; a matrix of V × V is held in memory.
+        size: D.
+        window: how many tokens to each side are neighbours.
+
+    Returns:
+        (V, D), with mean 0 and deviation 1; zeros for tokens that do not occur.
+
+    Source: Levy & Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization", section 3.3.
+    """
+    counts = np.zeros(vocab_size * vocab_size, np.float32)
+    for documents in shards:
+        tokens = np.asarray(documents.tokens, np.int64)
+        for distance in range(1, window + 1):
+            counts += np.bincount(tokens[:-distance] * vocab_size + tokens[distance:], minlength=vocab_size**2)
+    pairs = torch.from_numpy(counts).view(vocab_size, vocab_size)
+    pairs = pairs + pairs.t()
+    totals = pairs.sum(1, keepdim=True).clamp(min=1.0)
+    information = (pairs * (totals.sum() / totals) / totals.t().pow(0.75) * (totals.pow(0.75).sum() / totals.sum())).log().clamp_(min=0.0)
+    left, values, _ = torch.svd_lowrank(information, q=min(size, vocab_size), niter=4)
+    vectors = torch.zeros(vocab_size, size)
+    vectors[:, : left.shape[1]] = left * values.sqrt()
+    occurs = pairs.sum(1) > 0
+    mixed = vectors @ torch.linalg.qr(torch.randn(size, size)).Q  # every column alike
+    mixed[occurs] = (mixed[occurs] - mixed[occurs].mean(0)) / mixed[occurs].std()
+    return mixed.masked_fill(~occurs[:, None], 0.0)
