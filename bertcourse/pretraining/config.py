@@ -30,6 +30,7 @@ class PretrainingConfig:
 
     corpus: str = setting("books", '"books" (Standard Ebooks), "small-world", "sparse-world", or a UTF-8 text: one paragraph a line, an empty line between documents')
     tokenizer: str = setting("data/checkpoints/course", "folder of a tokenizer; the small worlds bring their own")
+    world_tokens: int = setting(1_500_000, "size of a small world's corpus, in words")
     output: str = setting("runs/pretraining", "folder for log, checkpoints and models")
     seed: int = setting(0, "of weights, order, masks and dropout")
 
@@ -83,7 +84,7 @@ class PretrainingConfig:
         for name, choices in (("packing", PACKINGS), ("precision", PRECISIONS), ("initial_positions", POSITIONS), ("initial_words", WORDS), ("random_words", RANDOM_WORDS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
-        for name in ("tokens", "batch_size", "evaluation_rows"):
+        for name in ("tokens", "world_tokens", "batch_size", "evaluation_rows"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")
         for name in ("learning_rate", "clip", "log_every", "evaluate_every"):
@@ -183,7 +184,7 @@ PRESETS = {
     "small-world": dict(
         corpus="small-world", output="runs/small-world", hidden_size=128, intermediate_size=512, max_position_embeddings=64,
         initializer_range=0.04, initial_positions="normal", lengths="64:1", short_rate=0.0, mask_rate=0.3, tokens=3_000_000,
-        batch_size=16, learning_rate=1e-3, warmup=0.06, decay=0.3, evaluate_every=0.05, evaluation_rows=1200, log_every=0.01,
+        batch_size=16, learning_rate=1e-3, warmup=0.06, decay=0.3, evaluate_every=0.1, evaluation_rows=600, log_every=0.01,
     ),
     # The checkpoint "course": 93 books, two CPU cores, some hours.
     "books-cpu": dict(output="runs/books-cpu", snapshots="0.01,0.1,1"),

@@ -31,6 +31,7 @@ from bertcourse.pretraining.metering import RunLog, flops_per_token, peak_flops,
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.pretraining.processes import Processes, joined_processes
+from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.starts import new_model
 
 
@@ -273,6 +274,8 @@ def find_corpus(config: PretrainingConfig, processes: Processes) -> Corpus:
 
 def make_corpus(config: PretrainingConfig) -> Corpus:
     """The corpus that ``config.corpus`` names."""
+    if config.corpus in ("small-world", "sparse-world"):
+        return SmallWorld(sparse=config.corpus == "sparse-world").corpus(config.world_tokens)
     tokenizer = read_tokenizer(Path(config.tokenizer))
     return books_corpus(tokenizer) if config.corpus == "books" else text_corpus(Path(config.corpus), tokenizer)
 
