@@ -1,0 +1,48 @@
+"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``corpus``, ``small_world``, ``objective``, ``batches``,
+``starts``, ``evaluation``, ``config``, ``checkpoints``, ``processes``, ``metering``, ``trainer``, ``command``.
+
+A corpus is cut into rows of tokens, some of them are hidden, and a BERT learns to guess them, and whether one segment of a
+row follows the other.
+"""
+
+from bertcourse.pretraining.batches import RowMaker, fixed_batches
+from bertcourse.pretraining.config import PRESETS, PretrainingConfig
+from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
+from bertcourse.pretraining.evaluation import CountModel, evaluate
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, mask_tokens
+from bertcourse.pretraining.metering import read_log
+from bertcourse.pretraining.objective import PreTrainingLoss
+from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, Documents, RowBatch, Rows, collate, pack_documents, sentence_pairs
+from bertcourse.pretraining.small_world import SmallWorld, sense_accuracy, topic_accuracy
+from bertcourse.pretraining.trainer import Interrupted, pretrain
+
+__all__ = [
+    "IGNORE",
+    "IS_NEXT",
+    "NOT_NEXT",
+    "PRESETS",
+    "Corpus",
+    "CountModel",
+    "Documents",
+    "Interrupted",
+    "MaskedTokens",
+    "PreTrainingLoss",
+    "PretrainingConfig",
+    "RowBatch",
+    "RowMaker",
+    "Rows",
+    "SmallWorld",
+    "Vocabulary",
+    "books_corpus",
+    "collate",
+    "evaluate",
+    "fixed_batches",
+    "mask_tokens",
+    "pack_documents",
+    "pretrain",
+    "read_log",
+    "sense_accuracy",
+    "sentence_pairs",
+    "text_corpus",
+    "topic_accuracy",
+]

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, mask_tokens
+from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, mask_tokens, masks_per_row
 from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate, pack_documents, sentence_pairs
 
 ORDER, MASKS, DROPOUT = 0, 1, 2  # streams of random numbers
@@ -101,13 +101,12 @@ class Batches:
             self.plan()
         indices = self.order[self.position.batch]
         tokens = self.rows.lengths[indices] - 1 - np.diff(self.rows.first_span)[indices]
-        masking = {"rate": 0.15, **self.masking}
-        count = max(1, round(masking["rate"] * int(tokens.min())))
+        count = masks_per_row(torch.from_numpy(tokens), self.masking.get("rate", 0.15))
         made = []
         for chunk in range(rank, self.chunks, processes):
             rows = collate(self.documents, self.rows, indices[chunk :: self.chunks], self.vocabulary, int(self.rows.lengths[indices].max()))
             generator = torch.Generator().manual_seed(seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk))
-            made.append((mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **masking), rows))
+            made.append((mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **self.masking), rows))
         self.position = self.position._replace(batch=self.position.batch + 1)
         return made
 
@@ -176,8 +175,9 @@ def fixed_batches(
         made = row_maker.rows(documents, length, rng)
         chosen = rng.permutation(len(made))[:per_shard]
         chosen = chosen[np.argsort(-made.lengths[chosen], kind="stable")]
-        for start in range(0, len(chosen), 64):
-            batch = collate(documents, made, chosen[start : start + 64], vocabulary)
+        while len(chosen):
+            alike = np.count_nonzero(made.lengths[chosen[:64]] > 0.8 * made.lengths[chosen[0]])
+            batch, chosen = collate(documents, made, chosen[:alike], vocabulary), chosen[alike:]
             yield mask_tokens(batch.input_ids, vocabulary, rate, generator=generator), batch
 
 

@@ -16,6 +16,7 @@ import safetensors.torch
 import torch
 from torch import nn
 
+from bertcourse.bert import BertForPreTraining
 from bertcourse.pretraining.batches import Position
 from bertcourse.pretraining.config import PretrainingConfig
 
@@ -64,7 +65,9 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     header = {"progress": json.dumps(dataclasses.asdict(progress)), "config": json.dumps(dataclasses.asdict(config))}
 
     path = folder / f"checkpoint-{progress.step:08d}.safetensors"
-    draft = folder / f".{path.name}.{os.getpid()}.tmp"
+    for abandoned in folder.glob(".checkpoint-*.tmp"):  # by a process that was killed
+        abandoned.unlink()
+    draft = folder / f".{path.name}.tmp"
     try:
         safetensors.torch.save_file(tensors, draft, metadata=header)
         with open(draft, "rb+") as file:
@@ -83,7 +86,7 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     return path
 
 
-def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, config: PretrainingConfig) -> Progress:
+def load_checkpoint(path: Path, model: BertForPreTraining, optimizer: torch.optim.Optimizer, config: PretrainingConfig) -> Progress:
     """Put a checkpoint back into model and optimizer.
 
     Args:
@@ -95,7 +98,7 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
         How far the run was.
 
     Raises:
-        ValueError: if the file is cut short, or was written with other settings.
+        ValueError: if the file is cut short, or was written with other settings or another vocabulary.
     """
     progress, saved = read_header(path)
     ours = dataclasses.asdict(config)
@@ -107,6 +110,9 @@ def load_checkpoint(path: Path, model: nn.Module, optimizer: torch.optim.Optimiz
             + ". Resume with the settings of that run, or start a new one in another --output."
         )
     tensors = safetensors.torch.load_file(path)
+    theirs, size = tensors["model.mlm_head.bias"].numel(), model.mlm_head.bias.numel()
+    if theirs != size:
+        raise ValueError(f"{path} is of a model for {theirs} tokens, and the tokenizer has {size}. Resume with the tokenizer of that run.")
     model.load_state_dict({name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
     for name, parameter in model.named_parameters():
         state = {key: tensors[f"optimizer.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"optimizer.{key}.{name}" in tensors}

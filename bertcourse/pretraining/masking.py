@@ -85,8 +85,8 @@ def mask_tokens(
     Args:
         input_ids: (B, L), token ids; special tokens, padding among them, are never hidden.
         vocabulary: of the tokenizer that made them.
-        rate: which share of a row's tokens to hide, between 0 and 1. k is that share of the row with the fewest tokens
-            that may be hidden, rounded, and at least 1.
+        rate: which share of a row's tokens to hide, between 0 and 1. k is that share of the tokens of a row that may be
+            hidden, on average over the rows; rounded, at least 1, and no more than any row has.
         count: k itself, in place of ``rate``.
         whole_words: hide words, all tokens of one together, as far as k allows.
         random_weights: (V,), how often to draw each token as the random one; None for all alike, as BERT does. Special
@@ -107,7 +107,7 @@ def mask_tokens(
     device = input_ids.device
     may_be_hidden = ~vocabulary.is_special.to(device)[input_ids]
     if count is None:
-        count = max(1, round(rate * int(may_be_hidden.sum(1).min())))
+        count = masks_per_row(may_be_hidden.sum(1), rate)
     order = torch.rand(rows, length, generator=generator, device=device)
     if whole_words:
         continues = vocabulary.is_continuation.to(device)[input_ids]
@@ -127,6 +127,15 @@ def mask_tokens(
     masked = flat.clone()
     masked[positions] = torch.where(is_hidden, shown, tokens)
     return MaskedTokens(masked.view_as(input_ids), positions, tokens.masked_fill(~is_hidden, IGNORE))
+
+
+def masks_per_row(candidates: Tensor, rate: float) -> int:
+    """The k of ``mask_tokens``, for rows that have so many tokens that may be hidden.
+
+    >>> masks_per_row(torch.tensor([61, 61, 50]), 0.15)
+    9
+    """
+    return max(1, min(round(rate * candidates.double().mean().item()), int(candidates.min())))
 
 
 def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:

@@ -330,8 +330,12 @@ def sense_accuracy(
     Returns:
         A share, from 0 to 1.
 
+    Raises:
+        ValueError: if a word of ``test`` is not in ``train``.
+
     Source: Melamud et al. 2016, "context2vec", and Peters et al. 2018, section 5.3, for the nearest-neighbour rule.
     """
+    check_words(train, test)
     train_vectors, test_vectors = (sense_vectors(model, tokenizer, examples, layers) for examples in (train, test))
     places: dict[str, dict[str, list[int]]] = {}
     for i, example in enumerate(train):
@@ -348,13 +352,26 @@ def sense_accuracy(
 
 
 def most_frequent_sense_accuracy(train: Sequence[SenseExample], test: Sequence[SenseExample]) -> float:
-    """How often a word's most frequent sense is the right one."""
+    """How often a word's most frequent sense is the right one; arguments and errors as for ``sense_accuracy``."""
+    check_words(train, test)
     counts: dict[str, dict[str, int]] = {}
     for example in train:
         senses = counts.setdefault(example.words[example.index], {})
         senses[example.sense] = senses.get(example.sense, 0) + 1
     best = {word: max(senses, key=senses.get) for word, senses in counts.items()}
     return sum(best[example.words[example.index]] == example.sense for example in test) / len(test)
+
+
+def check_words(train: Sequence[SenseExample], test: Sequence[SenseExample]) -> None:
+    """Refuse test words without an example to learn from.
+
+    Raises:
+        ValueError: naming one.
+    """
+    known = {example.words[example.index] for example in train}
+    for example in test:
+        if (word := example.words[example.index]) not in known:
+            raise ValueError(f"every word of the test must be in the training examples; {word} is not. Give more of them.")
 
 
 def topic_accuracy(model: BertModel, world: SmallWorld, labels: int = 50, seed: int = 0, steps: int = 200) -> float:

@@ -1,0 +1,113 @@
+"""Checkpoints: whole or not there, whatever happens to the process that writes them."""
+
+import dataclasses
+import os
+import random
+import signal
+import sys
+import time
+
+import pytest
+import torch
+
+from bertcourse.pretraining import PretrainingConfig
+from bertcourse.pretraining.batches import Position
+from bertcourse.pretraining.checkpoints import Progress, checkpoints, load_checkpoint, save_checkpoint
+from bertcourse.pretraining.starts import new_model
+from bertcourse.pretraining.trainer import new_optimizer
+
+CONFIG = PretrainingConfig(
+    corpus="small-world", hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, max_position_embeddings=16,
+    lengths="16:1", evaluation_length=16,
+)
+
+
+@pytest.fixture
+def run(small_tokenizer):
+    """A model with a step behind it, and its optimizer."""
+    from bertcourse.pretraining import Vocabulary
+
+    model = new_model(CONFIG, Vocabulary.of(small_tokenizer))
+    optimizer = new_optimizer(model, CONFIG)
+    sum(p.sum() for p in model.parameters()).backward()
+    optimizer.step()
+    return model, optimizer
+
+
+def test_a_checkpoint_comes_back_as_it_was(run, tmp_path):
+    model, optimizer = run
+    progress = Progress(7, 700, 1.5, Position(1, 2, 16), "bfloat16")
+    path = save_checkpoint(tmp_path, model, optimizer, progress, CONFIG)
+    other = new_model(CONFIG, type("V", (), {"size": model.config.vocab_size}))
+    others = new_optimizer(other, CONFIG)
+    assert load_checkpoint(path, other, others, CONFIG) == progress
+    assert all(torch.equal(a, b) for a, b in zip(model.state_dict().values(), other.state_dict().values()))
+    for mine, its in zip(model.parameters(), other.parameters()):
+        assert all(torch.equal(value, others.state[its][key]) for key, value in optimizer.state[mine].items())
+
+
+def test_the_newest_two_are_kept(run, tmp_path):
+    for step in (1, 9, 10, 100):
+        save_checkpoint(tmp_path, *run, Progress(step), CONFIG)
+    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000010.safetensors", "checkpoint-00000100.safetensors"]
+
+
+def test_a_checkpoint_cut_short_is_named_with_the_one_before(run, tmp_path):
+    save_checkpoint(tmp_path, *run, Progress(1), CONFIG)
+    path = save_checkpoint(tmp_path, *run, Progress(2), CONFIG)
+    whole = path.read_bytes()
+    for size in (0, 5, 100, len(whole) - 1):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match=r"00000002.safetensors is damaged or cut short .* goes on from checkpoint-00000001"):
+            load_checkpoint(path, *run, CONFIG)
+
+
+def test_another_runs_settings_are_refused_and_named(run, tmp_path):
+    path = save_checkpoint(tmp_path, *run, Progress(1), CONFIG)
+    other = dataclasses.replace(CONFIG, learning_rate=1e-3, seed=4, threads=7)
+    with pytest.raises(ValueError, match=r"learning_rate was 0.0005 and is 0.001; seed was 0 and is 4. Resume with"):
+        load_checkpoint(path, *run, other)
+    load_checkpoint(path, *run, dataclasses.replace(CONFIG, threads=7, output="moved", log_every=0.5))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit on file sizes there")
+def test_a_full_disk_leaves_the_last_checkpoint(run, tmp_path):
+    import resource
+
+    before = save_checkpoint(tmp_path, *run, Progress(1), CONFIG).read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
+    try:
+        with pytest.raises(OSError, match="cannot write .*Make room, then go on with --resume from checkpoint-00000001"):
+            save_checkpoint(tmp_path, *run, Progress(2), CONFIG)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-00000001.safetensors"]
+    assert checkpoints(tmp_path)[0].read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_hundred_kills_lose_no_checkpoint_that_was_finished(run, tmp_path):
+    """kill -9 at a random moment: the newest file is whole, and no older than the last that was reported as written."""
+    random.seed(0)
+    step = 0
+    for _ in range(100):
+        reader, writer = os.pipe()
+        if not (child := os.fork()):
+            try:
+                for later in range(step + 1, step + 10_000):
+                    save_checkpoint(tmp_path, *run, Progress(later), CONFIG)
+                    os.write(writer, b"%9d" % later)
+            finally:
+                os._exit(1)
+        os.close(writer)
+        with open(reader, "rb") as pipe:
+            first = pipe.read(9)  # when it is at work
+            time.sleep(random.uniform(0, 0.008))
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            reported = int((first + pipe.read())[-9:])
+        found = checkpoints(tmp_path)
+        step = load_checkpoint(found[-1], *run, CONFIG).step
+        assert step >= reported and len(found) <= 3

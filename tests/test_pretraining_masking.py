@@ -1,0 +1,151 @@
+"""Masking: how much, what, never special tokens, and the same number in every row."""
+
+import math
+
+import pytest
+import torch
+
+from bertcourse.pretraining import IGNORE, Vocabulary, mask_tokens
+
+SIZE = 1000
+PAD, UNK, CLS, SEP, MASK = range(5)
+
+
+@pytest.fixture
+def vocabulary() -> Vocabulary:
+    ids = torch.arange(SIZE)
+    return Vocabulary(SIZE, PAD, CLS, SEP, MASK, is_special=ids < 5, is_continuation=ids >= 800)
+
+
+@pytest.fixture
+def rows() -> torch.Tensor:
+    """400 rows of 64: [CLS], words, [SEP], words, [SEP], and two of padding."""
+    ids = torch.randint(5, 800, (400, 64))
+    ids[:, 0], ids[:, 30], ids[:, 61], ids[:, 62:] = CLS, SEP, SEP, PAD
+    return ids
+
+
+def within_binomial(hits: int, trials: int, rate: float) -> bool:
+    """Five deviations: one false alarm in a million."""
+    return abs(hits - trials * rate) < 5 * math.sqrt(trials * rate * (1 - rate))
+
+
+def test_one_row_by_hand(vocabulary):
+    ids = torch.tensor([[CLS, 10, 11, 12, 13, 14, 15, 16, SEP]])
+    masked = mask_tokens(ids, vocabulary, rate=0.3)
+    assert masked.positions.shape == (2,)  # 30 % of 7, rounded
+    assert torch.equal(ids.flatten()[masked.positions], masked.labels)
+    others = torch.ones(9, dtype=torch.bool).index_fill(0, masked.positions, False)
+    assert torch.equal(masked.input_ids.flatten()[others], ids.flatten()[others])
+
+
+def test_every_row_has_the_same_number_of_masks(vocabulary, rows):
+    masked = mask_tokens(rows, vocabulary, rate=0.15)
+    assert torch.equal(torch.bincount(masked.positions // 64), torch.full((400,), 9))  # 15 % of 59
+    assert len(set(masked.positions.tolist())) == 3600
+
+
+def test_80_10_10(vocabulary, rows):
+    masked = mask_tokens(rows.repeat(5, 1), vocabulary, rate=0.15)
+    shown = masked.input_ids.flatten()[masked.positions]
+    n, is_mask, kept = len(shown), (shown == MASK).sum().item(), (shown == masked.labels).sum().item()
+    assert within_binomial(is_mask, n, 0.8)
+    assert within_binomial(kept, n, 0.1 + 0.1 / 995)  # a random token may be the same one
+    assert within_binomial(n - is_mask - kept, n, 0.1 * (1 - 1 / 995))
+
+
+def test_every_position_is_masked_equally_often(vocabulary, rows):
+    masked = mask_tokens(rows.repeat(20, 1), vocabulary, rate=0.15)
+    counts = torch.bincount(masked.positions % 64, minlength=64)
+    assert all(within_binomial(counts[i].item(), 8000, 9 / 59) for i in range(64) if i not in (0, 30, 61, 62, 63))
+
+
+@pytest.mark.parametrize("whole_words", [False, True])
+def test_special_tokens_are_never_masked_and_never_random(vocabulary, rows, whole_words):
+    rows[::3, 40:45] = UNK
+    masked = mask_tokens(rows, vocabulary, rate=0.9, whole_words=whole_words)
+    assert not (masked.labels < 5).logical_and(masked.labels != IGNORE).any()
+    special = rows < 5
+    assert torch.equal(masked.input_ids[special], rows[special])
+    shown = masked.input_ids.flatten()[masked.positions]
+    assert ((shown == MASK) | (shown >= 5)).all()
+
+
+def test_a_row_with_too_few_tokens_is_not_padded_with_masks_of_special_ones(vocabulary):
+    ids = torch.tensor([[CLS, 10, SEP, PAD, PAD, PAD]])
+    masked = mask_tokens(ids, vocabulary, count=3)
+    assert sorted(masked.labels.tolist()) == [IGNORE, IGNORE, 10]
+    assert torch.equal(masked.input_ids[0, [0, 2, 3, 4, 5]], ids[0, [0, 2, 3, 4, 5]])
+
+
+def test_random_tokens_follow_the_given_frequencies(vocabulary, rows):
+    weights = torch.zeros(SIZE)
+    weights[[PAD, 900, 901]] = torch.tensor([100.0, 3.0, 1.0])
+    masked = mask_tokens(rows.repeat(5, 1), vocabulary, rate=0.5, random_weights=weights)
+    shown = masked.input_ids.flatten()[masked.positions]
+    often, seldom = (shown == 900).sum().item(), (shown == 901).sum().item()
+    assert within_binomial(often, often + seldom, 0.75)
+    assert within_binomial(often + seldom, len(shown), 0.1)
+
+
+def test_uniform_random_tokens_reach_the_whole_vocabulary(vocabulary, rows):
+    masked = mask_tokens(rows.repeat(20, 1), vocabulary, rate=0.5)
+    assert masked.input_ids.unique().tolist() == [i for i in range(SIZE) if i != UNK]
+
+
+def test_whole_words_are_masked_whole(vocabulary):
+    ids = torch.randint(5, 800, (300, 40))
+    ids[:, 0] = CLS
+    ids[:, 5:39:4] = 900  # words of two tokens
+    ids[:, 10] = 901  # and one of three: 9, 10 and 11 continue
+    masked = mask_tokens(ids, vocabulary, rate=0.2, whole_words=True)
+    hidden = torch.zeros(300, 40, dtype=torch.bool)
+    hidden.view(-1)[masked.positions] = True
+    assert (hidden.sum(1) == 8).all()
+    continues = vocabulary.is_continuation[ids]
+    assert torch.equal(hidden[:, 1:][continues[:, 1:]], hidden[:, :-1][continues[:, 1:]])  # as the token before
+
+
+def test_a_row_of_long_words_only_has_its_last_word_cut(vocabulary):
+    ids = torch.tensor([[CLS, 10, 900, 901, 11, 902, 903, SEP]])
+    assert len(mask_tokens(ids, vocabulary, count=4, whole_words=True).positions) == 4
+
+
+def test_masks_are_drawn_from_the_generator(vocabulary, rows):
+    first, again, other = (mask_tokens(rows, vocabulary, generator=torch.Generator().manual_seed(s)) for s in (1, 1, 2))
+    assert torch.equal(first.input_ids, again.input_ids) and not torch.equal(first.positions, other.positions)
+
+
+def test_labels_everywhere_are_those_of_hugging_face(vocabulary, rows):
+    masked = mask_tokens(rows, vocabulary)
+    labels = masked.all_labels()
+    assert (labels != IGNORE).sum() == len(masked.labels)
+    assert torch.equal(labels[labels != IGNORE], rows[labels != IGNORE])
+
+
+def test_vocabulary_of_a_tokenizer(small_tokenizer):
+    vocabulary = Vocabulary.of(small_tokenizer)
+    assert vocabulary.size == 50 and vocabulary[1:5] == (0, 2, 3, 4)
+    assert vocabulary.is_special.nonzero().flatten().tolist() == [0, 1, 2, 3, 4]
+    assert vocabulary.is_continuation.sum() == 22
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, -0.1, 15, float("nan")])
+def test_refuses_rates_that_are_no_share(vocabulary, rows, rate):
+    with pytest.raises(ValueError, match="masking rate must be above 0 and below 1"):
+        mask_tokens(rows, vocabulary, rate=rate)
+
+
+def test_refuses_what_cannot_be_masked(vocabulary, rows, small_tokenizer):
+    with pytest.raises(ValueError, match=r"integers of shape \(B, L\)"):
+        mask_tokens(rows[0], vocabulary)
+    with pytest.raises(ValueError, match="from 0 to 999; got 1000"):
+        mask_tokens(rows.clamp(min=1000), vocabulary)
+    with pytest.raises(ValueError, match="count must be at least 1 and at most the row's 64 tokens; got 65"):
+        mask_tokens(rows, vocabulary, count=65)
+    with pytest.raises(ValueError, match=r"random_weights must have shape \(1000,\)"):
+        mask_tokens(rows, vocabulary, random_weights=torch.ones(3))
+    from tokenizers import Tokenizer, models
+
+    with pytest.raises(ValueError, match=r"missing: \[CLS\]"):
+        Vocabulary.of(Tokenizer(models.WordPiece({t: i for i, t in enumerate(["[PAD]", "[UNK]", "[SEP]", "[MASK]"])}, unk_token="[UNK]")))
