@@ -13,7 +13,7 @@ import torch
 
 from bertcourse import cli
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.pretraining import Corpus, Documents, Interrupted, PretrainingConfig, SmallWorld, pretrain, read_log, trainer
+from bertcourse.pretraining import PRESETS, Corpus, Documents, Interrupted, PretrainingConfig, SmallWorld, pretrain, read_log, trainer
 from bertcourse.pretraining.checkpoints import checkpoints
 from bertcourse.pretraining.metering import RunLog, flops_per_token
 from bertcourse.pretraining.processes import joined_processes
@@ -162,7 +162,7 @@ def test_two_processes_give_the_gradients_of_one(tmp_path):
     command += ["small-world", "--output", str(tmp_path / "two"), *flags]
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300)
     assert done.returncode == 0, done.stderr[-3000:]
-    pretrain(PretrainingConfig(**shared, output=str(tmp_path / "one")))
+    pretrain(PretrainingConfig(**{**PRESETS["small-world"], **shared, "output": str(tmp_path / "one")}))
     one, two = (safetensors.torch.load_file(checkpoints(tmp_path / run)[-1]) for run in ("one", "two"))
     gradients = [name for name in one if ".exp_avg." in name]
     assert len(gradients) == 30 and max(one[name].abs().max() for name in gradients) > 1e-3
