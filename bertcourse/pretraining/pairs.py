@@ -242,6 +242,11 @@ def collate(
 
     Returns:
         ``RowBatch``.
+
+    Raises:
+        IndexError: if a row is not there.
+
+    Source: input format of Devlin et al. 2019, figure 2.
     """
     indices = np.asarray(indices)
     lengths = rows.lengths[indices]

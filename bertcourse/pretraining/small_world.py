@@ -387,9 +387,14 @@ def topic_accuracy(model: BertModel, world: SmallWorld, labels: int = 50, seed: 
     Returns:
         A share, from 0 to 1.
 
+    Raises:
+        ValueError: if the model's vocabulary is not the world's.
+
     Source: Devlin et al. 2019, section 4.1, for the classifier on the pooled [CLS].
     """
-    device = next(model.parameters()).device
+    device, size = next(model.parameters()).device, world.tokenizer().get_vocab_size()
+    if model.config.vocab_size != size:
+        raise ValueError(f"the model must have the small world's vocabulary of {size} tokens; got {model.config.vocab_size}.")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         encoder = BertModel(model.config)
