@@ -182,6 +182,21 @@ def test_a_missing_process_is_named(monkeypatch):
             pass
 
 
+def test_a_process_that_is_lost_on_the_way_is_an_error_of_its_own(monkeypatch):
+    from bertcourse.pretraining import processes
+
+    for name, value in dict(RANK="0", WORLD_SIZE="2").items():
+        monkeypatch.setenv(name, value)
+    for name in ("init_process_group", "barrier", "destroy_process_group"):
+        monkeypatch.setattr(processes.distributed, name, lambda *arguments, **others: None)
+    with pytest.raises(ConnectionError, match="process 0 of 2 lost another one .* with --resume"):
+        with joined_processes():
+            raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:19866")
+    with pytest.raises(RuntimeError, match="mat1 and mat2"):
+        with joined_processes():
+            raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+
 def test_minutes_tie_the_schedule_to_the_clock(config, corpus):
     pretrain(dataclasses.replace(config, minutes=0.02, tokens=10**12), corpus=corpus)
     train = events(config, "train")

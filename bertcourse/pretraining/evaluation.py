@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertcourse.bert import BertForPreTraining
+from bertcourse.pretraining.batches import to_device
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens
 from bertcourse.pretraining.pairs import Documents, RowBatch
-from bertcourse.pretraining.batches import to_device
 from bertcourse.pretraining.processes import Processes
 
 

@@ -1,8 +1,8 @@
 """One process or many: what a run asks of torch.distributed, which with one process is nothing."""
 
 import os
-from contextlib import contextmanager
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -75,5 +75,12 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
         ) from error
     try:
         yield Processes(rank, count, local_rank, device)
+    except RuntimeError as error:
+        if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
+            raise
+        raise ConnectionError(
+            f"process {rank} of {count} lost another one ({str(error).splitlines()[0]}), whose own message says why. Go on from the "
+            f"last checkpoint with --resume."
+        ) from error
     finally:
         distributed.destroy_process_group()

@@ -312,7 +312,7 @@ def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.Ad
 
 def parallel(loss: PreTrainingLoss, config: PretrainingConfig, processes: Processes) -> nn.Module:
     """The loss, compiled if asked for, and wrapped so that gradients are averaged over processes."""
-    wrapped: nn.Module = torch.compile(loss, dynamic=False) if config.compile else loss
+    wrapped: nn.Module = torch.compile(loss) if config.compile else loss
     if processes.count > 1:
         wrapped = DistributedDataParallel(wrapped, device_ids=[processes.device] if processes.device.type == "cuda" else None)
     return wrapped
