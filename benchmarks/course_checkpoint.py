@@ -3,8 +3,8 @@
     python benchmarks/course_checkpoint.py runs/books-cpu/model-*       # about 4 minutes on two cores
 
 On the held-out books, 15 % of the tokens hidden (always the same): loss in nats and top-1 accuracy of masked language
-modelling, and accuracy of next-sentence prediction, for a unigram and a bigram model (which is told the token to the left),
-and for each checkpoint named, such as those that a run keeps at 1 %, 10 % and 100 % of its training.
+modelling, and accuracy of next-sentence prediction, for a unigram and a bigram model (which is told the token to the
+left), and for each checkpoint named, such as those that a run keeps at 1 %, 10 % and 100 % of its training.
 """
 
 import argparse
@@ -25,9 +25,15 @@ def main() -> None:
     corpus = books_corpus(read_tokenizer(options.checkpoints[0]))
     vocabulary = Vocabulary.of(corpus.tokenizer)
     rows_of = RowMaker("sentence-pairs", short_rate=0.0)
-    batches = {length: list(fixed_batches(corpus.held_out, vocabulary, rows_of, length, options.rows)) for length in options.lengths}
+    batches = {
+        length: list(fixed_batches(corpus.held_out, vocabulary, rows_of, length, options.rows))
+        for length in options.lengths
+    }
+    hidden = {length: sum(len(masked.labels) for masked, _ in made) for length, made in batches.items()}
     held_out = sum(len(shard.tokens) for shard in corpus.held_out)
-    print(f"{held_out:,} held-out tokens; hidden: {', '.join(f'{sum(len(m.labels) for m, _ in made):,} in rows of {length}' for length, made in batches.items())}")
+    print(
+        f"{held_out:,} held-out tokens; hidden: {', '.join(f'{count:,} in rows of {length}' for length, count in hidden.items())}"
+    )
     print("| model | length | MLM loss | top-1 | NSP |\n|---|---|---|---|---|")
     counts = CountModel(corpus.train, vocabulary.size)
     for length, made in batches.items():
@@ -38,7 +44,10 @@ def main() -> None:
         model, _ = load_pretrained(folder, BertForPreTraining)
         for length, made in batches.items():
             measured = evaluate(model, made)
-            print(f"| {folder.name} | {length} | {measured['mlm_loss']:.3f} | {measured['mlm_accuracy']:.1%} | {measured['nsp_accuracy']:.1%} |", flush=True)
+            print(
+                f"| {folder.name} | {length} | {measured['mlm_loss']:.3f} | {measured['mlm_accuracy']:.1%} | {measured['nsp_accuracy']:.1%} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

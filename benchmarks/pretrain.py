@@ -2,7 +2,8 @@
 
     python benchmarks/pretrain.py            # vocabulary 4,096 and 30,522, rows of 64 and 128; about 10 minutes on two cores
 
-A step is forward, backward, clipping and AdamW on a batch of 64 rows (D = 128, 4 layers, 4 heads, 15 % hidden, NSP). Timed
+A step is forward, backward, clipping and AdamW on a batch of 64 rows (D = 128, 4 layers, 4 heads, 15 % hidden, NSP).
+Timed
 in turn, round after round:
 
 - Hugging Face's model as its configuration comes: dropout .1, all positions through the vocabulary;
@@ -11,9 +12,10 @@ in turn, round after round:
 - ours with dropout .1;
 - ours in bfloat16, no dropout.
 
-Before that, all start from the same weights and must have the same loss on the same batches, dropout off. The table gives
-the median tokens/s, the ratio to Hugging Face's default and at equal dropout, each the median of the rounds' own ratios, and
-MFU: our arithmetic (``flops_per_token``) in that time, as a share of what a large matrix product reaches here.
+Before that, all start from the same weights and must have the same loss on the same batches, dropout off. The table
+gives the median tokens/s, the ratio to Hugging Face's default and at equal dropout, each the median of the rounds' own
+ratios, and MFU: our arithmetic (``flops_per_token``) in that time, as a share of what a large matrix product reaches
+here.
 """
 
 import argparse
@@ -35,7 +37,9 @@ ROWS, RATE = 64, 0.15
 def make_batch(vocab_size: int, length: int) -> tuple[MaskedTokens, RowBatch]:
     """Random rows [CLS] A [SEP] B [SEP] without padding."""
     ids = torch.arange(vocab_size)
-    vocabulary = Vocabulary(vocab_size, 0, 2, 3, 4, is_special=ids < 5, is_continuation=torch.zeros(vocab_size, dtype=torch.bool))
+    vocabulary = Vocabulary(
+        vocab_size, 0, 2, 3, 4, is_special=ids < 5, is_continuation=torch.zeros(vocab_size, dtype=torch.bool)
+    )
     input_ids = torch.randint(5, vocab_size, (ROWS, length))
     input_ids[:, 0], input_ids[:, length // 2], input_ids[:, -1] = 2, 3, 3
     segments = (torch.arange(length) > length // 2).long().expand(ROWS, -1)
@@ -46,8 +50,13 @@ def new_models(vocab_size: int, dropout: float) -> tuple[BertForPreTraining, tra
     """Ours and theirs, with the same weights."""
     torch.manual_seed(0)
     config = BertConfig(
-        vocab_size=vocab_size, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=512,
-        hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout,
+        vocab_size=vocab_size,
+        hidden_size=128,
+        num_hidden_layers=4,
+        num_attention_heads=4,
+        intermediate_size=512,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
     )
     ours, theirs = BertForPreTraining(config), transformers.BertForPreTraining(transformers.BertConfig(**vars(config)))
     parameters = dict(theirs.named_parameters())
@@ -73,13 +82,18 @@ def their_loss(model: transformers.BertForPreTraining) -> Callable:
 
     def loss(masked: MaskedTokens, rows: RowBatch) -> torch.Tensor:
         return model(
-            input_ids=masked.input_ids, token_type_ids=rows.token_type_ids, labels=masked.all_labels(), next_sentence_label=rows.nsp_labels
+            input_ids=masked.input_ids,
+            token_type_ids=rows.token_type_ids,
+            labels=masked.all_labels(),
+            next_sentence_label=rows.nsp_labels,
         ).loss
 
     return loss
 
 
-def seconds(model: torch.nn.Module, loss: Callable, optimizer: torch.optim.Optimizer, batch: tuple, steps: int) -> float:
+def seconds(
+    model: torch.nn.Module, loss: Callable, optimizer: torch.optim.Optimizer, batch: tuple, steps: int
+) -> float:
     """Wall time of some steps."""
     start = time.perf_counter()
     for _ in range(steps):
@@ -94,7 +108,10 @@ def compare(vocab_size: int, length: int, rounds: int, steps: int) -> None:
     """Print the rows of the table for one setting."""
     batch = make_batch(vocab_size, length)
     (ours, theirs), (ours_dropping, theirs_dropping) = new_models(vocab_size, 0.0), new_models(vocab_size, 0.1)
-    difference = max(abs(our_loss(a.eval())(*batch).item() - their_loss(b.eval())(*batch).item()) for a, b in ((ours, theirs), (ours_dropping, theirs_dropping)))
+    difference = max(
+        abs(our_loss(a.eval())(*batch).item() - their_loss(b.eval())(*batch).item())
+        for a, b in ((ours, theirs), (ours_dropping, theirs_dropping))
+    )
     if difference > 1e-5:
         raise SystemExit(f"the losses must be equal; they differ by {difference:.1e}")
     half, _ = new_models(vocab_size, 0.0)
@@ -124,7 +141,10 @@ def compare(vocab_size: int, length: int, rounds: int, steps: int) -> None:
         equal = "Hugging Face, default" if name == "ours, dropout .1" else "Hugging Face, no dropout"
         fair = statistics.median(a / b for a, b in zip(times[equal], times[name]))
         beside = f"{default:.2f} | {fair:.2f}" if name.startswith("ours") else f"{default:.2f} | "
-        print(f"| {vocab_size:,} | {length} | {name} | {speed:,.0f} | {beside} | {speed * work / peak:.0%} | {difference:.0e} |", flush=True)
+        print(
+            f"| {vocab_size:,} | {length} | {name} | {speed:,.0f} | {beside} | {speed * work / peak:.0%} | {difference:.0e} |",
+            flush=True,
+        )
 
 
 def main() -> None:
@@ -136,8 +156,12 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    print(f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} rows a batch")
-    print("| vocabulary | length | | tokens/s | × default | × at equal dropout | MFU | loss differs |\n|---|---|---|---|---|---|---|---|")
+    print(
+        f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} rows a batch"
+    )
+    print(
+        "| vocabulary | length | | tokens/s | × default | × at equal dropout | MFU | loss differs |\n|---|---|---|---|---|---|---|---|"
+    )
     for vocab_size in options.vocab_sizes:
         for length in options.lengths:
             compare(vocab_size, length, options.rounds, options.steps)

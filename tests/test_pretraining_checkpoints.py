@@ -17,8 +17,14 @@ from bertcourse.pretraining.starts import new_model
 from bertcourse.pretraining.trainer import new_optimizer
 
 CONFIG = PretrainingConfig(
-    corpus="small-world", hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8, max_position_embeddings=16,
-    lengths="16:1", evaluation_length=16,
+    corpus="small-world",
+    hidden_size=8,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=8,
+    max_position_embeddings=16,
+    lengths="16:1",
+    evaluation_length=16,
 )
 
 
@@ -49,7 +55,10 @@ def test_a_checkpoint_comes_back_as_it_was(run, tmp_path):
 def test_the_newest_two_are_kept(run, tmp_path):
     for step in (1, 9, 10, 100):
         save_checkpoint(tmp_path, *run, Progress(step), CONFIG)
-    assert [path.name for path in checkpoints(tmp_path)] == ["checkpoint-00000010.safetensors", "checkpoint-00000100.safetensors"]
+    assert [path.name for path in checkpoints(tmp_path)] == [
+        "checkpoint-00000010.safetensors",
+        "checkpoint-00000100.safetensors",
+    ]
 
 
 def test_a_checkpoint_cut_short_is_named_with_the_one_before(run, tmp_path):
@@ -58,7 +67,9 @@ def test_a_checkpoint_cut_short_is_named_with_the_one_before(run, tmp_path):
     whole = path.read_bytes()
     for size in (0, 5, 100, len(whole) - 1):
         path.write_bytes(whole[:size])
-        with pytest.raises(ValueError, match=r"00000002.safetensors is damaged or cut short .* goes on from checkpoint-00000001"):
+        with pytest.raises(
+            ValueError, match=r"00000002.safetensors is damaged or cut short .* goes on from checkpoint-00000001"
+        ):
             load_checkpoint(path, *run, CONFIG)
 
 
@@ -78,7 +89,9 @@ def test_a_full_disk_leaves_the_last_checkpoint(run, tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, limits[1]))
     try:
-        with pytest.raises(OSError, match="cannot write .*Make room, then go on with --resume from checkpoint-00000001"):
+        with pytest.raises(
+            OSError, match="cannot write .*Make room, then go on with --resume from checkpoint-00000001"
+        ):
             save_checkpoint(tmp_path, *run, Progress(2), CONFIG)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -19,14 +19,20 @@ def text(tmp_path):
     return path
 
 
-@pytest.mark.parametrize(("paragraph", "expected"), [
-    ("One. Two! Three?", ["One.", "Two!", "Three?"]),
-    ('"Is it?" she said. "No."', ['"Is it?" she said.', '"No."']),
-    ("It is. (He knew.) Then", ["It is.", "(He knew.)", "Then"]),
-    ("Mr. Darcy and Dr. J. H. Watson met St. Clare. They left.", ["Mr. Darcy and Dr. J. H. Watson met St. Clare.", "They left."]),
-    ("So did I. We left at 3.15 p.m. in 1854.", ["So did I.", "We left at 3.15 p.m. in 1854."]),
-    ("no end", ["no end"]),
-])
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ('"Is it?" she said. "No."', ['"Is it?" she said.', '"No."']),
+        ("It is. (He knew.) Then", ["It is.", "(He knew.)", "Then"]),
+        (
+            "Mr. Darcy and Dr. J. H. Watson met St. Clare. They left.",
+            ["Mr. Darcy and Dr. J. H. Watson met St. Clare.", "They left."],
+        ),
+        ("So did I. We left at 3.15 p.m. in 1854.", ["So did I.", "We left at 3.15 p.m. in 1854."]),
+        ("no end", ["no end"]),
+    ],
+)
 def test_sentences(paragraph, expected):
     assert sentences(paragraph) == expected
 
@@ -39,7 +45,10 @@ def test_a_text_becomes_shards_and_is_tokenized_once(text, small_tokenizer, tmp_
     assert small_tokenizer.decode(first) == "a b c . d d . b c ."
     assert isinstance(made.train[0].tokens, np.memmap) and made.train[0].tokens.dtype == np.uint16
     monkeypatch.setattr(corpus, "write_shards", None)
-    assert text_corpus(text, small_tokenizer, tmp_path / "shards").train[0].tokens.tolist() == made.train[0].tokens.tolist()
+    assert (
+        text_corpus(text, small_tokenizer, tmp_path / "shards").train[0].tokens.tolist()
+        == made.train[0].tokens.tolist()
+    )
 
 
 def test_a_long_text_has_several_shards(text, small_tokenizer, tmp_path, monkeypatch):
@@ -52,7 +61,9 @@ def test_a_long_text_has_several_shards(text, small_tokenizer, tmp_path, monkeyp
 
 def test_books_are_split_by_book_and_lose_paragraphs_with_a_slur(small_tokenizer, tmp_path, monkeypatch):
     contents = {"kept": "a b c.\nbad b.\n\nc a. b b.\n", corpus.HELD_OUT_BOOKS[0]: "d e f.\n"}
-    registry = [data.Book(name, "", hashlib.sha256(text.encode()).hexdigest(), frozenset()) for name, text in contents.items()]
+    registry = [
+        data.Book(name, "", hashlib.sha256(text.encode()).hexdigest(), frozenset()) for name, text in contents.items()
+    ]
     monkeypatch.setattr(data, "read_books", lambda: registry)
     monkeypatch.setattr(corpus, "standard_ebooks", lambda: "\n".join(contents.values()))
     monkeypatch.setattr(corpus, "slur_hashes", lambda: (hashlib.sha256(b"bad").hexdigest(),))

@@ -8,7 +8,18 @@ import torch
 import torch.nn.functional as F
 
 from bertcourse.bert import BertForPreTraining
-from bertcourse.pretraining import IGNORE, CountModel, Documents, MaskedTokens, RowBatch, RowMaker, SmallWorld, Vocabulary, evaluate, fixed_batches
+from bertcourse.pretraining import (
+    IGNORE,
+    CountModel,
+    Documents,
+    MaskedTokens,
+    RowBatch,
+    RowMaker,
+    SmallWorld,
+    Vocabulary,
+    evaluate,
+    fixed_batches,
+)
 from bertcourse.pretraining.batches import Batches, Position, batches_of_like_length
 from bertcourse.bert import BertConfig
 
@@ -32,7 +43,9 @@ def batches_of(corpus, vocabulary, **changes):
 
 
 def test_evaluation_is_the_mean_over_all_tokens(corpus, vocabulary):
-    sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64)
+    sizes = dict(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64
+    )
     model = BertForPreTraining(BertConfig(vocab_size=vocabulary.size, **sizes)).train()
     batches = list(fixed_batches(corpus.held_out, vocabulary, PAIRS, 64, 100))
     got = evaluate(model, batches)
@@ -50,7 +63,11 @@ def test_evaluation_is_the_mean_over_all_tokens(corpus, vocabulary):
 
 
 def test_without_pairs_there_is_no_nsp(corpus, vocabulary):
-    model = BertForPreTraining(BertConfig(vocab_size=vocabulary.size, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8))
+    model = BertForPreTraining(
+        BertConfig(
+            vocab_size=vocabulary.size, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8
+        )
+    )
     batches = fixed_batches(corpus.held_out, vocabulary, RowMaker("full-sentences", 0.0), 64, 8)
     assert set(evaluate(model, batches)) == {"mlm_loss", "mlm_accuracy"}
     with pytest.raises(ValueError, match="at least one hidden token"):
@@ -116,8 +133,12 @@ def test_chunks_do_not_depend_on_how_many_processes_share_them(corpus, vocabular
     (one, other) = batches_of(corpus, vocabulary).next_batch(64)
     for rank, expected in ((0, one), (1, other)):
         ((masked, rows),) = batches_of(corpus, vocabulary).next_batch(64, rank, 2)
-        assert torch.equal(masked.input_ids, expected[0].input_ids) and torch.equal(rows.input_ids, expected[1].input_ids)
-    assert not torch.equal(one[0].positions % one[0].input_ids.shape[1], other[0].positions % other[0].input_ids.shape[1])  # masks differ by rank
+        assert torch.equal(masked.input_ids, expected[0].input_ids) and torch.equal(
+            rows.input_ids, expected[1].input_ids
+        )
+    assert not torch.equal(
+        one[0].positions % one[0].input_ids.shape[1], other[0].positions % other[0].input_ids.shape[1]
+    )  # masks differ by rank
     assert len(one[0].positions) == len(other[0].positions)  # as many in each: the mean of means is the mean
 
 

@@ -148,4 +148,8 @@ def test_refuses_what_cannot_be_masked(vocabulary, rows, small_tokenizer):
     from tokenizers import Tokenizer, models
 
     with pytest.raises(ValueError, match=r"missing: \[CLS\]"):
-        Vocabulary.of(Tokenizer(models.WordPiece({t: i for i, t in enumerate(["[PAD]", "[UNK]", "[SEP]", "[MASK]"])}, unk_token="[UNK]")))
+        Vocabulary.of(
+            Tokenizer(
+                models.WordPiece({t: i for i, t in enumerate(["[PAD]", "[UNK]", "[SEP]", "[MASK]"])}, unk_token="[UNK]")
+            )
+        )

@@ -32,7 +32,9 @@ def batch() -> tuple[MaskedTokens, RowBatch]:
 def plain_losses(model, masked, rows):
     """As Hugging Face computes them: all logits, and labels with -100 everywhere else."""
     output = model(masked.input_ids, rows.attention_mask, rows.token_type_ids)
-    return F.cross_entropy(output.mlm_logits.flatten(0, 1), masked.all_labels().flatten()), F.cross_entropy(output.nsp_logits, rows.nsp_labels)
+    return F.cross_entropy(output.mlm_logits.flatten(0, 1), masked.all_labels().flatten()), F.cross_entropy(
+        output.nsp_logits, rows.nsp_labels
+    )
 
 
 def test_equals_the_plain_loss_and_its_gradients(model, batch):
@@ -45,10 +47,14 @@ def test_equals_the_plain_loss_and_its_gradients(model, batch):
 
 
 def test_vocabulary_loss_passes_gradcheck():
-    hidden, table, bias = (torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 3), (7, 3), (7,)))
+    hidden, table, bias = (
+        torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 3), (7, 3), (7,))
+    )
     labels = torch.tensor([0, 6, IGNORE, 3, 3])
     got = vocabulary_loss(hidden, table, bias, labels)
-    torch.testing.assert_close(got.double(), F.cross_entropy(F.linear(hidden, table, bias), labels), atol=1e-6, rtol=1e-6)
+    torch.testing.assert_close(
+        got.double(), F.cross_entropy(F.linear(hidden, table, bias), labels), atol=1e-6, rtol=1e-6
+    )
     expected = torch.autograd.grad(F.cross_entropy(F.linear(hidden, table, bias), labels), (hidden, table, bias))
     torch.testing.assert_close(torch.autograd.grad(got, (hidden, table, bias)), expected, atol=1e-6, rtol=1e-5)
 
@@ -109,11 +115,19 @@ def test_equals_hugging_face(model, batch):
     transformers = pytest.importorskip("transformers")
     from bertcourse.bert.pretrained import hugging_face_name
 
-    theirs = transformers.BertForPreTraining(transformers.BertConfig(**vars(model.config), attn_implementation="eager")).eval()
+    theirs = transformers.BertForPreTraining(
+        transformers.BertConfig(**vars(model.config), attn_implementation="eager")
+    ).eval()
     names = dict(theirs.named_parameters())
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             names[hugging_face_name(name if name.startswith(("mlm", "nsp")) else name)].copy_(parameter)
     masked, rows = batch
-    output = theirs(masked.input_ids, rows.attention_mask, rows.token_type_ids, labels=masked.all_labels(), next_sentence_label=rows.nsp_labels)
+    output = theirs(
+        masked.input_ids,
+        rows.attention_mask,
+        rows.token_type_ids,
+        labels=masked.all_labels(),
+        next_sentence_label=rows.nsp_labels,
+    )
     torch.testing.assert_close(sum(PreTrainingLoss(model)(*batch)), output.loss, atol=1e-5, rtol=0)

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 import torch
 
-from bertcourse.pretraining import IGNORE, IS_NEXT, NOT_NEXT, Documents, Vocabulary, collate, pack_documents, sentence_pairs
+from bertcourse.pretraining import (
+    IGNORE,
+    IS_NEXT,
+    NOT_NEXT,
+    Documents,
+    Vocabulary,
+    collate,
+    pack_documents,
+    sentence_pairs,
+)
 from bertcourse.pretraining.pairs import truncate_pairs
 
 VOCABULARY = Vocabulary(20_000, 0, 2, 3, 4, torch.arange(20_000) < 5, torch.zeros(20_000, dtype=torch.bool))
@@ -106,7 +115,9 @@ def test_full_sentences_put_a_separator_between_documents():
 
 def test_doc_sentences_begin_a_row_with_each_document():
     documents = Documents.of([[[5, 6]], [[7], [8]]])
-    batch = collate(documents, (rows := pack_documents(documents, 9, cross_documents=False)), np.arange(len(rows)), VOCABULARY)
+    batch = collate(
+        documents, (rows := pack_documents(documents, 9, cross_documents=False)), np.arange(len(rows)), VOCABULARY
+    )
     assert batch.input_ids.tolist() == [[2, 5, 6, 3], [2, 7, 8, 3]]
     assert batch.attention_mask is None
 

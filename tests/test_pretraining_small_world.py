@@ -17,7 +17,9 @@ def world() -> SmallWorld:
 
 @pytest.fixture
 def model(world) -> BertForPreTraining:
-    sizes = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64)
+    sizes = dict(
+        hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32, max_position_embeddings=64
+    )
     return BertForPreTraining(BertConfig(vocab_size=world.tokenizer().get_vocab_size(), **sizes))
 
 
@@ -53,7 +55,9 @@ def test_the_corpus_holds_other_documents_out(world):
     assert 5000 <= len(corpus.train[0].tokens) < 5200
     assert len(corpus.held_out[0].documents) == 601
     first = corpus.held_out[0].tokens[:40].tolist()
-    assert first not in [corpus.train[0].tokens[i : i + 40].tolist() for i in corpus.train[0].sentences[corpus.train[0].documents[:-1]]]
+    assert first not in [
+        corpus.train[0].tokens[i : i + 40].tolist() for i in corpus.train[0].sentences[corpus.train[0].documents[:-1]]
+    ]
 
 
 def test_an_example_of_a_sense_has_its_neighbours(world):

@@ -13,15 +13,41 @@ import torch
 
 from bertcourse import cli
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.pretraining import PRESETS, Corpus, Documents, Interrupted, PretrainingConfig, SmallWorld, pretrain, read_log, trainer
+from bertcourse.pretraining import (
+    PRESETS,
+    Corpus,
+    Documents,
+    Interrupted,
+    PretrainingConfig,
+    SmallWorld,
+    pretrain,
+    read_log,
+    trainer,
+)
 from bertcourse.pretraining.checkpoints import checkpoints
 from bertcourse.pretraining.metering import RunLog, flops_per_token
 from bertcourse.pretraining.processes import joined_processes
 
 TINY = dict(
-    corpus="small-world", world_tokens=4000, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32,
-    max_position_embeddings=64, lengths="16:0.5,32:0.5", evaluation_length=16, evaluation_rows=32, batch_size=8, tokens=4000,
-    log_every=0.1, evaluate_every=0.5, precision="float32", dropout=0.1, threads=2, learning_rate=1e-2, checkpoint_minutes=100.0,
+    corpus="small-world",
+    world_tokens=4000,
+    hidden_size=16,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=32,
+    max_position_embeddings=64,
+    lengths="16:0.5,32:0.5",
+    evaluation_length=16,
+    evaluation_rows=32,
+    batch_size=8,
+    tokens=4000,
+    log_every=0.1,
+    evaluate_every=0.5,
+    precision="float32",
+    dropout=0.1,
+    threads=2,
+    learning_rate=1e-2,
+    checkpoint_minutes=100.0,
 )
 
 
@@ -79,7 +105,9 @@ def test_a_run_learns_and_leaves_a_model_log_and_checkpoints(config, corpus, tmp
 def test_what_was_kept_loads_in_transformers(config, corpus):
     transformers = pytest.importorskip("transformers")
     model = pretrain(config, corpus=corpus)
-    theirs, notes = transformers.BertForPreTraining.from_pretrained(f"{config.output}/model-100", output_loading_info=True, dtype=torch.float32)
+    theirs, notes = transformers.BertForPreTraining.from_pretrained(
+        f"{config.output}/model-100", output_loading_info=True, dtype=torch.float32
+    )
     assert not notes["missing_keys"] and not notes["unexpected_keys"]
     ids = torch.tensor([[2, 10, 11, 4, 3]])
     torch.testing.assert_close(theirs.eval()(ids).prediction_logits, model(ids).mlm_logits, atol=0.02, rtol=0.01)
@@ -96,7 +124,14 @@ def test_interrupted_and_resumed_equals_uninterrupted_bitwise(config, corpus, tm
             with pytest.raises(Interrupted, match=f"stopped after step {step + 1}, .* --resume goes on"):
                 pretrain(config, resume=step > 5, corpus=corpus)
     assert equal(pretrain(config, resume=True, corpus=corpus), whole)
-    logs = [[{k: v for k, v in e.items() if k in ("step", "mlm_loss", "tokens")} for e in read_log(tmp_path / run / "log.jsonl") if e["event"] == "evaluation"] for run in ("run", "whole")]
+    logs = [
+        [
+            {k: v for k, v in e.items() if k in ("step", "mlm_loss", "tokens")}
+            for e in read_log(tmp_path / run / "log.jsonl")
+            if e["event"] == "evaluation"
+        ]
+        for run in ("run", "whole")
+    ]
     assert logs[0] == logs[1]
 
 
@@ -105,13 +140,19 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(config, corpus, tmp_path,
     config = dataclasses.replace(config, checkpoint_minutes=0.0)
     whole = pretrain(dataclasses.replace(config, output=str(tmp_path / "whole")), corpus=corpus)
     with monkeypatch.context() as patch:
-        patch.setattr(trainer.Trainer, "keep_snapshots", lambda self, before: 1 / 0 if self.progress.step == 15 else None)
+        patch.setattr(
+            trainer.Trainer, "keep_snapshots", lambda self, before: 1 / 0 if self.progress.step == 15 else None
+        )
         with pytest.raises(ZeroDivisionError):
             pretrain(config, corpus=corpus)
     assert checkpoints(tmp_path / "run")[-1].name == "checkpoint-00000014.safetensors"
     assert equal(pretrain(config, resume=True, corpus=corpus), whole)
     steps = [event["step"] for event in events(config, "train")]
-    assert steps == sorted(set(steps)) == [event["step"] for event in read_log(tmp_path / "whole/log.jsonl") if event["event"] == "train"]
+    assert (
+        steps
+        == sorted(set(steps))
+        == [event["step"] for event in read_log(tmp_path / "whole/log.jsonl") if event["event"] == "train"]
+    )
 
 
 def test_a_loss_that_is_no_number_stops_the_run(config, corpus, monkeypatch):
@@ -124,7 +165,10 @@ def test_a_loss_that_is_no_number_stops_the_run(config, corpus, monkeypatch):
         return whole_step(self, *arguments)
 
     monkeypatch.setattr(trainer.Trainer, "step", poisoned_step)
-    with pytest.raises(FloatingPointError, match="step 4: the loss must be a number; MLM nan.* last good checkpoint is .*checkpoint-00000003"):
+    with pytest.raises(
+        FloatingPointError,
+        match="step 4: the loss must be a number; MLM nan.* last good checkpoint is .*checkpoint-00000003",
+    ):
         pretrain(config, corpus=corpus)
     monkeypatch.undo()
     monkeypatch.setattr(trainer, "peak_flops", lambda device, dtype: 1e11)
@@ -137,8 +181,11 @@ def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
     trained = {}
     for micro in (0, 4):
         run = trainer.Trainer(
-            dataclasses.replace(plain, micro_batch_size=micro, output=f"{config.output}-{micro}"), False, corpus,
-            trainer.Processes(0, 1, 0, torch.device("cpu")), trainer.threading.Event(),
+            dataclasses.replace(plain, micro_batch_size=micro, output=f"{config.output}-{micro}"),
+            False,
+            corpus,
+            trainer.Processes(0, 1, 0, torch.device("cpu")),
+            trainer.threading.Event(),
         )
         run.model.train()
         chunks = run.batches.next_batch(16)
@@ -158,9 +205,21 @@ def test_two_processes_give_the_gradients_of_one(tmp_path):
     """
     shared = {**TINY, "micro_batch_size": 4, "tokens": 1, "threads": 1}
     flags = [text for name, value in shared.items() for text in (f"--{name.replace('_', '-')}", str(value))]
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m", "bertcourse", "pretrain"]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "bertcourse",
+        "pretrain",
+    ]
     command += ["small-world", "--output", str(tmp_path / "two"), *flags]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300)
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=300
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     pretrain(PretrainingConfig(**{**PRESETS["small-world"], **shared, "output": str(tmp_path / "one")}))
     one, two = (safetensors.torch.load_file(checkpoints(tmp_path / run)[-1]) for run in ("one", "two"))
@@ -168,16 +227,25 @@ def test_two_processes_give_the_gradients_of_one(tmp_path):
     assert len(gradients) == 30 and max(one[name].abs().max() for name in gradients) > 1e-3
     for name in gradients:
         torch.testing.assert_close(two[name], one[name], atol=1e-7, rtol=1e-4, msg=name)
-    logs = [[event for event in read_log(tmp_path / run / "log.jsonl") if event["event"] != "train"] for run in ("one", "two")]
+    logs = [
+        [event for event in read_log(tmp_path / run / "log.jsonl") if event["event"] != "train"]
+        for run in ("one", "two")
+    ]
     assert [len(log) for log in logs] == [4, 4] and [log[0]["processes"] for log in logs] == [1, 2]
     for a, b in zip(logs[0][1:3], logs[1][1:3]):
-        assert a["tokens"] == b["tokens"] and all(abs(a[name] - b[name]) < 1e-4 for name in a if name.startswith(("mlm", "nsp")))
+        assert a["tokens"] == b["tokens"] and all(
+            abs(a[name] - b[name]) < 1e-4 for name in a if name.startswith(("mlm", "nsp"))
+        )
 
 
 def test_a_missing_process_is_named(monkeypatch):
-    for name, value in dict(RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517").items():
+    for name, value in dict(
+        RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517"
+    ).items():
         monkeypatch.setenv(name, value)
-    with pytest.raises(ConnectionError, match="expected 2 processes, of which this is number 0; not all of them came within 1 s"):
+    with pytest.raises(
+        ConnectionError, match="expected 2 processes, of which this is number 0; not all of them came within 1 s"
+    ):
         with joined_processes(timeout_seconds=1):
             pass
 
@@ -207,14 +275,23 @@ def test_without_nsp_its_head_stays_as_it_was(config, corpus):
     model = pretrain(dataclasses.replace(config, nsp=False, packing="full-sentences"), corpus=corpus)
     torch.manual_seed(config.seed)
     fresh = BertForPreTraining(model.config)
-    assert torch.equal(model.nsp_head.weight, fresh.nsp_head.weight) and not torch.equal(model.mlm_head.bias, fresh.mlm_head.bias)
+    assert torch.equal(model.nsp_head.weight, fresh.nsp_head.weight) and not torch.equal(
+        model.mlm_head.bias, fresh.mlm_head.bias
+    )
     assert "nsp_accuracy" not in events(config, "evaluation")[-1]
 
 
-@pytest.mark.parametrize("changes", [
-    dict(whole_words=True), dict(random_words="unigram"), dict(static_copies=1), dict(initial_words="counts"),
-    dict(packing="doc-sentences", nsp=False), dict(precision="auto"),
-])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        dict(whole_words=True),
+        dict(random_words="unigram"),
+        dict(static_copies=1),
+        dict(initial_words="counts"),
+        dict(packing="doc-sentences", nsp=False),
+        dict(precision="auto"),
+    ],
+)
 def test_every_choice_trains(config, corpus, changes):
     pretrain(dataclasses.replace(config, tokens=1000, **changes), corpus=corpus)
     assert events(config, "evaluation")[-1]["mlm_loss"] < 6.9
@@ -242,25 +319,28 @@ def test_another_vocabulary_is_refused_on_resume(config, corpus, small_tokenizer
         pretrain(config, resume=True, corpus=Corpus(letters, letters, small_tokenizer))
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    (dict(mask_rate=0.0), "mask_rate must be above 0 and below 1"),
-    (dict(mask_rate=1.0), "mask_rate must be above 0 and below 1"),
-    (dict(lengths="1024:1"), "rows must be no longer than max_position_embeddings, 64; got 1024"),
-    (dict(lengths="16:0.5,32:0.4"), "which add up to 1"),
-    (dict(lengths="long"), "which add up to 1"),
-    (dict(packing="full-sentences"), "nsp needs packing sentence-pairs"),
-    (dict(packing="tight"), "packing must be one of"),
-    (dict(batch_size=0), "batch_size must be at least 1"),
-    (dict(micro_batch_size=3), "batch_size must be a multiple of micro_batch_size; got 8 and 3"),
-    (dict(learning_rate=-1.0), "learning_rate must be above 0"),
-    (dict(learning_rate="fast"), "learning_rate must be of type float"),
-    (dict(warmup=2.0), "warmup is a share"),
-    (dict(beta2=1.0), "beta2 must be at least 0 and below 1"),
-    (dict(snapshots="0,1"), "snapshots must be shares"),
-    (dict(seed=-1), "seed must be at least 0"),
-    (dict(hidden_size=15), "hidden_size must be a multiple of num_heads"),
-    (dict(nsp=1), "nsp must be of type bool"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(mask_rate=0.0), "mask_rate must be above 0 and below 1"),
+        (dict(mask_rate=1.0), "mask_rate must be above 0 and below 1"),
+        (dict(lengths="1024:1"), "rows must be no longer than max_position_embeddings, 64; got 1024"),
+        (dict(lengths="16:0.5,32:0.4"), "which add up to 1"),
+        (dict(lengths="long"), "which add up to 1"),
+        (dict(packing="full-sentences"), "nsp needs packing sentence-pairs"),
+        (dict(packing="tight"), "packing must be one of"),
+        (dict(batch_size=0), "batch_size must be at least 1"),
+        (dict(micro_batch_size=3), "batch_size must be a multiple of micro_batch_size; got 8 and 3"),
+        (dict(learning_rate=-1.0), "learning_rate must be above 0"),
+        (dict(learning_rate="fast"), "learning_rate must be of type float"),
+        (dict(warmup=2.0), "warmup is a share"),
+        (dict(beta2=1.0), "beta2 must be at least 0 and below 1"),
+        (dict(snapshots="0,1"), "snapshots must be shares"),
+        (dict(seed=-1), "seed must be at least 0"),
+        (dict(hidden_size=15), "hidden_size must be a multiple of num_heads"),
+        (dict(nsp=1), "nsp must be of type bool"),
+    ],
+)
 def test_settings_out_of_range_are_named(changes, message):
     with pytest.raises(ValueError, match=message):
         PretrainingConfig(**{**TINY, **changes})
@@ -273,7 +353,9 @@ def test_learning_rate_rises_stays_and_falls():
 
 
 def test_the_log_forgets_a_line_cut_short(tmp_path):
-    (tmp_path / "log.jsonl").write_text('{"event": "train", "step": 1}\n{"event": "train", "step": 5}\n{"eve', encoding="utf-8")
+    (tmp_path / "log.jsonl").write_text(
+        '{"event": "train", "step": 1}\n{"event": "train", "step": 5}\n{"eve', encoding="utf-8"
+    )
     log = RunLog(tmp_path, step=3)
     log.write("train", 4, mlm_loss=1.23456789)
     log.close()
@@ -292,7 +374,9 @@ def test_tensorboard_is_asked_for_by_name(config, corpus, monkeypatch):
 def test_flops_follow_the_count_of_weights():
     from bertcourse.bert import BertConfig
 
-    config = BertConfig(vocab_size=1000, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=256)
+    config = BertConfig(
+        vocab_size=1000, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=256
+    )
     matrices = 2 * (4 * 64 * 64 + 2 * 64 * 256)
     assert flops_per_token(config, 32, 0.0) == 6 * (matrices + 2 * 2 * 32 * 64 + 64 * 64 / 32)
 
@@ -316,7 +400,11 @@ def test_the_command_lists_every_setting(capsys):
         cli.main(["pretrain", "--help"])
     text = capsys.readouterr().out
     assert all(f"--{field.name.replace('_', '-')}" in text for field in dataclasses.fields(PretrainingConfig))
-    for arguments, message in ((["--nsp", "perhaps"], "must be true or false"), (["--mask-rate", "x"], "invalid float"), (["huge"], "invalid choice")):
+    for arguments, message in (
+        (["--nsp", "perhaps"], "must be true or false"),
+        (["--mask-rate", "x"], "invalid float"),
+        (["huge"], "invalid choice"),
+    ):
         with pytest.raises(SystemExit) as stop:
             cli.main(["pretrain", *arguments])
         assert stop.value.code == 2 and message in capsys.readouterr().err

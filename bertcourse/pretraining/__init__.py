@@ -1,8 +1,9 @@
-"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``corpus``, ``small_world``, ``objective``, ``batches``,
-``starts``, ``evaluation``, ``config``, ``checkpoints``, ``processes``, ``metering``, ``trainer``, ``command``.
+"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``corpus``, ``small_world``, ``objective``,
+``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``processes``, ``metering``, ``trainer``,
+``command``.
 
-A corpus is cut into rows of tokens, some of them are hidden, and a BERT learns to guess them, and whether one segment of a
-row follows the other.
+A corpus is cut into rows of tokens, some of them are hidden, and a BERT learns to guess them, and whether one segment
+of a row follows the other.
 """
 
 from bertcourse.pretraining.batches import RowMaker, fixed_batches
@@ -12,7 +13,16 @@ from bertcourse.pretraining.evaluation import CountModel, evaluate
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, mask_tokens
 from bertcourse.pretraining.metering import read_log
 from bertcourse.pretraining.objective import PreTrainingLoss
-from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, Documents, RowBatch, Rows, collate, pack_documents, sentence_pairs
+from bertcourse.pretraining.pairs import (
+    IS_NEXT,
+    NOT_NEXT,
+    Documents,
+    RowBatch,
+    Rows,
+    collate,
+    pack_documents,
+    sentence_pairs,
+)
 from bertcourse.pretraining.small_world import SmallWorld, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import Interrupted, pretrain
 

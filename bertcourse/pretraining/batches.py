@@ -55,8 +55,8 @@ class RowMaker:
 class Batches:
     """Batches of rows, in order, for one process of several.
 
-    A batch is cut into chunks of equal size; chunk c goes to process c mod P, which sums the gradients of its chunks. What
-    is in a chunk, its masks included, does not depend on P.
+    A batch is cut into chunks of equal size; chunk c goes to process c mod P, which sums the gradients of its chunks.
+    What is in a chunk, its masks included, does not depend on P.
 
     Args:
         shards: the corpus.
@@ -104,9 +104,19 @@ class Batches:
         count = masks_per_row(torch.from_numpy(tokens), self.masking.get("rate", 0.15))
         made = []
         for chunk in range(rank, self.chunks, processes):
-            rows = collate(self.documents, self.rows, indices[chunk :: self.chunks], self.vocabulary, int(self.rows.lengths[indices].max()))
-            generator = torch.Generator().manual_seed(seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk))
-            made.append((mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **self.masking), rows))
+            rows = collate(
+                self.documents,
+                self.rows,
+                indices[chunk :: self.chunks],
+                self.vocabulary,
+                int(self.rows.lengths[indices].max()),
+            )
+            generator = torch.Generator().manual_seed(
+                seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk)
+            )
+            made.append(
+                (mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **self.masking), rows)
+            )
         self.position = self.position._replace(batch=self.position.batch + 1)
         return made
 

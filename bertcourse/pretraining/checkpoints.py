@@ -22,7 +22,9 @@ from bertcourse.pretraining.config import PretrainingConfig
 
 KEPT = 2
 # Settings that a resumed run may change: none of them changes what is learned.
-MAY_CHANGE = frozenset("output threads log_every evaluate_every checkpoint_minutes snapshots tensorboard precision compile".split())
+MAY_CHANGE = frozenset(
+    "output threads log_every evaluate_every checkpoint_minutes snapshots tensorboard precision compile".split()
+)
 
 
 @dataclasses.dataclass
@@ -44,7 +46,9 @@ class Progress:
     precision: str = "float32"
 
 
-def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, config: PretrainingConfig) -> Path:
+def save_checkpoint(
+    folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, progress: Progress, config: PretrainingConfig
+) -> Path:
     """Write checkpoint-STEP.safetensors, then delete all but the newest two.
 
     Args:
@@ -86,7 +90,9 @@ def save_checkpoint(folder: Path, model: nn.Module, optimizer: torch.optim.Optim
     return path
 
 
-def load_checkpoint(path: Path, model: BertForPreTraining, optimizer: torch.optim.Optimizer, config: PretrainingConfig) -> Progress:
+def load_checkpoint(
+    path: Path, model: BertForPreTraining, optimizer: torch.optim.Optimizer, config: PretrainingConfig
+) -> Progress:
     """Put a checkpoint back into model and optimizer.
 
     Args:
@@ -112,13 +118,20 @@ def load_checkpoint(path: Path, model: BertForPreTraining, optimizer: torch.opti
     tensors = safetensors.torch.load_file(path)
     theirs, size = tensors["model.mlm_head.bias"].numel(), model.mlm_head.bias.numel()
     if theirs != size:
-        raise ValueError(f"{path} is of a model for {theirs} tokens, and the tokenizer has {size}. Resume with the tokenizer of that run.")
+        raise ValueError(
+            f"{path} is of a model for {theirs} tokens, and the tokenizer has {size}. Resume with the tokenizer of that run."
+        )
     model.load_state_dict({name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
     for name, parameter in model.named_parameters():
-        state = {key: tensors[f"optimizer.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq") if f"optimizer.{key}.{name}" in tensors}
+        state = {
+            key: tensors[f"optimizer.{key}.{name}"]
+            for key in ("step", "exp_avg", "exp_avg_sq")
+            if f"optimizer.{key}.{name}" in tensors
+        }
         if state:
             optimizer.state[parameter] = {
-                key: value if key == "step" and not parameter.is_cuda else value.to(parameter.device) for key, value in state.items()
+                key: value if key == "step" and not parameter.is_cuda else value.to(parameter.device)
+                for key, value in state.items()
             }
     return progress
 
@@ -136,10 +149,18 @@ def read_header(path: Path) -> tuple[Progress, dict]:
         return Progress(**{**fields, "position": Position(*fields["position"])}), json.loads(header["config"])
     except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
         others = [other.name for other in checkpoints(path.parent) if other != path]
-        instead = f"Delete it, and --resume goes on from {others[-1]}." if others else "There is no other: start anew in another --output."
+        instead = (
+            f"Delete it, and --resume goes on from {others[-1]}."
+            if others
+            else "There is no other: start anew in another --output."
+        )
         raise ValueError(f"{path} is damaged or cut short ({error}). {instead}") from error
 
 
 def checkpoints(folder: Path) -> list[Path]:
     """The checkpoints in a folder, oldest first."""
-    return sorted(path for path in folder.glob("checkpoint-*.safetensors") if re.fullmatch(r"checkpoint-\d+\.safetensors", path.name))
+    return sorted(
+        path
+        for path in folder.glob("checkpoint-*.safetensors")
+        if re.fullmatch(r"checkpoint-\d+\.safetensors", path.name)
+    )

@@ -9,7 +9,13 @@ from bertcourse.pretraining.config import PRESETS, PretrainingConfig
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of ``bertcourse pretrain``: one for each field of ``PretrainingConfig``."""
-    parser.add_argument("preset", nargs="?", choices=PRESETS, default="small-world", help="settings to start from (default: %(default)s)")
+    parser.add_argument(
+        "preset",
+        nargs="?",
+        choices=PRESETS,
+        default="small-world",
+        help="settings to start from (default: %(default)s)",
+    )
     parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in --output")
     for field in dataclasses.fields(PretrainingConfig):
         values = [f"{settings[field.name]} in {name}" for name, settings in PRESETS.items() if field.name in settings]
@@ -36,7 +42,9 @@ def config_from(options: argparse.Namespace) -> PretrainingConfig:
         ValueError: as ``PretrainingConfig``.
     """
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(PretrainingConfig)}
-    return PretrainingConfig(**{**PRESETS[options.preset], **{name: value for name, value in given.items() if value is not None}})
+    return PretrainingConfig(
+        **{**PRESETS[options.preset], **{name: value for name, value in given.items() if value is not None}}
+    )
 
 
 def run(options: argparse.Namespace) -> None:

@@ -24,11 +24,14 @@ class PretrainingConfig:
     Raises:
         ValueError: naming the field, if one is out of range or two do not fit.
 
-    Source: names and defaults of the model's from Devlin et al. 2019; of the optimizer from Loshchilov & Hutter 2019 and
-    Liu et al. 2019.
+    Source: names and defaults of the model's from Devlin et al. 2019; of the optimizer from Loshchilov & Hutter 2019
+    and Liu et al. 2019.
     """
 
-    corpus: str = setting("books", '"books" (Standard Ebooks), "small-world", "sparse-world", or a UTF-8 text: one paragraph a line, an empty line between documents')
+    corpus: str = setting(
+        "books",
+        '"books", "small-world", "sparse-world", or a UTF-8 text with an empty line between documents',
+    )
     tokenizer: str = setting("data/checkpoints/course", "folder of a tokenizer; the small worlds bring their own")
     world_tokens: int = setting(1_500_000, "size of a small world's corpus, in words")
     output: str = setting("runs/pretraining", "folder for log, checkpoints and models")
@@ -41,8 +44,12 @@ class PretrainingConfig:
     max_position_embeddings: int = setting(512, "positions the model has a vector for")
     dropout: float = setting(0.0, "probability of dropping a value, in attention too")
     initializer_range: float = setting(0.02, "standard deviation of the initial weights")
-    initial_positions: str = setting("sinusoidal", "sinusoidal: position vectors begin as sines and cosines; normal: as noise, as in BERT")
-    initial_words: str = setting("normal", "normal: word vectors begin as noise; counts: from how often words stand together")
+    initial_positions: str = setting(
+        "sinusoidal", "sinusoidal: position vectors begin as sines and cosines; normal: as noise, as in BERT"
+    )
+    initial_words: str = setting(
+        "normal", "normal: word vectors begin as noise; counts: from how often words stand together"
+    )
 
     packing: str = setting("sentence-pairs", "sentence-pairs (with NSP), full-sentences or doc-sentences (without)")
     nsp: bool = setting(True, "learn next-sentence prediction; needs sentence-pairs")
@@ -50,8 +57,12 @@ class PretrainingConfig:
     short_rate: float = setting(0.1, "share of pairs that aim at a random shorter length")
     mask_rate: float = setting(0.15, "share of tokens to hide")
     whole_words: bool = setting(False, "hide whole words")
-    random_words: str = setting("uniform", "where the random token of 80/10/10 comes from: uniform (BERT) or unigram frequency")
-    static_copies: int = setting(0, "0: new masks whenever a text is read; n: those of the first n epochs again and again")
+    random_words: str = setting(
+        "uniform", "where the random token of 80/10/10 comes from: uniform (BERT) or unigram frequency"
+    )
+    static_copies: int = setting(
+        0, "0: new masks whenever a text is read; n: those of the first n epochs again and again"
+    )
 
     tokens: int = setting(250_000_000, "how many tokens to train on")
     minutes: float = setting(0.0, "train for so long instead, schedule included; 0: as many tokens as said")
@@ -81,7 +92,13 @@ class PretrainingConfig:
             value, kinds = getattr(self, field.name), (int, float) if field.type is float else field.type
             if not isinstance(value, kinds) or isinstance(value, bool) != (field.type is bool):
                 raise ValueError(f"{field.name} must be of type {field.type.__name__}; got {value!r}.")
-        for name, choices in (("packing", PACKINGS), ("precision", PRECISIONS), ("initial_positions", POSITIONS), ("initial_words", WORDS), ("random_words", RANDOM_WORDS)):
+        for name, choices in (
+            ("packing", PACKINGS),
+            ("precision", PRECISIONS),
+            ("initial_positions", POSITIONS),
+            ("initial_words", WORDS),
+            ("random_words", RANDOM_WORDS),
+        ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
         for name in ("tokens", "world_tokens", "batch_size", "evaluation_rows"):
@@ -90,7 +107,15 @@ class PretrainingConfig:
         for name in ("learning_rate", "clip", "log_every", "evaluate_every"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be above 0; got {getattr(self, name)}.")
-        for name in ("seed", "static_copies", "minutes", "micro_batch_size", "threads", "weight_decay", "checkpoint_minutes"):
+        for name in (
+            "seed",
+            "static_copies",
+            "minutes",
+            "micro_batch_size",
+            "threads",
+            "weight_decay",
+            "checkpoint_minutes",
+        ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}.")
         for name in ("warmup", "decay", "short_rate"):
@@ -102,9 +127,13 @@ class PretrainingConfig:
         if not 0 < self.mask_rate < 1:
             raise ValueError(f"mask_rate must be above 0 and below 1, such as 0.15 for 15 %; got {self.mask_rate}.")
         if self.nsp and self.packing != "sentence-pairs":
-            raise ValueError(f"nsp needs packing sentence-pairs, as it compares two segments; got {self.packing}. Set nsp to false.")
+            raise ValueError(
+                f"nsp needs packing sentence-pairs, as it compares two segments; got {self.packing}. Set nsp to false."
+            )
         if self.batch_size % (self.micro_batch_size or 1):
-            raise ValueError(f"batch_size must be a multiple of micro_batch_size; got {self.batch_size} and {self.micro_batch_size}.")
+            raise ValueError(
+                f"batch_size must be a multiple of micro_batch_size; got {self.batch_size} and {self.micro_batch_size}."
+            )
         longest = max(self.evaluation_length, *(length for length, _ in self.stages))
         if longest > self.max_position_embeddings:
             raise ValueError(
@@ -145,7 +174,7 @@ class PretrainingConfig:
                 stages.append((0, 0.0))
         if min(stages)[0] < 5 or abs(end - 1) > 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
             raise ValueError(
-                f'lengths must be row lengths of at least 5 with their shares of the training, which add up to 1, such as '
+                f"lengths must be row lengths of at least 5 with their shares of the training, which add up to 1, such as "
                 f'"64:0.6,128:0.4"; got {self.lengths!r}.'
             )
         return stages
@@ -166,7 +195,9 @@ class PretrainingConfig:
         except ValueError:
             shares = [0.0]
         if any(not 0 < share <= 1 for share in shares):
-            raise ValueError(f'snapshots must be shares of the training, above 0 and at most 1, such as "0.01,0.1,1"; got {self.snapshots!r}.')
+            raise ValueError(
+                f'snapshots must be shares of the training, above 0 and at most 1, such as "0.01,0.1,1"; got {self.snapshots!r}.'
+            )
         return shares
 
     def learning_rate_at(self, progress: float) -> float:
@@ -182,14 +213,41 @@ class PretrainingConfig:
 PRESETS = {
     # The small world of lecture 04: two minutes on two cores.
     "small-world": dict(
-        corpus="small-world", output="runs/small-world", hidden_size=128, intermediate_size=512, max_position_embeddings=64,
-        initializer_range=0.04, initial_positions="normal", lengths="64:1", short_rate=0.0, mask_rate=0.3, tokens=3_000_000,
-        batch_size=16, learning_rate=1e-3, warmup=0.06, decay=0.3, evaluate_every=0.1, evaluation_rows=600, log_every=0.01,
+        corpus="small-world",
+        output="runs/small-world",
+        hidden_size=128,
+        intermediate_size=512,
+        max_position_embeddings=64,
+        initializer_range=0.04,
+        initial_positions="normal",
+        lengths="64:1",
+        short_rate=0.0,
+        mask_rate=0.3,
+        tokens=3_000_000,
+        batch_size=16,
+        learning_rate=1e-3,
+        warmup=0.06,
+        decay=0.3,
+        evaluate_every=0.1,
+        evaluation_rows=600,
+        log_every=0.01,
     ),
     # The checkpoint "course": 93 books, two CPU cores, some hours.
-    "books-cpu": dict(output="runs/books-cpu", snapshots="0.01,0.1,1"),
+    "books-cpu": dict(
+        output="runs/books-cpu",
+        initializer_range=0.04,
+        lengths="64:0.4,128:0.5,256:0.1",
+        warmup=0.001,
+        snapshots="0.01,0.1,1",
+        log_every=0.001,
+        evaluate_every=0.005,
+    ),
     # The same books on one GPU, in minutes; with torchrun on several.
     "books-gpu": dict(
-        output="runs/books-gpu", tokens=1_000_000_000, batch_size=256, learning_rate=1e-3, snapshots="0.01,0.1,1",
+        output="runs/books-gpu",
+        tokens=1_000_000_000,
+        batch_size=256,
+        learning_rate=1e-3,
+        snapshots="0.01,0.1,1",
     ),
 }

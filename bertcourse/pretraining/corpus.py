@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from bertcourse.data import books, paragraphs, standard_ebooks
-from bertcourse.pretraining.pairs import Documents, ends
+from bertcourse.pretraining.pairs import Documents
 
 HELD_OUT_BOOKS = (
     "arthur-conan-doyle_the-hound-of-the-baskervilles",
@@ -36,7 +36,10 @@ VERSION = 1  # of how a text becomes shards; another number makes them anew
 
 END_OF_SENTENCE = re.compile(r"""[.!?]["')\]]*(?=\s+["'(\[]*[A-Z0-9])""")
 ABBREVIATIONS = frozenset(
-    "Mr Mrs Ms Dr St Messrs Mme Mlle Prof Rev Hon Esq Capt Col Gen Lieut Lt Sgt Gov Sen Jr Sr No Vol Chap Fig vs viz cf etc ca".split()
+    (
+        "Mr Mrs Ms Dr St Messrs Mme Mlle Prof Rev Hon Esq Capt Col Gen Lieut Lt Sgt Gov Sen Jr Sr No Vol Chap Fig vs viz cf "
+        "etc ca"
+    ).split()
 )
 
 
@@ -89,7 +92,9 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
         ValueError: if it is not UTF-8, or has no documents to train on and to hold out.
     """
     if not path.is_file():
-        raise FileNotFoundError(f"expected a text, one paragraph a line and an empty line between documents, in {path}; there is no such file.")
+        raise FileNotFoundError(
+            f"expected a text, one paragraph a line and an empty line between documents, in {path}; there is no such file."
+        )
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -101,7 +106,9 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
             f"got {len(contents)}."
         )
     every = min(HELD_OUT_EVERY, len(contents) // 2)
-    return make_shards(lambda: ((content, i % every == every - 1) for i, content in enumerate(contents)), text, tokenizer, folder)
+    return make_shards(
+        lambda: ((content, i % every == every - 1) for i, content in enumerate(contents)), text, tokenizer, folder
+    )
 
 
 def make_shards(
@@ -148,12 +155,16 @@ def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, fo
     def flush(part: str) -> None:
         shard = Documents.of(waiting[part])
         for name, array in zip(PARTS, shard):
-            np.save(folder / f"{part}-{counts[part]:05d}-{name}.npy", array.astype(dtype) if name == "tokens" else array)
+            np.save(
+                folder / f"{part}-{counts[part]:05d}-{name}.npy", array.astype(dtype) if name == "tokens" else array
+            )
         waiting[part], sizes[part], counts[part] = [], 0, counts[part] + 1
 
     for document, is_held_out in tqdm(documents, desc="tokenizing", unit=" documents", disable=None):
         part = "held-out" if is_held_out else "train"
-        encodings = tokenizer.encode_batch([s for p in paragraphs(document) for s in sentences(p)], add_special_tokens=False)
+        encodings = tokenizer.encode_batch(
+            [s for p in paragraphs(document) for s in sentences(p)], add_special_tokens=False
+        )
         if ids := [encoding.ids for encoding in encodings if encoding.ids]:
             waiting[part].append(ids)
             sizes[part] += sum(map(len, ids))
@@ -183,7 +194,9 @@ def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:
             for part in ("train", "held-out")
         }
     except (OSError, ValueError) as error:
-        raise ValueError(f"the shards in {folder} are damaged ({error}). Delete the folder: the next run makes them again.") from error
+        raise ValueError(
+            f"the shards in {folder} are damaged ({error}). Delete the folder: the next run makes them again."
+        ) from error
     return Corpus(parts["train"], parts["held-out"], tokenizer)
 
 
@@ -196,7 +209,9 @@ def sentences(paragraph: str) -> list[str]:
     cut, start = [], 0
     for match in END_OF_SENTENCE.finditer(paragraph):
         before = re.search(r"[A-Za-z]+$", paragraph[start : match.start()])
-        is_abbreviation = match[0] == "." and before and (before[0] in ABBREVIATIONS or len(before[0]) == 1 and before[0] != "I")
+        is_abbreviation = (
+            match[0] == "." and before and (before[0] in ABBREVIATIONS or len(before[0]) == 1 and before[0] != "I")
+        )
         if not is_abbreviation:
             cut.append(paragraph[start : match.end()].strip())
             start = match.end()

@@ -26,8 +26,8 @@ def evaluate(
         processes: all of them; None for this one alone.
 
     Returns:
-        ``mlm_loss`` (nats), ``mlm_accuracy``, and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the same numbers
-        in each process, whatever their count.
+        ``mlm_loss`` (nats), ``mlm_accuracy``, and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the same
+        numbers in each process, whatever their count.
 
     Raises:
         ValueError: if there are no batches.
@@ -65,7 +65,8 @@ def score(logits: Tensor, labels: Tensor) -> tuple[float, float, float]:
 class CountModel:
     """A unigram and a bigram model: how often each token occurs, and how often after each other token.
 
-    p(w | v) = (n(v, w) + k p(w)) / (n(v) + k), and p(w) = (n(w) + 1) / (N + V): what BERT's loss is to be compared with.
+    p(w | v) = (n(v, w) + k p(w)) / (n(v) + k), and p(w) = (n(w) + 1) / (N + V): what BERT's loss is to be compared
+    with.
 
     Args:
         shards: documents to count in.
@@ -90,7 +91,8 @@ class CountModel:
         self.unigram = (counts + 1) / (counts.sum() + vocab_size)
 
     def losses(self, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:
-        """Mean loss in nats and accuracy at the hidden tokens; the bigram model is told the token to the left, unhidden."""
+        """Mean loss in nats and accuracy at the hidden tokens; the bigram model is told the token to the left,
+        unhidden."""
         targets, left = [], []
         for masked, _ in batches:
             ids = masked.input_ids.flatten().clone()
@@ -99,7 +101,9 @@ class CountModel:
             targets.append(masked.labels[kept])
             left.append(ids[masked.positions[kept] - 1])
         target, before = torch.cat(targets).numpy(), torch.cat(left).numpy()
-        bigram = (self.pair_count(before, target) + self.strength * self.unigram[target]) / (self.counts[before] + self.strength)
+        bigram = (self.pair_count(before, target) + self.strength * self.unigram[target]) / (
+            self.counts[before] + self.strength
+        )
         return {
             "unigram_loss": float(-np.log(self.unigram[target]).mean()),
             "unigram_accuracy": float((target == self.unigram.argmax()).mean()),

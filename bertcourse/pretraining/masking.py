@@ -43,7 +43,9 @@ class Vocabulary(NamedTuple):
         """
         ids = tokenizer.get_vocab()
         if missing := [token for token in SPECIAL_TOKENS if token not in ids]:
-            raise ValueError(f"pretraining needs the special tokens {', '.join(SPECIAL_TOKENS)}; missing: {', '.join(missing)}.")
+            raise ValueError(
+                f"pretraining needs the special tokens {', '.join(SPECIAL_TOKENS)}; missing: {', '.join(missing)}."
+            )
         size = max(ids.values()) + 1
         is_special, is_continuation = torch.zeros(2, size, dtype=torch.bool)
         is_special[[ids[token] for token in SPECIAL_TOKENS]] = True
@@ -119,7 +121,9 @@ def mask_tokens(
     flat = input_ids.flatten()
     tokens = flat[positions]
     is_hidden = may_be_hidden.flatten()[positions]
-    weights = (torch.ones(vocabulary.size, device=device) if random_weights is None else random_weights.to(device, torch.float))
+    weights = (
+        torch.ones(vocabulary.size, device=device) if random_weights is None else random_weights.to(device, torch.float)
+    )
     weights = weights.masked_fill(vocabulary.is_special.to(device), 0.0)
     random_tokens = torch.multinomial(weights, len(tokens), replacement=True, generator=generator)
     dice = torch.rand(len(tokens), generator=generator, device=device)
@@ -141,8 +145,8 @@ def masks_per_row(candidates: Tensor, rate: float) -> int:
 def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:
     """Reorder tokens so that the first ``count`` of each row are whole words.
 
-    All tokens of a word take the random number of its first. Where the last word that is reached would be cut, words of a
-    single token take its place; if a row has not enough of these, it is cut after all.
+    All tokens of a word take the random number of its first. Where the last word that is reached would be cut, words
+    of a single token take its place; if a row has not enough of these, it is cut after all.
 
     Args:
         order: (B, L), random numbers in [0, 1): the order in which single tokens would be hidden.
@@ -166,14 +170,18 @@ def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, coun
     return order + (~is_reached & (sizes > 1))
 
 
-def check_masking(input_ids: Tensor, vocabulary: Vocabulary, rate: float, count: int | None, weights: Tensor | None) -> None:
+def check_masking(
+    input_ids: Tensor, vocabulary: Vocabulary, rate: float, count: int | None, weights: Tensor | None
+) -> None:
     """Refuse what cannot be masked.
 
     Raises:
         ValueError: as ``mask_tokens`` says.
     """
     if input_ids.dim() != 2 or input_ids.numel() == 0 or input_ids.is_floating_point():
-        raise ValueError(f"input_ids must be integers of shape (B, L), not empty; got {input_ids.dtype} of shape {tuple(input_ids.shape)}.")
+        raise ValueError(
+            f"input_ids must be integers of shape (B, L), not empty; got {input_ids.dtype} of shape {tuple(input_ids.shape)}."
+        )
     low, high = int(input_ids.min()), int(input_ids.max())
     if low < 0 or high >= vocabulary.size:
         raise ValueError(
@@ -183,7 +191,9 @@ def check_masking(input_ids: Tensor, vocabulary: Vocabulary, rate: float, count:
     check_rate(rate)
     if count is not None and not 1 <= count <= input_ids.shape[1]:
         raise ValueError(f"count must be at least 1 and at most the row's {input_ids.shape[1]} tokens; got {count}.")
-    if weights is not None and (weights.shape != (vocabulary.size,) or not bool(weights[~vocabulary.is_special].sum() > 0)):
+    if weights is not None and (
+        weights.shape != (vocabulary.size,) or not bool(weights[~vocabulary.is_special].sum() > 0)
+    ):
         raise ValueError(
             f"random_weights must have shape ({vocabulary.size},), positive for a token that is not special; got shape "
             f"{tuple(weights.shape)}."

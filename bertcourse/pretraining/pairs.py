@@ -1,8 +1,9 @@
 """From documents to rows: pairs of segments for next-sentence prediction, or sentences packed until a row is full.
 
 A row is [CLS] A [SEP] B [SEP], where B follows A in its document half of the time (Devlin et al. 2019, section 3.1,
-task 2), or [CLS] with as many sentences as fit, for training without that task (Liu et al. 2019, "RoBERTa", section 4.2).
-Rows are made as spans of a long array of token ids, which may lie on disk; ``collate`` turns some of them into tensors.
+task 2), or [CLS] with as many sentences as fit, for training without that task (Liu et al. 2019, "RoBERTa", section
+4.2). Rows are made as spans of a long array of token ids, which may lie on disk; ``collate`` turns some of them into
+tensors.
 """
 
 from collections.abc import Sequence
@@ -84,11 +85,11 @@ class RowBatch(NamedTuple):
 def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, short_rate: float = 0.0) -> Rows:
     """Cut documents into pairs of segments, of which the second follows the first half of the time.
 
-    Sentences are taken from a document until they fill a row, and cut into A and B between two of them. Half of the time
-    B is replaced by sentences from another document, and those of A's own that it would have had go back. A pair that is
-    too long loses tokens of its longer segment, at its beginning or its end, one at a time. Unlike the authors' script,
-    which never lets a row of one sentence be followed by its own, this one adds a sentence, so that both classes are
-    equally frequent whatever the length of sentences.
+    Sentences are taken from a document until they fill a row, and cut into A and B between two of them. Half of the
+    time B is replaced by sentences from another document, and those of A's own that it would have had go back. A pair
+    that is too long loses tokens of its longer segment, at its beginning or its end, one at a time. Unlike the
+    authors' script, which never lets a row of one sentence be followed by its own, this one adds a sentence, so that
+    both classes are equally frequent whatever the length of sentences.
 
     Args:
         documents: at least two.
@@ -156,8 +157,8 @@ def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, 
 def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArray:
     """Shorten the longer segment of each pair, token by token from a random end, until both fit.
 
-    What is left of both can be said at once: the shorter keeps what it has if that is no more than half of the room, and
-    how many of the removed tokens stood at the beginning is binomial.
+    What is left of both can be said at once: the shorter keeps what it has if that is no more than half of the room,
+    and how many of the removed tokens stood at the beginning is binomial.
 
     Args:
         pairs: (R, 2, 2): start and end of A, start and end of B.
@@ -169,7 +170,9 @@ def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArr
     """
     sizes = pairs[:, :, 1] - pairs[:, :, 0]
     half = np.array([room - room // 2, room // 2])  # of two equally long ones, B loses a token first
-    kept = np.where(sizes.sum(1, keepdims=True) <= room, sizes, np.minimum(sizes, np.maximum(half, room - sizes[:, ::-1])))
+    kept = np.where(
+        sizes.sum(1, keepdims=True) <= room, sizes, np.minimum(sizes, np.maximum(half, room - sizes[:, ::-1]))
+    )
     removed = sizes - kept
     at_front = rng.binomial(removed, 0.5)
     return pairs + np.stack([at_front, at_front - removed], axis=-1)

@@ -1,13 +1,13 @@
 """The small world: a language of which everything is known, and which a BERT learns in two minutes on two cores.
 
 A document has a topic and a mood that no sentence names. Its topic decides which things, deeds and places come up, and,
-alone, which sense of an ambiguous word is meant: "she sees the bank ." says nothing, the sentences around it do. Its mood
-decides between "lovely" and "awful"; its hero's name decides between "he" and "she". To guess a hidden word, a model must
-make out all of these; and as they are known, it can be measured how well it does.
+alone, which sense of an ambiguous word is meant: "she sees the bank ." says nothing, the sentences around it do. Its
+mood decides between "lovely" and "awful"; its hero's name decides between "he" and "she". To guess a hidden word, a
+model must make out all of these; and as they are known, it can be measured how well it does.
 
-In the *sparse* world the words of a topic are spread evenly, and a sentence has fewer of them, so that a topic is rarely
-worth making out. The loss falls there too, and the senses never separate: a falling loss says that something is learned,
-not what.
+In the *sparse* world the words of a topic are spread evenly, and a sentence has fewer of them, so that a topic is
+rarely worth making out. The loss falls there too, and the senses never separate: a falling loss says that something is
+learned, not what.
 """
 
 import random
@@ -28,32 +28,49 @@ from bertcourse.pretraining.pairs import Documents
 
 # A word in braces is drawn anew each time; SmallWorld.draw says from what.
 FIRST_SENTENCES = [
-    "{name} is a {role} from {city} .", "the {role} from {city} is called {name} .",
-    "on {day} {name} came to the {place} in {city} .", "{name} works as a {role} for {firm} .",
+    "{name} is a {role} from {city} .",
+    "the {role} from {city} is called {name} .",
+    "on {day} {name} came to the {place} in {city} .",
+    "{name} works as a {role} for {firm} .",
 ]
 SENTENCES = [
-    "{subject} {verb} the {adjective} {thing} .", "the {thing} is {adjective} and the {thing} is {adjective} .",
-    "the {things} are {adjective} .", "{subject} {adverb} {verb} {number} {things} in the {place} .",
-    "there is a {adjective} {thing} near the {place} .", "{subject} {feels} {his} {thing} .",
-    "on {day} {subject} {verb} a {adjective} {thing} .", "the {role} {verb} the {thing} , but {other} {verb} the {thing} .",
+    "{subject} {verb} the {adjective} {thing} .",
+    "the {thing} is {adjective} and the {thing} is {adjective} .",
+    "the {things} are {adjective} .",
+    "{subject} {adverb} {verb} {number} {things} in the {place} .",
+    "there is a {adjective} {thing} near the {place} .",
+    "{subject} {feels} {his} {thing} .",
+    "on {day} {subject} {verb} a {adjective} {thing} .",
+    "the {role} {verb} the {thing} , but {other} {verb} the {thing} .",
     "{he} {general_verb} the {thing} because it is {adjective} .",
 ]
 # Two or more words of the topic in each.
 DENSE_SENTENCES = [
-    "the {role} {verb} the {adjective} {thing} and the {thing} .", "the {adjective} {thing} and the {thing} are in the {place} .",
+    "the {role} {verb} the {adjective} {thing} and the {thing} .",
+    "the {adjective} {thing} and the {thing} are in the {place} .",
     "{subject} {adverb} {verb} the {thing} with a {thing} .",
 ]
 SPARSE_SENTENCES = [
-    "{name} gives the {thing} to {other} .", "in {city} the {thing} of {name} is {adjective} .", "{number} {things} are in the {place} .",
+    "{name} gives the {thing} to {other} .",
+    "in {city} the {thing} of {name} is {adjective} .",
+    "{number} {things} are in the {place} .",
 ]
 # With an ambiguous word: in words that fit all topics, or beside words of the document's own.
 VAGUE_SENTENCES = [
-    "{subject} {general_verb} the {word} .", "the {word} is {neutral} and {mood_word} .", "they talk about the {word} on {day} .",
-    "{subject} {adverb} {general_verb} the {neutral} {word} .", "this {word} is {neutral} .", "{subject} {feels} the {word} .",
-    "there is a {neutral} {word} in {city} .", "{name} and {other} look at the {word} .", "{he} waits near the {word} .",
+    "{subject} {general_verb} the {word} .",
+    "the {word} is {neutral} and {mood_word} .",
+    "they talk about the {word} on {day} .",
+    "{subject} {adverb} {general_verb} the {neutral} {word} .",
+    "this {word} is {neutral} .",
+    "{subject} {feels} the {word} .",
+    "there is a {neutral} {word} in {city} .",
+    "{name} and {other} look at the {word} .",
+    "{he} waits near the {word} .",
 ]
 TELLING_SENTENCES = [
-    "the {word} is near the {thing} .", "{subject} {verb} the {word} in the {place} .", "{subject} {general_verb} the {word} and the {thing} .",
+    "the {word} is near the {thing} .",
+    "{subject} {verb} the {word} in the {place} .",
+    "{subject} {general_verb} the {word} and the {thing} .",
     "the {adjective} {word} is behind the {thing} .",
 ]
 
@@ -101,19 +118,28 @@ class SmallWorld:
     """
 
     def __init__(self, sparse: bool = False):
-        words = tomllib.loads((resources.files("bertcourse.pretraining") / "small_world.toml").read_text(encoding="utf-8"))
+        words = tomllib.loads(
+            (resources.files("bertcourse.pretraining") / "small_world.toml").read_text(encoding="utf-8")
+        )
         self.sparse = sparse
         self.common = {name: text.split() for name, text in words["common"].items()}
         self.topics = {
-            topic: {name: text.split() for name, text in lists.items() if name != "weight"} for topic, lists in words["topics"].items()
+            topic: {name: text.split() for name, text in lists.items() if name != "weight"}
+            for topic, lists in words["topics"].items()
         }
         self.weights = [lists["weight"] for lists in words["topics"].values()]
         self.senses = {
-            (word, topic): sense for word, senses in words["senses"].items() for sense, topics in senses.items() for topic in topics.split()
+            (word, topic): sense
+            for word, senses in words["senses"].items()
+            for sense, topics in senses.items()
+            for topic in topics.split()
         }
         if not sparse:  # fewer words, each the more telling
             most = {"verbs": 6, "adjectives": 6, "places": 2, "roles": 2}
-            self.topics = {topic: {name: each[: most.get(name)] for name, each in lists.items()} for topic, lists in self.topics.items()}
+            self.topics = {
+                topic: {name: each[: most.get(name)] for name, each in lists.items()}
+                for topic, lists in self.topics.items()
+            }
             self.sentences = SENTENCES + 2 * DENSE_SENTENCES
         else:
             self.sentences = SENTENCES + SPARSE_SENTENCES
@@ -123,10 +149,14 @@ class SmallWorld:
         """All words of the language, in alphabetical order."""
         lists = [*self.common.values(), *(words for topic in self.topics.values() for words in topic.values())]
         things = [plural(thing) for topic in self.topics.values() for thing in topic["things"]]
-        templates = FIRST_SENTENCES + SENTENCES + DENSE_SENTENCES + SPARSE_SENTENCES + VAGUE_SENTENCES + TELLING_SENTENCES
+        templates = (
+            FIRST_SENTENCES + SENTENCES + DENSE_SENTENCES + SPARSE_SENTENCES + VAGUE_SENTENCES + TELLING_SENTENCES
+        )
         literal = [word for template in templates for word in template.split() if not word.startswith("{")]
         ambiguous = [word for word, _ in self.senses]
-        return sorted({*(word for words in lists for word in words), *things, *literal, *ambiguous, *"an he she his her".split()})
+        return sorted(
+            {*(word for words in lists for word in words), *things, *literal, *ambiguous, *"an he she his her".split()}
+        )
 
     def tokenizer(self) -> Tokenizer:
         """A BERT tokenizer with a token for each word."""
@@ -157,8 +187,12 @@ class SmallWorld:
             else:
                 template = rng.choice(self.sentences)
             words = " ".join(scene.draw(word[1:-1]) if word[0] == "{" else word for word in template.split()).split()
-            words = ["an" if word == "a" and after[0] in "aeiou" else word for word, after in zip(words, [*words[1:], "."])]
-            senses += [(number, i, self.senses[word, topic]) for i, word in enumerate(words) if (word, topic) in self.senses]
+            words = [
+                "an" if word == "a" and after[0] in "aeiou" else word for word, after in zip(words, [*words[1:], "."])
+            ]
+            senses += [
+                (number, i, self.senses[word, topic]) for i, word in enumerate(words) if (word, topic) in self.senses
+            ]
             sentences.append(words)
         return Document(topic, scene.is_pleasant, sentences, senses)
 
@@ -182,7 +216,9 @@ class SmallWorld:
         ids = tokenizer.get_vocab()
 
         def encoded(documents: Iterator[Document]) -> Documents:
-            return Documents.of([[[ids[word] for word in sentence] for sentence in each.sentences] for each in documents])
+            return Documents.of(
+                [[[ids[word] for word in sentence] for sentence in each.sentences] for each in documents]
+            )
 
         train, held_out = self.documents(seed, num_tokens=num_tokens), self.documents(-1, count=600)
         return Corpus([encoded(train)], [encoded(held_out)], tokenizer, SenseProbe(self, tokenizer))
@@ -222,16 +258,23 @@ class Scene:
         is_woman = rng.random() < 0.5
         name, role = choice(self.common["women" if is_woman else "men"]), choice(self.topic["roles"])
         self.fixed = {
-            "name": name, "he": "she" if is_woman else "he", "his": "her" if is_woman else "his", "role": role,
-            "other": choice(self.common["women"] + self.common["men"]), "city": choice(self.common["cities"]),
-            "firm": choice(self.common["firms"]), "place": choice(self.topic["places"]),
+            "name": name,
+            "he": "she" if is_woman else "he",
+            "his": "her" if is_woman else "his",
+            "role": role,
+            "other": choice(self.common["women"] + self.common["men"]),
+            "city": choice(self.common["cities"]),
+            "firm": choice(self.common["firms"]),
+            "place": choice(self.topic["places"]),
         }
         he = self.fixed["he"]
         # Half of a dense document's subjects are "the banker": a word of its topic.
         self.subjects = [name, he, he, role, self.fixed["other"]] if world.sparse else [name, he, role, role]
         # Zipf's law holds in the dense world, so that a topic has words that give it away.
         self.thing_weights = None if world.sparse else [1 / (rank + 2) for rank in range(len(things))]
-        self.focus = rng.sample(things, 4) if world.sparse else list(dict.fromkeys(rng.choices(things, self.thing_weights, k=5)))
+        self.focus = (
+            rng.sample(things, 4) if world.sparse else list(dict.fromkeys(rng.choices(things, self.thing_weights, k=5)))
+        )
         self.words = rng.sample(world.ambiguous[topic], min(2, len(world.ambiguous[topic])))
 
     def draw(self, field: str) -> str:
@@ -244,14 +287,22 @@ class Scene:
                 subject = choice(self.subjects)
                 return f"the {subject}" if subject == self.fixed["role"] else subject
             case "thing":
-                return choice(self.focus) if rng.random() < 0.6 else rng.choices(self.topic["things"], self.thing_weights)[0]
+                return (
+                    choice(self.focus)
+                    if rng.random() < 0.6
+                    else rng.choices(self.topic["things"], self.thing_weights)[0]
+                )
             case "things":
                 return plural(self.draw("thing"))
             case "verb":
                 return choice(self.topic["verbs"] if rng.random() < 0.7 else common["general_verbs"])
             case "adjective":
                 dice = rng.random()
-                return self.draw("mood_word") if dice < 0.35 else choice(self.topic["adjectives"] if dice < 0.75 else common["neutral"])
+                return (
+                    self.draw("mood_word")
+                    if dice < 0.35
+                    else choice(self.topic["adjectives"] if dice < 0.75 else common["neutral"])
+                )
             case "adverb":
                 mood = "pleasantly" if self.is_pleasant else "unpleasantly"
                 return choice(common[mood if rng.random() < 0.5 else "neutrally"])
@@ -292,7 +343,9 @@ def plural(noun: str) -> str:
 
 
 @torch.inference_mode()
-def sense_vectors(model: BertModel, tokenizer: Tokenizer, examples: Sequence[SenseExample], layers: Sequence[int] = (-4, -3, -2, -1)) -> Tensor:
+def sense_vectors(
+    model: BertModel, tokenizer: Tokenizer, examples: Sequence[SenseExample], layers: Sequence[int] = (-4, -3, -2, -1)
+) -> Tensor:
     """The vector of each example's word: the sum of the given layers at its token.
 
     Args:
@@ -318,7 +371,11 @@ def sense_vectors(model: BertModel, tokenizer: Tokenizer, examples: Sequence[Sen
 
 
 def sense_accuracy(
-    model: BertModel, tokenizer: Tokenizer, train: Sequence[SenseExample], test: Sequence[SenseExample], layers: Sequence[int] = (-4, -3, -2, -1)
+    model: BertModel,
+    tokenizer: Tokenizer,
+    train: Sequence[SenseExample],
+    test: Sequence[SenseExample],
+    layers: Sequence[int] = (-4, -3, -2, -1),
 ) -> float:
     """How often the nearest sense is the right one: each sense of a word is the mean of its vectors, near is cosine.
 
@@ -371,7 +428,9 @@ def check_words(train: Sequence[SenseExample], test: Sequence[SenseExample]) -> 
     known = {example.words[example.index] for example in train}
     for example in test:
         if (word := example.words[example.index]) not in known:
-            raise ValueError(f"every word of the test must be in the training examples; {word} is not. Give more of them.")
+            raise ValueError(
+                f"every word of the test must be in the training examples; {word} is not. Give more of them."
+            )
 
 
 def topic_accuracy(model: BertModel, world: SmallWorld, labels: int = 50, seed: int = 0, steps: int = 200) -> float:
@@ -394,7 +453,9 @@ def topic_accuracy(model: BertModel, world: SmallWorld, labels: int = 50, seed: 
     """
     device, size = next(model.parameters()).device, world.tokenizer().get_vocab_size()
     if model.config.vocab_size != size:
-        raise ValueError(f"the model must have the small world's vocabulary of {size} tokens; got {model.config.vocab_size}.")
+        raise ValueError(
+            f"the model must have the small world's vocabulary of {size} tokens; got {model.config.vocab_size}."
+        )
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         encoder = BertModel(model.config)

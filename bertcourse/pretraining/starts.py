@@ -1,8 +1,9 @@
 """Where training starts: the weights that a model is given before its first step.
 
-BERT starts from noise, N(0, .02²), in its positions too. A small model then sits at the loss of a unigram model for
-millions of tokens: it has to find out what a position is before attention can make use of one. Position vectors that begin
-as sines and cosines, where p + k is a rotation of p, save it that, and word vectors made from counts save it more.
+BERT starts from noise, in its positions too. Two other starts can be tried here: position vectors that begin as sines
+and cosines, where p + k is a rotation of p for every k, and word vectors that begin as what counts know. On Standard
+Ebooks (data/runs/books-start) the first made no difference that could be seen and the second delayed the model: what
+leaves the plateau of a unigram model early is many small steps, which is to say short rows in small batches.
 """
 
 from collections.abc import Iterable
@@ -17,10 +18,12 @@ from bertcourse.pretraining.masking import Vocabulary
 from bertcourse.pretraining.pairs import Documents
 from bertcourse.transformer import sinusoidal_positions
 
-SINUSOIDAL_AMPLITUDE = 0.04  # as large as word vectors of deviation .02 can bear: a sine's own deviation is .7 of it
+SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
 
 
-def new_model(config: PretrainingConfig, vocabulary: Vocabulary, shards: Iterable[Documents] = ()) -> BertForPreTraining:
+def new_model(
+    config: PretrainingConfig, vocabulary: Vocabulary, shards: Iterable[Documents] = ()
+) -> BertForPreTraining:
     """A model with the weights that a run starts from; without NSP its head and the pooler are not trained.
 
     Args:
@@ -65,7 +68,11 @@ def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, windo
     pairs = torch.from_numpy(counts).view(vocab_size, vocab_size)
     pairs = pairs + pairs.t()
     totals = pairs.sum(1, keepdim=True).clamp(min=1.0)
-    information = (pairs * (totals.sum() / totals) / totals.t().pow(0.75) * (totals.pow(0.75).sum() / totals.sum())).log().clamp_(min=0.0)
+    information = (
+        (pairs * (totals.sum() / totals) / totals.t().pow(0.75) * (totals.pow(0.75).sum() / totals.sum()))
+        .log()
+        .clamp_(min=0.0)
+    )
     left, values, _ = torch.svd_lowrank(information, q=min(size, vocab_size), niter=4)
     vectors = torch.zeros(vocab_size, size)
     vectors[:, : left.shape[1]] = left * values.sqrt()

@@ -1,8 +1,8 @@
 """Pretraining: one loop, from a laptop to many processes.
 
-``pretrain(config)`` and ``bertcourse pretrain`` are the same; ``torchrun`` starts the command many times. The loop takes a
-batch, adds up the gradients of its chunks, clips them, and takes a step; between steps it logs, measures on held-out text,
-and writes checkpoints. Ctrl-C or SIGTERM end it after the step at hand, with a checkpoint.
+``pretrain(config)`` and ``bertcourse pretrain`` are the same; ``torchrun`` starts the command many times. The loop
+takes a batch, adds up the gradients of its chunks, clips them, and takes a step; between steps it logs, measures on
+held-out text, and writes checkpoints. Ctrl-C or SIGTERM end it after the step at hand, with a checkpoint.
 """
 
 import contextlib
@@ -86,7 +86,14 @@ class Trainer:
         progress: how far the run is; ``done`` says it as a share of the training.
     """
 
-    def __init__(self, config: PretrainingConfig, resume: bool, corpus: Corpus | None, processes: Processes, stop: threading.Event):
+    def __init__(
+        self,
+        config: PretrainingConfig,
+        resume: bool,
+        corpus: Corpus | None,
+        processes: Processes,
+        stop: threading.Event,
+    ):
         self.config, self.processes, self.stop = config, processes, stop
         self.output = Path(config.output)
         check_output(self.output, resume)
@@ -94,8 +101,15 @@ class Trainer:
         vocabulary = Vocabulary.of(self.corpus.tokenizer)
         row_maker = RowMaker(config.packing, config.short_rate)
         self.batches = Batches(
-            self.corpus.train, vocabulary, row_maker, config.batch_size, number_of_chunks(config, processes), config.seed,
-            config.static_copies, rate=config.mask_rate, whole_words=config.whole_words,
+            self.corpus.train,
+            vocabulary,
+            row_maker,
+            config.batch_size,
+            number_of_chunks(config, processes),
+            config.seed,
+            config.static_copies,
+            rate=config.mask_rate,
+            whole_words=config.whole_words,
             random_weights=unigram_weights(self.corpus, vocabulary) if config.random_words == "unigram" else None,
         )
         self.held_out = list(
@@ -133,9 +147,14 @@ class Trainer:
         """The loop."""
         config = self.config
         self.describe()
-        bar = tqdm(total=config.tokens, initial=self.progress.tokens, unit=" tokens", unit_scale=True,
-                   disable=None if self.processes.is_main else True)
-        with bar:
+        bar = tqdm(
+            total=config.tokens,
+            initial=self.progress.tokens,
+            unit=" tokens",
+            unit_scale=True,
+            disable=None if self.processes.is_main else True,
+        )
+        with bar, contextlib.closing(self.log) if self.log else contextlib.nullcontext():
             if self.progress.step == 0:
                 self.measure()
             self.model.train()
@@ -152,10 +171,11 @@ class Trainer:
                 self.keep_snapshots(before)
                 self.save_in_time(must=stopping or self.done >= 1)
                 if stopping and self.done < 1:
-                    raise Interrupted(f"stopped after step {self.progress.step}, {self.progress.tokens:,} tokens; --resume goes on from there.")
-        if self.log:
-            self.log.write("end", self.progress.step, tokens=self.progress.tokens, seconds=self.progress.seconds)
-            self.log.close()
+                    raise Interrupted(
+                        f"stopped after step {self.progress.step}, {self.progress.tokens:,} tokens; --resume goes on from there."
+                    )
+            if self.log:
+                self.log.write("end", self.progress.step, tokens=self.progress.tokens, seconds=self.progress.seconds)
         self.processes.wait()
         return self.model.eval()
 
@@ -175,7 +195,9 @@ class Trainer:
         processes, device = self.processes, self.processes.device
         mlm = nsp = tokens = 0.0
         for number, (masked, rows) in enumerate(chunks):
-            torch.manual_seed(seed_of(self.config.seed, DROPOUT, self.progress.step, processes.rank + number * processes.count))
+            torch.manual_seed(
+                seed_of(self.config.seed, DROPOUT, self.progress.step, processes.rank + number * processes.count)
+            )
             masked, rows = to_device(masked, device), to_device(rows, device)
             with (
                 hold_gradients(self.loss_of, last=number == len(chunks) - 1),
@@ -186,7 +208,9 @@ class Trainer:
             mlm, nsp = mlm + losses.mlm.item() / len(chunks), nsp + losses.nsp.item() / len(chunks)
             tokens += rows.input_ids.numel() if rows.attention_mask is None else int(rows.attention_mask.sum())
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip).item()
-        means = processes.total(mlm, nsp, norm, time.perf_counter() - start, tokens * processes.count, self.stop.is_set() * processes.count)
+        means = processes.total(
+            mlm, nsp, norm, time.perf_counter() - start, tokens * processes.count, self.stop.is_set() * processes.count
+        )
         mlm, nsp, norm, seconds, tokens, stopping = (total / processes.count for total in means)
         if not math.isfinite(mlm + nsp + norm):
             raise FloatingPointError(
@@ -207,9 +231,16 @@ class Trainer:
         """The first line of the log: all settings, and where the run takes place."""
         if self.log:
             self.log.write(
-                "run", self.progress.step, config=dataclasses.asdict(self.config), parameters=sum(p.numel() for p in self.model.parameters()),
-                precision=self.progress.precision, processes=self.processes.count, threads=torch.get_num_threads(),
-                torch=torch.__version__, device=str(self.processes.device), peak_gflops=self.peak / 1e9,
+                "run",
+                self.progress.step,
+                config=dataclasses.asdict(self.config),
+                parameters=sum(p.numel() for p in self.model.parameters()),
+                precision=self.progress.precision,
+                processes=self.processes.count,
+                threads=torch.get_num_threads(),
+                torch=torch.__version__,
+                device=str(self.processes.device),
+                peak_gflops=self.peak / 1e9,
             )
 
     def record(self, bar: tqdm, length: int, learning_rate: float) -> None:
@@ -222,8 +253,17 @@ class Trainer:
         bar.update(self.progress.tokens - bar.n)
         if self.log:
             self.log.write(
-                "train", self.progress.step, tokens=self.progress.tokens, seconds=self.progress.seconds, mlm_loss=recent.mlm,
-                nsp_loss=recent.nsp, gradient=recent.norm, learning_rate=learning_rate, length=length, tokens_per_second=speed, mfu=mfu,
+                "train",
+                self.progress.step,
+                tokens=self.progress.tokens,
+                seconds=self.progress.seconds,
+                mlm_loss=recent.mlm,
+                nsp_loss=recent.nsp,
+                gradient=recent.norm,
+                learning_rate=learning_rate,
+                length=length,
+                tokens_per_second=speed,
+                mfu=mfu,
             )
 
     def measure(self) -> None:
@@ -231,7 +271,9 @@ class Trainer:
         values = evaluate(self.model, self.held_out, self.processes)
         if self.log:
             values |= self.corpus.probe(self.model) if self.corpus.probe else {}
-            self.log.write("evaluation", self.progress.step, tokens=self.progress.tokens, seconds=self.progress.seconds, **values)
+            self.log.write(
+                "evaluation", self.progress.step, tokens=self.progress.tokens, seconds=self.progress.seconds, **values
+            )
 
     def keep_snapshots(self, before: float) -> None:
         """The model as it is, where the training has passed one of ``snapshots``."""
@@ -241,7 +283,9 @@ class Trainer:
 
     def save_in_time(self, must: bool) -> None:
         """A checkpoint, if it must be now or the last is ``checkpoint_minutes`` old."""
-        if self.processes.is_main and (must or time.monotonic() - self.last_saved > 60 * self.config.checkpoint_minutes):
+        if self.processes.is_main and (
+            must or time.monotonic() - self.last_saved > 60 * self.config.checkpoint_minutes
+        ):
             self.save()
             self.last_saved = time.monotonic()
 
@@ -258,7 +302,9 @@ def check_output(output: Path, resume: bool) -> None:
     """
     found = checkpoints(output)
     if found and not resume:
-        raise FileExistsError(f"{output} has a run already, with {found[-1].name}. Go on with --resume, or name another --output.")
+        raise FileExistsError(
+            f"{output} has a run already, with {found[-1].name}. Go on with --resume, or name another --output."
+        )
     if resume and not found:
         raise FileNotFoundError(f"expected a checkpoint in {output}; there is none. Start the run without --resume.")
 
@@ -297,7 +343,10 @@ def number_of_chunks(config: PretrainingConfig, processes: Processes) -> int:
 
 def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:
     """(V,), how often each token occurs in the corpus."""
-    return sum(torch.bincount(torch.from_numpy(shard.tokens.astype("int64")), minlength=vocabulary.size) for shard in corpus.train).float()
+    return sum(
+        torch.bincount(torch.from_numpy(shard.tokens.astype("int64")), minlength=vocabulary.size)
+        for shard in corpus.train
+    ).float()
 
 
 def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.AdamW:
@@ -314,7 +363,9 @@ def parallel(loss: PreTrainingLoss, config: PretrainingConfig, processes: Proces
     """The loss, compiled if asked for, and wrapped so that gradients are averaged over processes."""
     wrapped: nn.Module = torch.compile(loss) if config.compile else loss
     if processes.count > 1:
-        wrapped = DistributedDataParallel(wrapped, device_ids=[processes.device] if processes.device.type == "cuda" else None)
+        wrapped = DistributedDataParallel(
+            wrapped, device_ids=[processes.device] if processes.device.type == "cuda" else None
+        )
     return wrapped
 
 
@@ -323,7 +374,9 @@ def hold_gradients(loss: nn.Module, last: bool) -> contextlib.AbstractContextMan
     return loss.no_sync() if isinstance(loss, DistributedDataParallel) and not last else contextlib.nullcontext()
 
 
-def choose_precision(config: PretrainingConfig, model: BertForPreTraining, batches: Batches, processes: Processes) -> str:
+def choose_precision(
+    config: PretrainingConfig, model: BertForPreTraining, batches: Batches, processes: Processes
+) -> str:
     """ "float32" or "bfloat16": what the settings say, or what is faster on three steps here, by a tenth at least."""
     if config.precision != "auto":
         return config.precision
