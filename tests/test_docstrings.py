@@ -11,11 +11,10 @@ import pytest
 import bertcourse
 
 MODULES = ["bertcourse", *(module.name for module in pkgutil.walk_packages(bertcourse.__path__, "bertcourse."))]
-CHAPTERS = ["bertcourse.attention", "bertcourse.transformer", "bertcourse.bert.batching", "bertcourse.bert.model", "bertcourse.bert.pretrained",
-            *(f"bertcourse.pretraining.{module}" for module in ("masking", "pairs", "small_world", "evaluation", "objective", "trainer"))]
-# Chapter modules in the order of the lectures: each imports only those before it, and what stands beside the chapters.
-READING_ORDER = ["attention", "transformer", "bert", "tokenization", "pretraining"]
-BESIDE = {"data"}
+# Chapter modules in the order of the lectures: each imports only those before it, and what stands beside them.
+READING_ORDER = ["attention", "transformer", "tokenization", "bert", "pretraining"]
+BESIDE_THEM = {"data", "files"}
+CHAPTERS = [name for name in MODULES if len(parts := name.split(".")) > 1 and parts[1] in READING_ORDER]
 
 
 def public(module) -> dict[str, object]:
@@ -38,8 +37,8 @@ def test_every_public_name_has_a_docstring(name):
 
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_exported_functions_and_classes_name_their_source(name):
-    package = importlib.import_module(name.rpartition(".")[0])
-    exported = set(package.__all__) if package is not bertcourse else None
+    package = importlib.import_module(".".join(name.split(".")[:2]))
+    exported = getattr(package, "__all__", None)  # of a chapter in one file, all that is public
     for member, value in public(importlib.import_module(name)).items():
         is_result = inspect.isclass(value) and issubclass(value, tuple | BaseException)  # its attributes give the shapes
         if is_result or (exported is not None and member not in exported):
@@ -75,7 +74,5 @@ def test_modules_import_only_earlier_chapters():
         files = (folder / chapter).glob("*.py") if (folder / chapter).is_dir() else [folder / f"{chapter}.py"]
         package = f"bertcourse.{chapter}" if (folder / chapter).is_dir() else "bertcourse"
         for file in files:
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            imported = {node.module.split(".")[1] for node in ast.walk(tree)
-                        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("bertcourse.")}
-            assert imported <= set(READING_ORDER[: position + 1]) | BESIDE, f"{file.name} imports {imported}"
+            imported = imported_modules(file.read_text(encoding="utf-8"), package)
+            assert imported <= {*READING_ORDER[: position + 1], *BESIDE_THEM}, f"{file.name} imports {imported}"

@@ -40,6 +40,8 @@ class RowMaker:
     Attributes:
         packing: "sentence-pairs", "full-sentences" or "doc-sentences".
         short_rate: for sentence pairs.
+
+    Source: Devlin et al. 2019, appendix A.2; Liu et al. 2019, section 4.2.
     """
 
     packing: str
@@ -178,6 +180,11 @@ def fixed_batches(
 
     Returns:
         Batches of up to 64 rows of like length.
+
+    Raises:
+        ValueError: as ``sentence_pairs``, ``pack_documents`` and ``mask_tokens``.
+
+    Source: Devlin et al. 2019, section 3.1, for the share.
     """
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     per_shard = -(-rows // len(shards))

@@ -68,6 +68,8 @@ def books_corpus(tokenizer: Tokenizer, folder: Path | None = None) -> Corpus:
 
     Raises:
         ConnectionError, ValueError: as ``standard_ebooks``.
+
+    Source: standardebooks.org.
     """
     text = standard_ebooks()
 
@@ -90,6 +92,8 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: if it is not UTF-8, or has no documents to train on and to hold out.
+
+    Source: the format of the authors' create_pretraining_data.py (Devlin et al. 2019), with paragraphs for sentences.
     """
     if not path.is_file():
         raise FileNotFoundError(

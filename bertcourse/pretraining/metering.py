@@ -102,8 +102,13 @@ class RunLog:
 def read_log(path: Path) -> list[dict]:
     """The events of a run, in order.
 
+    Args:
+        path: its log.jsonl.
+
     Raises:
         FileNotFoundError: if there is no such file.
+
+    Source: JSON Lines, jsonlines.org.
     """
     if not path.is_file():
         raise FileNotFoundError(f"expected a run's log.jsonl in {path}; there is no such file.")
