@@ -1,0 +1,82 @@
+"""Chapter 5: word senses. Here are the course's own sense-labelled sentences: 26 words of two or three senses each.
+
+A sense is named by its key in WordNet 3.0 (Fellbaum 1998), so that what is learned here can be tried on other sense-tagged text.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from bertcourse.data import course_file
+
+PARTS_OF_SPEECH = {"1": "noun", "2": "verb", "3": "adjective", "5": "adjective"}  # 5: a satellite adjective
+
+
+class SenseExample(NamedTuple):
+    """A sentence and the sense that one of its words has.
+
+    Attributes:
+        lemma: the word as a dictionary lists it, such as "mouse" for "mice".
+        pos: "noun", "verb" or "adjective".
+        sense_key: of the sense in WordNet 3.0, such as "mouse%1:05:00::".
+        label: a short name of the sense.
+        split: "train" or "test".
+        text: the sentence.
+        start: where in it the word begins.
+        end: where it ends; ``text[start:end]`` is the word.
+    """
+
+    lemma: str
+    pos: str
+    sense_key: str
+    label: str
+    split: str
+    text: str
+    start: int
+    end: int
+
+
+def sense_sentences() -> list[SenseExample]:
+    """1,728 English sentences written for the course, 24 for each of 72 senses of 26 words.
+
+    Returns:
+        The sentences by lemma and sense; of a sense, the first and every third one after it are for testing.
+
+    Raises:
+        FileNotFoundError: if the data are not there.
+        ValueError: if a line is not what data/senses/README.md says.
+
+    Source: data/senses/README.md, which also says how hard they are.
+    """
+    files = course_file("senses/README.md").parent.glob("lemmas/*.txt")
+    return [example for path in sorted(files) for example in read_lemma(path)]
+
+
+def read_lemma(path: Path) -> Iterator[SenseExample]:
+    """The sentences of one lemma's file: under each heading ``## sense key | label``, a sentence a line, the *word* marked.
+
+    Args:
+        path: a file named for its lemma.
+
+    Yields:
+        Its sentences, in order.
+
+    Raises:
+        ValueError: if a line has no heading above it, or not exactly one marked word; names the file and the line.
+    """
+    sense_key = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.startswith("## "):
+            sense_key, _, label = line.removeprefix("## ").partition(" | ")
+            position = 0
+            continue
+        parts = line.split("*")
+        if sense_key is None or len(parts) != 3:
+            raise ValueError(
+                f'{path}, line {number}: expected "## sense key | label" and below it sentences with one *word* marked; got {line!r}.'
+            )
+        before, word, after = parts
+        pos = PARTS_OF_SPEECH[sense_key.partition("%")[2][:1]]
+        split = "train" if position % 3 else "test"
+        yield SenseExample(path.stem, pos, sense_key, label, split, before + word + after, len(before), len(before + word))
+        position += 1
