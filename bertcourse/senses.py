@@ -1,6 +1,6 @@
 """Chapter 5: word senses. Here are the course's own sense-labelled sentences: 26 words of two or three senses each.
 
-A sense is named by its key in WordNet 3.0 (Fellbaum 1998), so that what is learned here can be tried on other sense-tagged text.
+A sense is named by its key in WordNet 3.0 (Fellbaum 1998), so that a method can go on to other sense-tagged text.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,8 @@ def read_lemma(path: Path) -> Iterator[SenseExample]:
         parts = line.split("*")
         if sense_key is None or len(parts) != 3:
             raise ValueError(
-                f'{path}, line {number}: expected "## sense key | label" and below it sentences with one *word* marked; got {line!r}.'
+                f'{path}, line {number}: expected "## sense key | label", and below it sentences with one *word* marked; '
+                f"got {line!r}."
             )
         before, word, after = parts
         pos = PARTS_OF_SPEECH[sense_key.partition("%")[2][:1]]
