@@ -3,6 +3,7 @@
 A sense is named by its key in WordNet 3.0 (Fellbaum 1998), so that a method can go on to other sense-tagged text.
 """
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -62,22 +63,28 @@ def read_lemma(path: Path) -> Iterator[SenseExample]:
         Its sentences, in order.
 
     Raises:
-        ValueError: if a line has no heading above it, or not exactly one marked word; names the file and the line.
+        ValueError: if a line is neither a heading nor below one with exactly one marked word; names the file and the line.
     """
-    sense_key = None
+    heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if line.startswith("## "):
-            sense_key, _, label = line.removeprefix("## ").partition(" | ")
-            position = 0
+        if found := re.fullmatch(r"## (\S+%([1235]):\S+) \| (.+)", line):
+            heading, position = found.groups(), 0
             continue
-        parts = line.split("*")
-        if sense_key is None or len(parts) != 3:
+        if heading is None or line.count("*") != 2:
             raise ValueError(
                 f'{path}, line {number}: expected "## sense key | label", and below it sentences with one *word* marked; '
                 f"got {line!r}."
             )
-        before, word, after = parts
-        pos = PARTS_OF_SPEECH[sense_key.partition("%")[2][:1]]
-        split = "train" if position % 3 else "test"
-        yield SenseExample(path.stem, pos, sense_key, label, split, before + word + after, len(before), len(before + word))
+        sense_key, part_of_speech, label = heading
+        before, word, after = line.split("*")
+        yield SenseExample(
+            lemma=path.stem,
+            pos=PARTS_OF_SPEECH[part_of_speech],
+            sense_key=sense_key,
+            label=label,
+            split="train" if position % 3 else "test",
+            text=before + word + after,
+            start=len(before),
+            end=len(before + word),
+        )
         position += 1

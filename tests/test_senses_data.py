@@ -96,7 +96,8 @@ def test_a_bag_of_words_does_not_solve_it(examples):
 
 
 @pytest.mark.parametrize(
-    "text", ["A *word*, no heading.\n", "## bank%1:14:00:: | bank\nNo mark.\n", "## bank%1:14:00:: | bank\n*Two* *marks*.\n"]
+    "text",
+    ["A *word*, no heading.\n", "## no key\nA *word*.\n", "## a%1:03:00:: | b\nNone.\n", "## a%1:03:00:: | b\n*Two* *marks*.\n"],
 )
 def test_a_line_that_breaks_the_rules_is_named(tmp_path, text):
     path = tmp_path / "bank.txt"
