@@ -64,6 +64,8 @@ def read_lemma(path: Path) -> Iterator[SenseExample]:
 
     Raises:
         ValueError: if a line is neither a heading nor below one with exactly one marked word; names the file and the line.
+
+    Source: data/senses/README.md.
     """
     heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
