@@ -24,9 +24,10 @@ IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
-# A thread that waits for another sleeps. By default it spins, and on a machine that is busy with something else a lecture
-# then takes four times the CPU seconds, all of them spent waiting.
-PATIENT_THREADS = {"OMP_WAIT_POLICY": "PASSIVE"}
+# A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
+# lecture then takes four times the CPU seconds, all of them spent waiting; if it slept at once, training would take twice
+# as long. The first is for GNU's OpenMP (Linux), the second for LLVM's.
+PATIENT_THREADS = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
 
 
 @dataclass(frozen=True)

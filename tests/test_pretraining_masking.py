@@ -27,7 +27,7 @@ def rows() -> torch.Tensor:
 
 def within_binomial(hits: int, trials: int, rate: float) -> bool:
     """Five deviations: one false alarm in a million."""
-    return abs(hits - trials * rate) < 5 * math.sqrt(trials * rate * (1 - rate))
+    return abs(hits - trials * rate) <= 5 * math.sqrt(trials * rate * (1 - rate))
 
 
 def test_one_row_by_hand(vocabulary):
@@ -52,6 +52,21 @@ def test_80_10_10(vocabulary, rows):
     assert within_binomial(is_mask, n, 0.8)
     assert within_binomial(kept, n, 0.1 + 0.1 / 995)  # a random token may be the same one
     assert within_binomial(n - is_mask - kept, n, 0.1 * (1 - 1 / 995))
+
+
+def test_other_shares_than_80_10_10(vocabulary, rows):
+    for mask_share, random_share in ((1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.3, 0.3)):
+        masked = mask_tokens(rows, vocabulary, mask_share=mask_share, random_share=random_share)
+        shown = masked.input_ids.flatten()[masked.positions]
+        n, is_mask, kept = len(shown), (shown == MASK).sum().item(), (shown == masked.labels).sum().item()
+        assert within_binomial(is_mask, n, mask_share)
+        assert within_binomial(kept, n, 1 - mask_share - random_share + random_share / 995)
+
+
+@pytest.mark.parametrize("shares", [(-0.1, 0.5), (0.9, 0.2), (0.8, -0.1), (float("nan"), 0.1)])
+def test_refuses_shares_that_are_none(vocabulary, rows, shares):
+    with pytest.raises(ValueError, match="mask_share and random_share must be at least 0, and at most 1 together"):
+        mask_tokens(rows, vocabulary, mask_share=shares[0], random_share=shares[1])
 
 
 def test_every_position_is_masked_equally_often(vocabulary, rows):

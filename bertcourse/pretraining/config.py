@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from bertcourse.bert import BertConfig
+from bertcourse.pretraining.masking import check_shares
 
 PACKINGS = ("sentence-pairs", "full-sentences", "doc-sentences")
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -56,6 +57,8 @@ class PretrainingConfig:
     lengths: str = setting("64:0.6,128:0.4", "most tokens of a row, and for which share of the training, in order")
     short_rate: float = setting(0.1, "share of pairs that aim at a random shorter length")
     mask_rate: float = setting(0.15, "share of tokens to hide")
+    mask_share: float = setting(0.8, "share of the hidden tokens that become [MASK]")
+    random_share: float = setting(0.1, "share of the hidden tokens that become a random one; the others stay")
     whole_words: bool = setting(False, "hide whole words")
     random_words: str = setting(
         "uniform", "where the random token of 80/10/10 comes from: uniform (BERT) or unigram frequency"
@@ -126,6 +129,7 @@ class PretrainingConfig:
                 raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
         if not 0 < self.mask_rate < 1:
             raise ValueError(f"mask_rate must be above 0 and below 1, such as 0.15 for 15 %; got {self.mask_rate}.")
+        check_shares(self.mask_share, self.random_share)
         if self.nsp and self.packing != "sentence-pairs":
             raise ValueError(
                 f"nsp needs packing sentence-pairs, as it compares two segments; got {self.packing}. Set nsp to false."
@@ -223,7 +227,7 @@ PRESETS = {
         lengths="64:1",
         short_rate=0.0,
         mask_rate=0.3,
-        tokens=3_000_000,
+        tokens=2_400_000,
         batch_size=16,
         learning_rate=1e-3,
         warmup=0.06,

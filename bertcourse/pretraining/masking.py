@@ -81,6 +81,8 @@ def mask_tokens(
     whole_words: bool = False,
     random_weights: Tensor | None = None,
     generator: torch.Generator | None = None,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row: 80 % become [MASK], 10 % a random token, 10 % stay.
 
@@ -94,17 +96,19 @@ def mask_tokens(
         random_weights: (V,), how often to draw each token as the random one; None for all alike, as BERT does. Special
             tokens are never drawn.
         generator: source of randomness; on the device of ``input_ids``.
+        mask_share, random_share: how many of the hidden tokens become [MASK], and a random token; the rest stay.
 
     Returns:
         ``MaskedTokens``.
 
     Raises:
-        ValueError: if ``rate`` is not between 0 and 1, ``count`` is below 1 or above L, ``input_ids`` is not (B, L) or
+        ValueError: if ``rate`` is not between 0 and 1, the two shares are negative or more than 1 together, ``count`` is below 1 or above L, ``input_ids`` is not (B, L) or
             has an id outside the vocabulary, or ``random_weights`` is not (V,) or all zero.
 
     Source: Devlin et al. 2019, section 3.1; whole words from the authors' later release of BERT (README, May 2019).
     """
     check_masking(input_ids, vocabulary, rate, count, random_weights)
+    check_shares(mask_share, random_share)
     rows, length = input_ids.shape
     device = input_ids.device
     may_be_hidden = ~vocabulary.is_special.to(device)[input_ids]
@@ -127,7 +131,8 @@ def mask_tokens(
     weights = weights.masked_fill(vocabulary.is_special.to(device), 0.0)
     random_tokens = torch.multinomial(weights, len(tokens), replacement=True, generator=generator)
     dice = torch.rand(len(tokens), generator=generator, device=device)
-    shown = torch.where(dice < 0.8, vocabulary.mask_id, torch.where(dice < 0.9, random_tokens, tokens))
+    shown = torch.where(dice < mask_share + random_share, random_tokens, tokens)
+    shown = torch.where(dice < mask_share, vocabulary.mask_id, shown)
     masked = flat.clone()
     masked[positions] = torch.where(is_hidden, shown, tokens)
     return MaskedTokens(masked.view_as(input_ids), positions, tokens.masked_fill(~is_hidden, IGNORE))
@@ -197,6 +202,19 @@ def check_masking(
         raise ValueError(
             f"random_weights must have shape ({vocabulary.size},), positive for a token that is not special; got shape "
             f"{tuple(weights.shape)}."
+        )
+
+
+def check_shares(mask_share: float, random_share: float) -> None:
+    """Refuse what are no shares of the hidden tokens.
+
+    Raises:
+        ValueError: if one is negative, or they are more than 1 together.
+    """
+    if not (mask_share >= 0 and random_share >= 0 and mask_share + random_share <= 1 + 1e-9):
+        raise ValueError(
+            f"mask_share and random_share must be at least 0, and at most 1 together, such as BERT's 0.8 and 0.1; got "
+            f"{mask_share} and {random_share}."
         )
 
 

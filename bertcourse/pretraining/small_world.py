@@ -344,9 +344,11 @@ def plural(noun: str) -> str:
 
 @torch.inference_mode()
 def sense_vectors(
-    model: BertModel, tokenizer: Tokenizer, examples: Sequence[SenseExample], layers: Sequence[int] = (-4, -3, -2, -1)
+    model: BertModel, tokenizer: Tokenizer, examples: Sequence[SenseExample], layers: Sequence[int] = (-1,)
 ) -> Tensor:
     """The vector of each example's word: the sum of the given layers at its token.
+
+    The last layer alone by default: of these four-layer models some know the sense in layer 1, some not before layer 4.
 
     Args:
         model, tokenizer: what to ask.
@@ -375,7 +377,7 @@ def sense_accuracy(
     tokenizer: Tokenizer,
     train: Sequence[SenseExample],
     test: Sequence[SenseExample],
-    layers: Sequence[int] = (-4, -3, -2, -1),
+    layers: Sequence[int] = (-1,),
 ) -> float:
     """How often the nearest sense is the right one: each sense of a word is the mean of its vectors, near is cosine.
 

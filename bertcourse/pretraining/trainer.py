@@ -111,6 +111,8 @@ class Trainer:
             rate=config.mask_rate,
             whole_words=config.whole_words,
             random_weights=unigram_weights(self.corpus, vocabulary) if config.random_words == "unigram" else None,
+            mask_share=config.mask_share,
+            random_share=config.random_share,
         )
         self.held_out = list(
             fixed_batches(self.corpus.held_out, vocabulary, row_maker, config.evaluation_length, config.evaluation_rows)
