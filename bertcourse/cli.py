@@ -33,6 +33,8 @@ def main(arguments: list[str] | None = None) -> int:
         from bertcourse.pretraining import command
 
         command.add_arguments(pretrain)
+    add_data_commands(commands)
+    add_benchmark_commands(commands)
     options = parser.parse_args(arguments)
 
     try:
@@ -46,12 +48,20 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "pretrain":
             command.run(options)
             return 0
+        if options.command == "data":
+            return 0 if run_data(options.action, options.names) else 1
+        if options.command == "benchmark":
+            run_benchmark(options)
+            return 0
         from bertcourse.lectures import run_lectures
 
         return 0 if run_lectures(options.notebooks, options.output, options.cell_timeout) else 1
     except (ArithmeticError, ImportError, OSError, ValueError) as error:
         print(f"bertcourse {options.command}: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"\nbertcourse {options.command}: interrupted. What keeps its results goes on from there next time.", file=sys.stderr)
+        return 130
 
 
 def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
@@ -77,3 +87,60 @@ def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
     words = sum(len(tokenizer.words(line)) for line in sample)
     tokens = sum(len(tokenizer.encode_ids(line)) for line in sample)
     print(f"{len(tokenizer.tokens)} tokens in {output}; a word of these texts takes {tokens / words:.2f}")
+
+
+def add_data_commands(commands: argparse._SubParsersAction) -> None:
+    """``bertcourse data list``, ``get`` and ``check``."""
+    data = commands.add_parser("data", help="public data sets: which there are, fetch them, check them")
+    actions = data.add_subparsers(dest="action", required=True)
+    actions.add_parser("list", help="every set, where it is, its licence and its paper").set_defaults(names=[])
+    get = actions.add_parser("get", help="fetch sets that are not here")
+    get.add_argument("names", nargs="+", metavar="NAME", help='of a set, or "all"')
+    check = actions.add_parser("check", help="compare the sets that are here with their known SHA-256")
+    check.add_argument("names", nargs="*", metavar="NAME", help="of a set (default: all); one that is named must be here")
+
+
+def run_data(action: str, names: list[str]) -> bool:
+    """List, fetch or check public data sets.
+
+    Returns:
+        Whether all is well.
+
+    Raises:
+        ConnectionError: if a set is not here and cannot be fetched.
+        ValueError: if there is no such set, or a file is not the one we know.
+    """
+    from bertcourse import registry
+
+    if action == "list":
+        registry.print_sets()
+    elif action == "get":
+        for name in registry.read_registry() if names == ["all"] else names:
+            for path in registry.fetch(name):
+                print(path)
+    else:
+        states = registry.states(names)
+        for name, state in states.items():
+            print(f"{name}: {state}")
+        return all(state == "ok" or state == "absent" and not names for state in states.values())
+    return True
+
+
+def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
+    """``bertcourse benchmark wsd``."""
+    tasks = commands.add_parser("benchmark", help="measure a model on a published task").add_subparsers(dest="task", required=True)
+    wsd = tasks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
+    wsd.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
+    wsd.add_argument("--limit", type=int, help="use so many sentences of each corpus: for a quick look (default: all)")
+    wsd.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)")
+    wsd.add_argument("--cache", type=Path, help="folder for vectors, with which an interrupted run goes on (default: the user's cache)")
+
+
+def run_benchmark(options: argparse.Namespace) -> None:
+    """Run the benchmark that the command line names; errors as for ``wsd_benchmark.run_benchmark``."""
+    try:
+        from bertcourse.wsd_benchmark import run_benchmark
+    except ModuleNotFoundError as error:
+        raise ValueError(f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".') from None
+
+    run_benchmark(options.model, options.limit, options.output, options.cache)

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from bertcourse.data import course_file
-from bertcourse.senses import read_lemma, sense_sentences
+from bertcourse.senses import sense_sentences
+from bertcourse.senses.sentences import read_lemma
 
 IRREGULAR = {
     "bear": {"bore", "borne"},
@@ -37,16 +38,16 @@ def forms(lemma: str) -> set[str]:
 def test_24_lemmas_of_2_to_5_senses(examples):
     senses = defaultdict(set)
     for example in examples:
-        senses[example.lemma].add(example.sense_key)
+        senses[example.word[0]].add(example.sense_key)
     assert len(senses) >= 24
     assert all(2 <= len(of_lemma) <= 5 for of_lemma in senses.values())
-    assert {example.pos for example in examples} == {"noun", "verb", "adjective"}
+    assert {example.word[1] for example in examples} == {"NOUN", "VERB", "ADJ"}
     assert senses["die"] == {"die%1:06:00::", "die%2:30:00::", "die%1:06:01::"}  # cube, stop living, tool
 
 
 def test_sense_keys_are_keys_of_their_lemma(examples):
     for example in examples:
-        assert re.fullmatch(example.lemma + r"%([1-3]:\d\d:\d\d::|5:\d\d:\d\d:[a-z]+:\d\d)", example.sense_key)
+        assert re.fullmatch(example.word[0] + r"%([1-3]:\d\d:\d\d::|5:\d\d:\d\d:[a-z]+:\d\d)", example.sense_key)
     assert len({(example.sense_key, example.label) for example in examples}) == len({example.sense_key for example in examples})
 
 
@@ -59,8 +60,8 @@ def test_two_thirds_of_each_sense_are_for_training(examples):
 
 def test_offsets_cut_out_the_one_form_of_the_lemma(examples):
     for example in examples:
-        assert example.text[example.start : example.end].lower() in forms(example.lemma), example
-        assert sum(word in forms(example.lemma) for word in words(example.text)) == 1, example
+        assert example.text[example.start : example.end].lower() in forms(example.word[0]), example
+        assert sum(word in forms(example.word[0]) for word in words(example.text)) == 1, example
 
 
 def test_sentences_are_5_to_30_words_long(examples):

@@ -49,7 +49,7 @@ def accuracy(examples: list[SenseExample], features, classify) -> tuple[float, d
     """
     rows = defaultdict(lambda: {"train": [], "test": []})
     for example, feature in zip(examples, features, strict=True):
-        rows[example.lemma][example.split].append((feature, example.sense_key))
+        rows[example.word[0]][example.split].append((feature, example.sense_key))
     right = {}
     for lemma, splits in rows.items():
         (train, senses), (test, expected) = (zip(*splits[split], strict=True) for split in ("train", "test"))

@@ -1,4 +1,4 @@
-"""Chapter 5: word senses. Here are the course's own sense-labelled sentences: 26 words of two or three senses each.
+"""The course's own sense-labelled sentences: 26 words of two or three senses each.
 
 A sense is named by its key in WordNet 3.0 (Fellbaum 1998), so that a method can go on to other sense-tagged text.
 """
@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bertcourse.data import course_file
-
-PARTS_OF_SPEECH = {"1": "noun", "2": "verb", "3": "adjective", "5": "adjective"}  # 5: a satellite adjective
+from bertcourse.senses.keys import SENSE_KEY, Word, sense_word
 
 
 class SenseExample(NamedTuple):
     """A sentence and the sense that one of its words has.
 
     Attributes:
-        lemma: the word as a dictionary lists it, such as "mouse" for "mice".
-        pos: "noun", "verb" or "adjective".
+        word: (lemma, part of speech), such as ("mouse", "NOUN") for "mice".
         sense_key: of the sense in WordNet 3.0, such as "mouse%1:05:00::".
         label: a short name of the sense.
         split: "train" or "test".
@@ -27,8 +25,7 @@ class SenseExample(NamedTuple):
         end: where it ends; ``text[start:end]`` is the word.
     """
 
-    lemma: str
-    pos: str
+    word: Word
     sense_key: str
     label: str
     split: str
@@ -69,19 +66,18 @@ def read_lemma(path: Path) -> Iterator[SenseExample]:
     """
     heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        if found := re.fullmatch(r"## (\S+%([1235]):\S+) \| (.+)", line):
-            heading, position = found.groups(), 0
+        if found := re.fullmatch(rf"## ({SENSE_KEY.pattern}) \| (.+)", line):
+            heading, position = (found[1], found[found.lastindex]), 0
             continue
         if heading is None or line.count("*") != 2:
             raise ValueError(
                 f'{path}, line {number}: expected "## sense key | label", and below it sentences with one *word* marked; '
                 f"got {line!r}."
             )
-        sense_key, part_of_speech, label = heading
+        sense_key, label = heading
         before, word, after = line.split("*")
         yield SenseExample(
-            lemma=path.stem,
-            pos=PARTS_OF_SPEECH[part_of_speech],
+            word=sense_word(sense_key),
             sense_key=sense_key,
             label=label,
             split="train" if position % 3 else "test",

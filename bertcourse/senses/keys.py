@@ -1,0 +1,28 @@
+"""WordNet's sense keys, by which every corpus names a sense."""
+
+import re
+
+Word = tuple[str, str]  # lemma, part of speech
+
+PARTS_OF_SPEECH = {"NOUN": "n", "VERB": "v", "ADJ": "a", "ADV": "r"}  # the framework's name, WordNet's letter
+SENSE_TYPES = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}  # after the % of a key; 5 are satellites
+SENSE_KEY = re.compile(r"([^%\s]+)%([1-5]):\d\d:\d\d:[^:\s]*:\d*")
+
+
+def sense_word(key: str) -> Word:
+    """The word that a sense is of; satellites are adjectives like others.
+
+    Args:
+        key: WordNet's.
+
+    Raises:
+        ValueError: if it is none.
+
+    Source: senseidx(5WN) of WordNet 3.0.
+
+    >>> sense_word("peculiar%5:00:00:specific:00")
+    ('peculiar', 'ADJ')
+    """
+    if not (match := SENSE_KEY.fullmatch(key)):
+        raise ValueError(f'a sense must have a key of WordNet, such as "bank%1:17:01::"; got {key!r}.')
+    return match[1].lower(), SENSE_TYPES[match[2]]
