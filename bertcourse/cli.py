@@ -22,7 +22,7 @@ def main(arguments: list[str] | None = None) -> int:
     run = commands.add_parser("run", help="execute notebooks top to bottom, measure them, store their outputs")
     run.add_argument("notebooks", nargs="+", type=Path)
     run.add_argument("--output", type=Path, help="folder for the executed copies (default: in place)")
-    run.add_argument("--cell-timeout", type=int, default=300, help="seconds that one cell may take (default: 300)")
+    run.add_argument("--cell-timeout", type=int, default=900, help="seconds that one cell may take (default: %(default)s)")
     train = commands.add_parser("train-tokenizer", help="train the course's WordPiece tokenizer on Standard Ebooks")
     train.add_argument("--output", type=Path, default=Path("data/checkpoints/course"), help="folder (default: %(default)s)")
     train.add_argument("--vocab-size", type=int, default=8192, help="how many tokens at most (default: %(default)s)")

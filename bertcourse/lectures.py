@@ -82,7 +82,7 @@ def stated_cost(notebook: NotebookNode) -> Cost | None:
     return None
 
 
-def run_notebook(notebook: NotebookNode, folder: Path, cell_timeout: int = 300) -> Cost:
+def run_notebook(notebook: NotebookNode, folder: Path, cell_timeout: int = 900) -> Cost:
     """Execute all cells in place, top to bottom, in a fresh kernel; once more if the kernel hangs or dies.
 
     Args:
@@ -133,7 +133,7 @@ def run_once(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Cost:
     return Cost(used.user + used.system, peak[0] / 1e9)
 
 
-def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: int = 300) -> bool:
+def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: int = 900) -> bool:
     """Execute notebooks one after the other and print what each cost beside what it states.
 
     Args:

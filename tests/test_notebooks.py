@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NBVAL = [
     sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"),
-    "--nbval", "--nbval-current-env", "--nbval-cell-timeout=300",
+    "--nbval", "--nbval-current-env", "--nbval-cell-timeout=900",
 ]
 HUNG = ("Timeout", "Kernel died", "kernel died")
 
