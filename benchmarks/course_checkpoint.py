@@ -8,10 +8,12 @@ left), and for each checkpoint named, such as those that a run keeps at 1 %, 10 
 """
 
 import argparse
+import json
 from pathlib import Path
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.pretrained import read_tokenizer
+from bertcourse.files import replace_files
 from bertcourse.pretraining import CountModel, RowMaker, Vocabulary, books_corpus, evaluate, fixed_batches
 
 
@@ -20,6 +22,7 @@ def main() -> None:
     parser.add_argument("checkpoints", type=Path, nargs="+", help="folders of models with one tokenizer")
     parser.add_argument("--lengths", type=int, nargs="+", default=[64, 128], help="most tokens of a row")
     parser.add_argument("--rows", type=int, default=4096, help="held-out rows of each length, at most")
+    parser.add_argument("--output", type=Path, help="a JSON file for the table")
     options = parser.parse_args()
 
     corpus = books_corpus(read_tokenizer(options.checkpoints[0]))
@@ -31,23 +34,28 @@ def main() -> None:
     }
     hidden = {length: sum(len(masked.labels) for masked, _ in made) for length, made in batches.items()}
     held_out = sum(len(shard.tokens) for shard in corpus.held_out)
-    print(
-        f"{held_out:,} held-out tokens; hidden: {', '.join(f'{count:,} in rows of {length}' for length, count in hidden.items())}"
-    )
+    print(f"{held_out:,} held-out tokens; hidden in rows of each length: {hidden}")
     print("| model | length | MLM loss | top-1 | NSP |\n|---|---|---|---|---|")
+    table = []
+
+    def report(name: str, length: int, loss: float, accuracy: float, nsp: float) -> None:
+        table.append({"model": name, "length": length, "mlm_loss": loss, "mlm_accuracy": accuracy, "nsp_accuracy": nsp})
+        print(f"| {name} | {length} | {loss:.3f} | {accuracy:.1%} | {nsp:.1%} |", flush=True)
+
     counts = CountModel(corpus.train, vocabulary.size)
     for length, made in batches.items():
         measured = counts.losses(made)
         for name in ("unigram", "bigram"):
-            print(f"| {name} | {length} | {measured[f'{name}_loss']:.3f} | {measured[f'{name}_accuracy']:.1%} | 50 % |")
+            report(name, length, measured[f"{name}_loss"], measured[f"{name}_accuracy"], 0.5)
     for folder in options.checkpoints:
         model, _ = load_pretrained(folder, BertForPreTraining)
         for length, made in batches.items():
             measured = evaluate(model, made)
-            print(
-                f"| {folder.name} | {length} | {measured['mlm_loss']:.3f} | {measured['mlm_accuracy']:.1%} | {measured['nsp_accuracy']:.1%} |",
-                flush=True,
-            )
+            report(folder.name, length, measured["mlm_loss"], measured["mlm_accuracy"], measured["nsp_accuracy"])
+    if options.output:
+        with replace_files(options.output.parent, [options.output.name]) as draft:
+            lines = ",\n  ".join(json.dumps(row) for row in table)
+            (draft / options.output.name).write_text(f"[\n  {lines}\n]\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from tokenizers import Tokenizer, decoders, normalizers
 from torch import Tensor
 
 from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
+from bertcourse.data import course_file
 from bertcourse.files import read_json, replace_files
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 
@@ -65,9 +66,10 @@ def load_pretrained(
     """A pretrained BERT and its tokenizer, in evaluation mode and float32.
 
     Args:
-        name_or_path: "minilm" (all-MiniLM-L6-v2, whatever its source checked against a known SHA-256), a folder, or the
-            id of a BERT on the Hugging Face hub such as "bert-base-uncased". The folder that the environment variable
-            ``BERTCOURSE_MODELS`` names is looked in first.
+        name_or_path: "course" (the course's own, with both heads), "minilm" (all-MiniLM-L6-v2, whatever its source
+            checked against a known SHA-256), a folder, or the id of a BERT on the Hugging Face hub such as
+            "bert-base-uncased". The folder that the environment variable ``BERTCOURSE_MODELS`` names is looked in
+            before the working folder and the hub.
         model_class: ``BertModel`` for the encoder alone, whatever heads the checkpoint has, or ``BertForPreTraining``
             for encoder, MLM head and NSP head.
 
@@ -204,6 +206,8 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
     Source: Wolf et al. 2020, "Transformers", for the layout and the hub.
     """
     name = str(name_or_path)
+    if name == "course":
+        return course_file("checkpoints/course/model.safetensors").parent
     if name == "minilm":
         return find_minilm()
     for local in local_folders(name):
@@ -213,7 +217,7 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
         raise FileNotFoundError(f"expected a folder with config.json and model.safetensors; {name} is a file. Name its folder.")
     if re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name):
         return fetch_from_hub(name)
-    raise FileNotFoundError(f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", or "minilm".')
+    raise FileNotFoundError(f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", "course" or "minilm".')
 
 
 def local_folders(name: str) -> list[Path]:
