@@ -4,10 +4,12 @@ Images are not compared when a notebook is validated. So the notebook prints the
 returns them in words, the other functions return the axes.
 """
 
+import html
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import HTML
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Arc, Rectangle
@@ -208,3 +210,44 @@ def lattice(word: str, edges: Sequence[Edge], best: Sequence[Edge], ax: Axes | N
     ax.set(xlim=(-0.3, len(word) + 0.3), ylim=(-0.4, 0.45 * highest + 0.3))
     ax.axis("off")
     return ax
+
+
+def hover_scatter(points: np.ndarray, groups: Sequence[str], texts: Sequence[str], title: str = "") -> HTML:
+    """Points on a plane that show a text when the mouse is on them: SVG in the page, without any script.
+
+    Args:
+        points: (n, 2).
+        groups: n names, a colour each.
+        texts: n texts.
+        title: above the figure, and its name for screen readers.
+
+    Returns:
+        What a notebook shows as the last line of a cell. GitHub shows nothing there, so draw the points in another figure,
+        too.
+
+    Raises:
+        ValueError: if there are more or fewer names or texts than points, or more groups than colours.
+
+    Source: the element ``title`` of SVG 2, which browsers show as a tooltip.
+    """
+    points = np.asarray(points, dtype=float)
+    names = list(dict.fromkeys(groups))
+    if points.shape != (len(texts), 2) or len(groups) != len(texts):
+        raise ValueError(f"points must be of shape (n, 2), with n groups and n texts; got {points.shape}, {len(groups)} and "
+                         f"{len(texts)}.")
+    if len(names) > len(COLORS):
+        raise ValueError(f"at most {len(COLORS)} groups can be told apart; got {len(names)}.")
+    low, span = points.min(axis=0), np.ptp(points, axis=0)
+    places = (points - low) / np.where(span > 0, span, 1) * (600, -300) + (20, 350)
+    color = dict(zip(names, COLORS))
+    circles = [
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{color[group]}" fill-opacity="0.7">'
+        f"<title>{html.escape(group)}: {html.escape(text)}</title></circle>"
+        for (x, y), group, text in zip(places, groups, texts)
+    ]
+    legend = "".join(f'<tspan fill="{color[name]}" dx="14">● {html.escape(name)}</tspan>' for name in names)
+    return HTML(
+        f'<svg viewBox="0 0 640 370" width="640" role="img" aria-label="{html.escape(title)}" font-family="sans-serif" '
+        f'font-size="13"><rect width="640" height="370" fill="white"/>'
+        f'<text x="20" y="20">{html.escape(title)}{legend}</text>{"".join(circles)}</svg>'
+    )

@@ -80,3 +80,19 @@ def test_lattice_draws_an_arc_for_each_token_and_the_best_path_thick():
     assert sorted(arc.get_linewidth() for arc in ax.patches) == [1.0, 2.5, 2.5]
     assert sorted(arc.width for arc in ax.patches) == [1, 1, 2]
     assert {text.get_text() for text in ax.texts} == {"a", "b", "a\n-1.0", "b\n-1.0", "ab\n-3.0"}
+
+
+def test_hover_scatter_has_a_circle_with_its_text_for_each_point():
+    figure = plots.hover_scatter([[0, 0], [1, 2], [2, 1]], ["a", "b", "a"], ["one", "<two> & more", "three"], "3 points").data
+    assert figure.count("<circle") == 3
+    assert "<title>b: &lt;two&gt; &amp; more</title>" in figure
+    assert figure.count(f'fill="{plots.COLORS[0]}" fill-opacity') == 2
+    assert 'cx="20.0" cy="350.0"' in figure and 'cx="320.0" cy="50.0"' in figure  # low left, and the highest
+
+
+def test_hover_scatter_draws_points_that_coincide_and_refuses_what_does_not_fit():
+    assert plots.hover_scatter([[1, 1], [1, 1]], ["a", "a"], ["x", "y"]).data.count('cx="20.0"') == 2
+    with pytest.raises(ValueError, match=r"got \(2, 2\), 1 and 2"):
+        plots.hover_scatter([[1, 1], [1, 1]], ["a"], ["x", "y"])
+    with pytest.raises(ValueError, match="at most 7 groups"):
+        plots.hover_scatter([[i, i] for i in range(8)], "abcdefgh", "abcdefgh")
