@@ -4,10 +4,11 @@ import runpy
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bertcourse import bert
-from bertcourse.senses import Instance, SenseCorpus
+from bertcourse import anisotropy, bert
+from bertcourse.senses import Instance, SenseCorpus, corpora
 
 FORWARD = Path(__file__).parent.parent / "benchmarks" / "forward.py"
 
@@ -57,3 +58,34 @@ def test_one_sense_per_discourse_leaves_out_names_and_words_of_one_sense(discour
     assert discourse["is_name"](corpus, name) and not discourse["is_name"](corpus, noun)
     assert discourse["supersense"]("bank%1:17:01::") == "1:17"
     assert not discourse["count"]([noun], {("person", "NOUN"): ["person%1:03:00::"]}, str, "all")
+
+
+def test_anisotropy_says_what_it_cannot_fetch_before_it_loads_a_model(monkeypatch):
+    def absent(name):
+        raise ConnectionError(f"cannot fetch {name}. Set BERTCOURSE_DATA")
+
+    monkeypatch.setattr(corpora, "fetch", absent)
+    monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
+    monkeypatch.setattr(sys, "argv", ["anisotropy.py"])
+    with pytest.raises(SystemExit, match="cannot fetch semcor. Set BERTCOURSE_DATA"):
+        runpy.run_path(str(FORWARD.with_name("anisotropy.py")), run_name="__main__")
+
+
+def test_similarity_across_documents_equals_all_pairs():
+    random = np.random.default_rng(0)
+    vectors = random.normal(1, 1, size=(40, 6))
+    names, documents = random.choice(["a", "b"], 40).tolist(), random.choice(["d1", "d2", "d3"], 40).tolist()
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    similarity_across = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["similarity_across"]
+    found = similarity_across(vectors, names, documents)
+    for name in ("a", "b"):
+        pairs = [(i, j) for i in range(40) for j in range(i) if names[i] == names[j] == name and documents[i] != documents[j]]
+        assert found[name] == pytest.approx(np.mean([units[i] @ units[j] for i, j in pairs]))
+    assert similarity_across(vectors[:2], ["a", "a"], ["d1", "d1"]) == {}
+
+
+def test_rank_correlations_of_rows_equal_scipy():
+    random = np.random.default_rng(0)
+    x, y = random.normal(size=(3, 20)).round(1), random.integers(0, 5, size=(3, 20))  # with ties
+    rows = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["spearman_rows"](x, y)
+    np.testing.assert_allclose(rows, [anisotropy.stats.spearmanr(a, b).statistic for a, b in zip(x, y)])
