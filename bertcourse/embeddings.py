@@ -6,16 +6,20 @@ The rest is what makes this work on a million words: batches of like length, lon
 file that keeps what is done.
 """
 
+import errno
 import hashlib
 import json
 import os
+import shutil
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from filelock import FileLock, Timeout
 from tokenizers import Tokenizer
 from torch import Tensor
 from tqdm import tqdm
@@ -25,6 +29,7 @@ from bertcourse.files import read_json, replace_files
 
 POOLINGS = ("sum", "mean", "concat", "stack")
 SECONDS_BETWEEN_NOTES = 10.0  # how much work an interruption may cost
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, a quota or the largest file
 
 
 class WordVectors(Sequence):
@@ -96,7 +101,8 @@ def word_vectors(
         only: for each sentence the indices of the words that are wanted; None for all. The model reads the others, too.
         dtype: "float32" or "float16", of the result.
         cache: a folder. The result is kept there, and mapped into memory instead of being held in it; the next call
-            with the same model, text and settings finds it, and goes on where an interrupted one was.
+            with the same model, text and settings finds it, and goes on where an interrupted one was. Of two processes
+            that want the same, one computes it and the other waits.
         max_length: the longest sequence that the model reads, with [CLS] and [SEP]; None for the longest it can. A
             longer sentence is read in windows; each word's vector is from the window that has most text on both sides
             of it.
@@ -107,9 +113,9 @@ def word_vectors(
         ``WordVectors``. Of a word longer than the overlap, the tokens that one window holds count.
 
     Raises:
-        ValueError: if an argument is out of range, a word has no token, an index is not in its sentence, a vector is
-            not finite, or a file of the cache is damaged.
-        OSError: if the cache cannot be written.
+        ValueError: if an argument is out of range, the tokenizer pads or truncates, a word has no token, an index is
+            not in its sentence, a vector is not finite, or a file of the cache is damaged.
+        OSError: if the cache cannot be written, or its disk has no room for the result.
 
     Source: Devlin et al. 2019, section 5.3, for layers; Loureiro & Jorge 2019, "Language Modelling Makes Sense",
     section 4.1, for words as means of their tokens and the sum of four layers.
@@ -136,7 +142,7 @@ def word_vectors(
     shape = {"concat": (len(layers) * hidden_size,), "stack": (len(layers), hidden_size)}.get(pooling, (hidden_size,))
     shape = (sum(counts), *shape)
 
-    if cache is None:
+    if cache is None or not all(shape):
         array = np.zeros(shape, dtype)
         for _ in fill(array, model, windows, buckets, layers, pooling):
             pass
@@ -156,20 +162,21 @@ def check_layers(layers: Sequence[int], num_layers: int) -> list[int]:
         num_layers: how many blocks the model has.
 
     Raises:
-        ValueError: if there is none, or one that the model does not have.
+        ValueError: if there is none, or one that is no integer or that the model does not have.
 
     Source: Python's indexing.
 
     >>> check_layers((0, -1), num_layers=6)
     [0, 6]
     """
-    layers = [layers] if isinstance(layers, int) else list(layers)
-    if not layers or not all(-num_layers - 1 <= layer <= num_layers for layer in layers):
+    layers = list(layers) if isinstance(layers, Iterable) else [layers]
+    integers = all(isinstance(layer, int | np.integer) for layer in layers)
+    if not layers or not integers or not all(-num_layers - 1 <= layer <= num_layers for layer in layers):
         raise ValueError(
             f"layers must be at least one index from {-num_layers - 1} to {num_layers}, as the model has {num_layers} "
             f"blocks and 0 stands for its embeddings; got {layers}. Name fewer: the default is the last four."
         )
-    return [layer % (num_layers + 1) for layer in layers]
+    return [int(layer) % (num_layers + 1) for layer in layers]
 
 
 def check_words(
@@ -218,13 +225,18 @@ def make_windows(
         The windows that hold a wanted word, in order.
 
     Raises:
-        ValueError: if a wanted word has no token, or the tokenizer no [CLS] and [SEP].
+        ValueError: if a wanted word has no token, or the tokenizer no [CLS] and [SEP], or it pads or truncates.
 
     Source: the sliding window of Devlin et al.'s ``run_squad.py``, with its rule of maximum context.
     """
     cls, sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
     if cls is None or sep is None:
         raise ValueError("the tokenizer must have the tokens [CLS] and [SEP], as BERT's do; this one has not.")
+    if tokenizer.padding is not None or tokenizer.truncation is not None:  # padding would be read, words missed
+        raise ValueError(
+            "the tokenizer must neither pad nor truncate; this one is set to. Call tokenizer.no_padding() and "
+            "tokenizer.no_truncation() first: long sentences are read in windows."
+        )
     size, row, windows = max_length - 2, 0, []
     encodings = tokenizer.encode_batch(
         [list(words) for words in sentences_of_words], is_pretokenized=True, add_special_tokens=False
@@ -236,8 +248,8 @@ def make_windows(
         for index in indices:
             if index not in places:
                 raise ValueError(
-                    f"every word must give at least one token; word {index} of sentence {number}, {words[index]!r}, gives "
-                    f"none. Leave it out, or put [UNK] in its place."
+                    f"every word must give at least one token; word {index} of sentence {number}, {words[index]!r}, "
+                    f"gives none. Leave it out, or put [UNK] in its place."
                 )
             first, end = places[index]
             best = best_window(starts, size, len(ids), first, end)
@@ -367,7 +379,7 @@ def fill(
             if not np.isfinite(vectors).all():
                 row = rows[int(np.argmin(np.isfinite(vectors).reshape(len(rows), -1).all(axis=1)))]
                 raise ValueError(
-                    f"every vector must be finite; that of word {row} is not. Are the model's weights? Or are they too "
+                    f"every vector must be finite; row {row} of the result is not. Are the model's weights? Or is it too "
                     f'large for float16: ask for dtype="float32".'
                 )
             array[rows] = vectors
@@ -470,12 +482,12 @@ def fill_cache(
     """The result in a file, made if it is not there, or finished if it is not whole.
 
     KEY.npy is a finished result, in numpy's own format. KEY.part.npy is one in the making; KEY.json says how many of
-    its batches are done, and is written after they are on the disk.
+    its batches are done, and is written after they are on the disk. Who makes it holds KEY.lock.
 
     Args:
         folder: where; made if it is not there.
         key: the name of the files.
-        shape, dtype: of the result.
+        shape, dtype: of the result, which is not empty.
         model, windows, buckets, layers, pooling: as for ``fill``.
 
     Returns:
@@ -483,45 +495,113 @@ def fill_cache(
 
     Raises:
         ValueError: if a file is damaged or a vector is not finite.
-        OSError: if the folder cannot be written.
+        OSError: if the folder cannot be written, or has no room.
 
     Source: the NPY format of numpy.
     """
     finished, part, note = folder / f"{key}.npy", folder / f"{key}.part.npy", folder / f"{key}.json"
     if finished.exists():
         return open_array(finished, shape, dtype, "r")
-    done = 0
-    if note.exists() and part.exists():
-        array = open_array(part, shape, dtype, "r+")
-        done = read_json(note).get("batches_done")
-        if not isinstance(done, int) or not 0 <= done <= len(buckets):
-            raise ValueError(
-                f"{note} must have batches_done from 0 to {len(buckets)}; got {done!r}. Delete {note.name} and {part.name}."
-            )
-    else:
-        folder.mkdir(parents=True, exist_ok=True)
-        note.unlink(missing_ok=True)  # it would be that of another file
-        array = (
-            np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
-            if all(shape)
-            else np.zeros(shape, dtype)
-        )
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / f"{key}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        warnings.warn(f"another process is computing {finished}; waiting for it.", stacklevel=3)
+        lock.acquire()
+    try:
+        if not finished.exists():
+            if note.exists() and part.exists():
+                array, done = open_array(part, shape, dtype, "r+"), read_note(note, len(buckets))
+            else:
+                note.unlink(missing_ok=True)  # it would be that of another file
+                array, done = new_array(part, shape, dtype), 0
+            fill_file(array, note, fill(array, model, windows, buckets, layers, pooling, done), done)
+            del array
+            os.replace(part, finished)
+            note.unlink(missing_ok=True)
+    finally:
+        lock.release()
+    if os.name == "posix":  # elsewhere the lock's file goes with it
+        Path(lock.lock_file).unlink(missing_ok=True)
+    return open_array(finished, shape, dtype, "r")
 
+
+def new_array(path: Path, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """A file of zeros, mapped into memory, with its room on the disk: a full disk shows now, and not as a crash later.
+
+    Args:
+        path: the file.
+        shape, dtype: of the array.
+
+    Raises:
+        OSError: if the disk has no room for it; nothing is left of it then.
+
+    Source: posix_fallocate(3); the NPY format of numpy.
+    """
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    size, free = path.stat().st_size, shutil.disk_usage(path.parent).free
+    try:
+        if hasattr(os, "posix_fallocate"):
+            with open(path, "r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, size)
+        elif free < size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    except OSError as error:
+        if error.errno in NO_ROOM:  # else the file system cannot reserve
+            del array
+            path.unlink()
+            raise OSError(
+                f"{path.parent} must have room for {size:,} bytes of vectors; got {free:,} ({error.strerror}). Free "
+                f"some, or name another folder."
+            ) from error
+    return array
+
+
+def fill_file(array: np.ndarray, note: Path, progress: Iterator[int], done: int) -> None:
+    """Let ``fill`` go on, and note from time to time, and at an interruption, how far it came.
+
+    Args:
+        array: mapped into memory.
+        note: the JSON file.
+        progress: of ``fill``.
+        done: how many batches were done before.
+
+    Raises:
+        ValueError: if a vector is not finite.
+        OSError: if the note cannot be written.
+
+    Source: none.
+    """
     noted, done_now = time.monotonic(), done
     try:
-        for done_now in fill(array, model, windows, buckets, layers, pooling, done):
+        for done_now in progress:
             if time.monotonic() - noted > SECONDS_BETWEEN_NOTES:
                 write_note(array, note, done_now)
                 noted = time.monotonic()
     finally:  # also when the user interrupts
         if done_now > done:
             write_note(array, note, done_now)
-    if not all(shape):
-        return array
-    del array
-    os.replace(part, finished)
-    note.unlink(missing_ok=True)
-    return open_array(finished, shape, dtype, "r")
+
+
+def read_note(note: Path, num_batches: int) -> int:
+    """How many batches are done.
+
+    Args:
+        note: the JSON file.
+        num_batches: how many there are.
+
+    Raises:
+        ValueError: if it says anything else.
+
+    Source: none.
+    """
+    done = read_json(note).get("batches_done")
+    if not isinstance(done, int) or not 0 <= done <= num_batches:
+        raise ValueError(
+            f"{note} must have batches_done from 0 to {num_batches}; got {done!r}. Delete it and {note.stem}.part.npy."
+        )
+    return done
 
 
 def write_note(array: np.ndarray, note: Path, done: int) -> None:
@@ -537,8 +617,7 @@ def write_note(array: np.ndarray, note: Path, done: int) -> None:
 
     Source: write-ahead logging, turned round.
     """
-    if isinstance(array, np.memmap):
-        array.flush()
+    array.flush()
     with replace_files(note.parent, [note.name]) as draft:
         (draft / note.name).write_text(json.dumps({"batches_done": done}), encoding="utf-8")
 

@@ -1,6 +1,9 @@
 """Word vectors: which tokens, which layers, which window; kept, gone on with, refused when cut short."""
 
+import errno
 import json
+import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -59,10 +62,12 @@ def test_only_some_words(small_model, small_tokenizer):
     np.testing.assert_allclose(some.array, np.stack([every[0][2], every[0][0], every[2][1], every[3][8]]), atol=1e-5)
 
 
-def test_sentences_without_words_have_no_vectors(small_model, small_tokenizer):
+def test_sentences_without_words_have_no_vectors(small_model, small_tokenizer, tmp_path):
     vectors = word_vectors(small_model, small_tokenizer, [[], ["a"], []], layers=[-1])
     assert [each.shape for each in vectors] == [(0, 24), (1, 24), (0, 24)]
     assert word_vectors(small_model, small_tokenizer, [], layers=[-1]).array.shape == (0, 24)
+    assert word_vectors(small_model, small_tokenizer, [[]], layers=[-1], cache=tmp_path).array.shape == (0, 24)
+    assert not list(tmp_path.iterdir())
     assert vectors[-2].shape == (1, 24) and len(vectors[:2]) == 2
     with pytest.raises(IndexError):
         vectors[3]
@@ -119,7 +124,7 @@ def test_another_model_text_or_setting_has_a_file_of_its_own(small_model, small_
         )
         return len(list(tmp_path.iterdir()))
 
-    assert compute() == compute(layers=(-2,)) == 1
+    assert compute() == compute(layers=(-2,)) == compute(layers=np.array([1])) == 1
     assert compute(layers=[2]) == 2
     assert compute(pooling="concat") == 3
     assert compute(dtype="float16") == 4
@@ -157,6 +162,59 @@ def test_an_interrupted_run_goes_on_without_computing_again(small_model, small_t
         vectors.array, word_vectors(small_model, small_tokenizer, SENTENCES, [-1]).array, atol=1e-5
     )
     assert [path.suffix for path in tmp_path.iterdir()] == [".npy"]
+
+
+def test_of_two_that_want_the_same_one_computes_and_the_other_waits(
+    small_model, small_tokenizer, tmp_path, monkeypatch
+):
+    """Else the second would begin the first one's file anew, and what was in it would be zero."""
+    compute, calls, waiting, results = embeddings.batch_vectors, [], threading.Event(), []
+
+    def work():
+        results.append(word_vectors(small_model, small_tokenizer, SENTENCES, [-1], max_tokens=1, cache=tmp_path).array)
+
+    second = threading.Thread(target=work)
+
+    def slowly(*arguments):
+        calls.append(1)
+        if len(calls) == 3:
+            second.start()
+            assert waiting.wait(timeout=60)
+        return compute(*arguments)
+
+    def warn(message, **_):
+        assert "another process is computing" in message
+        waiting.set()
+
+    monkeypatch.setattr(embeddings, "batch_vectors", slowly)
+    monkeypatch.setattr(warnings, "warn", warn)
+    work()
+    second.join(timeout=60)
+    assert len(calls) == 4 and len(results) == 2
+    for array in results:
+        np.testing.assert_allclose(
+            array, word_vectors(small_model, small_tokenizer, SENTENCES, [-1]).array, atol=1e-5
+        )
+    assert [path.suffix for path in tmp_path.iterdir()] == [".npy"]
+
+
+@pytest.mark.parametrize("can_reserve", [True, False])
+def test_a_full_disk_is_named_before_any_work_and_nothing_is_left(
+    small_model, small_tokenizer, tmp_path, monkeypatch, can_reserve
+):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if can_reserve:
+        monkeypatch.setattr(embeddings.os, "posix_fallocate", full, raising=False)
+    else:
+        monkeypatch.delattr(embeddings.os, "posix_fallocate", raising=False)
+        usage = embeddings.shutil.disk_usage(tmp_path)
+        monkeypatch.setattr(embeddings.shutil, "disk_usage", lambda _: usage._replace(free=5))
+    monkeypatch.setattr(embeddings, "batch_vectors", lambda *_: pytest.fail("computed"))
+    with pytest.raises(OSError, match=r"must have room for 1,760 bytes of vectors; got .* \(No space.*\). Free some"):
+        word_vectors(small_model, small_tokenizer, SENTENCES, [-1], cache=tmp_path)
+    assert not list(tmp_path.glob("*.npy"))
 
 
 def test_progress_is_noted_as_it_goes(small_model, small_tokenizer, tmp_path, monkeypatch):
@@ -208,7 +266,7 @@ def test_a_file_of_another_array_is_refused(small_model, small_tokenizer, tmp_pa
 def test_a_vector_that_is_not_finite_is_named(small_model, small_tokenizer, tmp_path):
     with torch.no_grad():
         small_model.embeddings.layer_norm.weight *= 1e5
-    with pytest.raises(ValueError, match='every vector must be finite; .*ask for dtype="float32"'):
+    with pytest.raises(ValueError, match='must be finite; row 8 of the result is not.*ask for dtype="float32"'):
         word_vectors(small_model, small_tokenizer, SENTENCES, [0], dtype="float16", cache=tmp_path)
     assert np.isfinite(word_vectors(small_model, small_tokenizer, SENTENCES, [0], cache=tmp_path).array).all()
 
@@ -218,6 +276,7 @@ def test_a_vector_that_is_not_finite_is_named(small_model, small_tokenizer, tmp_
     [
         ({"layers": [3]}, "layers must be at least one index from -3 to 2.*got \\[3\\]"),
         ({"layers": []}, "layers must be at least one"),
+        ({"layers": [1.5]}, "layers must be at least one index"),
         ({"layers": [1], "pooling": "max"}, "pooling must be one of sum, mean, concat, stack; got 'max'"),
         ({"layers": [1], "dtype": "int8"}, 'dtype must be "float32" or "float16"; got \'int8\''),
         ({"layers": [1], "max_length": 33}, "max_length must be from 3 to 32, the model's positions; got 33"),
@@ -240,7 +299,15 @@ def test_refuses_a_model_with_dropout_and_a_tokenizer_without_cls(small_model, s
         word_vectors(small_model.train(), small_tokenizer, SENTENCES, [1])
     with pytest.raises(ValueError, match=r"must have the tokens \[CLS\] and \[SEP\]"):
         word_vectors(small_model.eval(), Tokenizer(models.WordLevel({"a": 0}, unk_token="a")), SENTENCES, [1])
-    assert check_layers(-1, 6) == [6]
+    assert check_layers(-1, 6) == check_layers(np.int64(6), 6) == [6]
+
+
+@pytest.mark.parametrize("setting", ["enable_padding", "enable_truncation"])
+def test_refuses_a_tokenizer_that_pads_or_truncates(small_model, small_tokenizer, setting):
+    """The model would read padding as if it were text, or miss what is cut off."""
+    getattr(small_tokenizer, setting)(*([4] if setting == "enable_truncation" else []))
+    with pytest.raises(ValueError, match="must neither pad nor truncate; this one is set to"):
+        word_vectors(small_model, small_tokenizer, SENTENCES, [1])
 
 
 def test_equals_transformers_on_minilm(minilm):
