@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from bertcourse.registry import fetch
-from bertcourse.senses.nearest import check_vectors, unit
+from bertcourse.senses.nearest import check_finite, check_vectors, unit
 
 
 class Estimate(NamedTuple):
@@ -211,33 +211,6 @@ class Standardizer(TransformerMixin, BaseEstimator):
                 f"X must have vectors of {self.n_features_in_} numbers, as in fit; got {vectors.shape[1]}."
             )
         return (vectors - self.mean_.astype(vectors.dtype)) / self.scale_.astype(vectors.dtype)
-
-
-def check_finite(X: np.ndarray) -> np.ndarray:
-    """Vectors as (n, D) floats in float32 or float64; zero ones are allowed.
-
-    Args:
-        X: what should be that.
-
-    Raises:
-        ValueError: if it has another shape, no rows, or holds NaN or infinity.
-
-    Source: none; it is a check of arguments.
-    """
-    vectors = np.asarray(X)
-    vectors = (
-        vectors
-        if vectors.dtype in (np.float32, np.float64)
-        else vectors.astype(np.float32 if vectors.dtype == np.float16 else np.float64)
-    )
-    if vectors.ndim != 2 or 0 in vectors.shape:
-        raise ValueError(
-            f"vectors must be of shape (n, D), at least one; got {vectors.shape}. Reshape one vector to (1, D)."
-        )
-    if not np.isfinite(vectors).all():
-        row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
-        raise ValueError(f"vectors must be finite; row {row} holds NaN or infinity. Leave it out.")
-    return vectors
 
 
 class Layout(NamedTuple):

@@ -165,6 +165,19 @@ def test_one_neighbour_is_the_nearest_occurrence_and_many_vote():
     assert tie.tolist() == ["a", "b"]  # one vote each: the nearer; two votes
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1e-40, 1e25])
+def test_the_length_of_a_vector_does_not_matter_however_small_or_large(scale):
+    vectors = np.eye(2, dtype=np.float32) * np.float32(scale)
+    for n_neighbors in (None, 1):
+        model = NearestSense(n_neighbors=n_neighbors).fit(vectors, ["a", "b"])
+        assert model.predict(np.eye(2)).tolist() == model.predict(vectors).tolist() == ["a", "b"]
+
+
+def test_a_sense_that_is_named_twice_for_an_occurrence_counts_once():
+    model = NearestSense().fit([[1, 0], [0, 1]], [("a", "a", "a"), "a"])
+    assert model.counts_.tolist() == [2] and model.sense_vectors_.tolist() == [[0.5, 0.5]]
+
+
 def test_senses_compete_only_within_their_word():
     model = NearestSense().fit([[1, 0], [0, 1], [1, 0.1]], [RIVER, MONEY, CHAIR], [BANK, BANK, SEAT])
     assert model.predict([[1, 0.1], [1, 0.1]], [BANK, SEAT]).tolist() == [RIVER, CHAIR]
@@ -234,7 +247,9 @@ def test_keeps_to_the_conventions_of_scikit_learn():
     vectors = np.random.default_rng(0).normal(size=(30, 4)) + np.repeat(np.eye(4)[:2] * 5, 15, axis=0)
     labels = ["a"] * 15 + ["b"] * 15
     assert cross_val_score(make_pipeline(Standardizer(), NearestSense()), vectors, labels, cv=3).min() == 1.0
-    assert model.fit(vectors, labels) is model
+    for y in (labels, [0] * 15 + [1] * 15):
+        assert cross_val_score(NearestSense(), vectors, y, cv=3, scoring="accuracy").min() == 1.0
+    assert model.fit(vectors, labels) is model and model.classes_.tolist() == ["a", "b"]
     with pytest.raises(NotFittedError):
         NearestSense().predict(vectors)
 

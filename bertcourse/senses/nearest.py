@@ -23,6 +23,7 @@ class NearestSense(ClassifierMixin, BaseEstimator):
         senses_: S senses, those of a word one after the other.
         sense_vectors_: (S, D), their embeddings: the mean of their vectors.
         counts_: (S,), how many vectors each is the mean of.
+        classes_: the senses, each once, for scikit-learn's scorers.
         n_features_in_: D.
 
     Source: Jurafsky & Martin, v_s = 1/n Σ v_i; Loureiro & Jorge 2019, section 3, without its glosses.
@@ -87,11 +88,12 @@ class NearestSense(ClassifierMixin, BaseEstimator):
             shape=(len(rows), len(vectors)),
         )
         self.sense_vectors_ = average @ vectors
-        lengths = np.linalg.norm(self.sense_vectors_, axis=1)
-        if (lengths == 0).any():
+        if not (nonzero := self.sense_vectors_.any(axis=1)).all():
             raise ValueError(
-                f"the vectors of a sense must not cancel out; those of {self.senses_[int(np.argmin(lengths))]!r} have the mean zero."
+                f"the vectors of a sense must not cancel out; those of {self.senses_[int(np.argmin(nonzero))]!r} have the "
+                f"mean zero. Leave a row out."
             )
+        self.classes_ = np.array(list(dict.fromkeys(self.senses_)))
         self.n_features_in_ = vectors.shape[1]
         self.slices_ = slices
         if self.n_neighbors is not None:
@@ -125,14 +127,15 @@ class NearestSense(ClassifierMixin, BaseEstimator):
             )
         if (words is None) != (None in self.slices_):
             raise ValueError(
-                f"words must be given to predict if, and only if, they were to fit; fit got {'none' if words else 'some'}."
+                f"words must be given to predict if, and only if, they were to fit; fit got "
+                f"{'none' if None in self.slices_ else 'some'}."
             )
         words = check_word_list(words, len(vectors))
         first_senses = self.first_senses or {}
         if unknown := {word: None for word in words if word not in self.slices_ and word not in first_senses}:
             raise ValueError(
-                f"every word must have an example or a first sense; {len(unknown)} have neither: {', '.join(map(str, list(unknown)[:5]))}. "
-                f"Leave them out, or give first_senses."
+                f"every word must have an example or a first sense; {len(unknown)} have neither: "
+                f"{', '.join(map(str, list(unknown)[:5]))}. Leave them out, or give first_senses."
             )
         members: dict[Word | None, list[int]] = defaultdict(list)
         for row, word in enumerate(words):
@@ -149,7 +152,7 @@ class NearestSense(ClassifierMixin, BaseEstimator):
             else:
                 occurrences, golds = self.occurrences_[word]
                 senses[rows] = [self.vote(similarities, golds) for similarities in vectors[rows] @ occurrences.T]
-        return senses
+        return senses.astype(self.classes_.dtype) if self.classes_.dtype.kind in "iu" else senses
 
     def vote(self, similarities: np.ndarray, golds: Sequence[tuple[Hashable, ...]]) -> Hashable:
         """The sense that most of the nearest occurrences have.
@@ -191,7 +194,7 @@ class NearestSense(ClassifierMixin, BaseEstimator):
 
 
 def gold_senses(sense: Hashable | tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Several senses as they are, one as a tuple of one.
+    """Several senses as a tuple, each once; one as a tuple of one.
 
     Args:
         sense: a sense, or a tuple, list or set of senses.
@@ -204,7 +207,7 @@ def gold_senses(sense: Hashable | tuple[Hashable, ...]) -> tuple[Hashable, ...]:
     >>> gold_senses("bank%1:17:01::")
     ('bank%1:17:01::',)
     """
-    return tuple(sense) if isinstance(sense, tuple | list | set | frozenset) else (sense,)
+    return tuple(dict.fromkeys(sense)) if isinstance(sense, tuple | list | set | frozenset) else (sense,)
 
 
 def is_correct(predicted: Iterable[Hashable], gold: Iterable[Hashable | tuple[Hashable, ...]]) -> np.ndarray:
@@ -241,8 +244,28 @@ def check_vectors(X: np.ndarray) -> np.ndarray:
 
     Source: cosine, which has no value for a zero vector.
     """
+    vectors = check_finite(X)
+    if not (nonzero := vectors.any(axis=1)).all():
+        raise ValueError(
+            f"vectors must not be zero, as a zero vector has no direction; row {int(np.argmin(nonzero))} is. Leave it out."
+        )
+    return vectors
+
+
+def check_finite(X: np.ndarray) -> np.ndarray:
+    """Vectors as (n, D) floats, in float32 or float64; zero ones are allowed.
+
+    Args:
+        X: what should be that.
+
+    Raises:
+        ValueError: if it has another shape, no rows, or holds NaN or infinity.
+
+    Source: none; it is a check of arguments.
+    """
     vectors = np.asarray(X)
-    vectors = vectors if vectors.dtype in (np.float32, np.float64) else vectors.astype(np.float32)
+    if vectors.dtype not in (np.float32, np.float64):
+        vectors = vectors.astype(np.float32 if vectors.dtype == np.float16 else np.float64)
     if vectors.ndim != 2 or 0 in vectors.shape:
         raise ValueError(
             f"vectors must be of shape (n, D), at least one; got {vectors.shape}. Reshape one vector to (1, D)."
@@ -250,10 +273,6 @@ def check_vectors(X: np.ndarray) -> np.ndarray:
     if not np.isfinite(vectors).all():
         row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
         raise ValueError(f"vectors must be finite; row {row} holds NaN or infinity. Leave it out.")
-    if not (nonzero := vectors.any(axis=1)).all():
-        raise ValueError(
-            f"vectors must not be zero, as a zero vector has no direction; row {int(np.argmin(nonzero))} is. Leave it out."
-        )
     return vectors
 
 
@@ -288,4 +307,6 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
     Source: cos(x, y) = x/|x| · y/|y|.
     """
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    scale = np.maximum(vectors.max(axis=1, keepdims=True), -vectors.min(axis=1, keepdims=True))
+    scaled = vectors / scale  # else the squares of very large or small numbers are infinite or 0
+    return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
