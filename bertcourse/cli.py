@@ -138,9 +138,6 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
 
 def run_benchmark(options: argparse.Namespace) -> None:
     """Run the benchmark that the command line names; errors as for ``wsd_benchmark.run_benchmark``."""
-    try:
-        from bertcourse.wsd_benchmark import run_benchmark
-    except ModuleNotFoundError as error:
-        raise ValueError(f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".') from None
+    from bertcourse.wsd_benchmark import run_benchmark
 
     run_benchmark(options.model, options.limit, options.output, options.cache)

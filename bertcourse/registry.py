@@ -242,19 +242,19 @@ MAKERS = {"semcor": make_semcor, "wordnet": make_wordnet}
 
 
 def states(names: list[str] | None = None) -> dict[str, str]:
-    """For each set, "ok", "absent", or what is wrong with it.
+    """For each set, "ok", "absent", or what is wrong with it, in the folder BERTCOURSE_DATA or in the cache.
 
     Raises:
         ValueError: if there is no such set.
     """
     found = {}
     for name in names or read_registry():
-        paths = [(find(file, cache_folder()), file) for file in find_set(name)]
+        paths = [(find(file, cache_folder()) or cache_folder() / file.file, file) for file in find_set(name)]
         try:
             for path, file in paths:
-                if path:
+                if path.is_file():
                     check(path, file)
-            found[name] = "ok" if all(path for path, _ in paths) else "absent"
+            found[name] = "ok" if all(path.is_file() for path, _ in paths) else "absent"
         except ValueError as error:
             found[name] = str(error)
     return found

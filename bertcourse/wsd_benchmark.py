@@ -103,16 +103,18 @@ def run_benchmark(
     Raises:
         ValueError: if ``limit`` is below 1, or data or weights are not those we know.
         ConnectionError, FileNotFoundError: if data or the model are not here and cannot be fetched.
+        ModuleNotFoundError: if NLTK, which reads WordNet, is not installed.
         OSError: if the disk fails or is full.
 
     Source: Raganato et al. 2017 for data and baselines; Loureiro & Jorge 2019 for the method.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"--limit must be at least 1 sentence; got {limit}.")
+    model, tokenizer = load_pretrained(model_name)  # first what may be misspelt or missing: it shows at once
+    dictionary = wordnet()
     train, test = cut(sense_corpus("semcor"), limit), cut(sense_corpus("ALL"), limit)
-    words = [instance.word for instance in test.instances]
-    senses = word_senses(wordnet(), [instance.word for instance in train.instances] + words)
-    model, tokenizer = load_pretrained(model_name)
+    train_words, test_words = ({each.word for each in corpus.instances} for corpus in (train, test))
+    senses = word_senses(dictionary, train_words | test_words)
     cache = Path(cache or cache_folder() / "vectors")
     layers = range(model.config.num_hidden_layers + 1)
     vectors = [
@@ -134,7 +136,7 @@ def run_benchmark(
         "sentences": [len(train.sentences), len(test.sentences)],
         "instances": [len(train.instances), len(test.instances)],
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
-        "without_example": int(sum(word not in {each.word for each in train.instances} for word in set(words))),
+        "without_example": len(test_words - train_words),
         "rows": measure(train, test, vectors[1], vectors[0], senses),
     }
     table = markdown(result)

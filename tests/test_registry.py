@@ -149,6 +149,13 @@ def test_the_command_names_a_file_that_differs(world, monkeypatch, tmp_path, cap
     assert f"letters: {tmp_path / 'first.txt'} must have the SHA-256" in capsys.readouterr().out
 
 
+def test_the_command_names_a_damaged_file_in_the_cache(world, capsys):
+    first, _ = registry.fetch("letters")
+    first.write_bytes(b"alp")
+    assert cli.main(["data", "check"]) == 1
+    assert f"letters: {first} must have the SHA-256" in capsys.readouterr().out
+
+
 def test_packers_do_not_matter(tmp_path):
     one, two = tmp_path / "one.txt.xz", tmp_path / "two.txt.xz"
     one.write_bytes(lzma.compress(b"text", preset=1))

@@ -2,6 +2,7 @@
 
 import io
 import lzma
+import sys
 import tarfile
 
 import numpy as np
@@ -308,6 +309,12 @@ def test_wordnet_is_read_in_its_order_with_satellites_among_adjectives(tmp_path)
         senses.find_lemma(wordnet, "bank%1:99:00::")
     with pytest.raises(ValueError, match="a part of speech must be one of NOUN, VERB, ADJ, ADV; got 'NN'"):
         senses.word_senses(wordnet, [("bank", "NN")])
+
+
+def test_without_nltk_wordnet_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    with pytest.raises(ModuleNotFoundError, match='WordNet needs the package nltk; .*pip install "bertcourse.benchmark'):
+        senses.open_wordnet(tmp_path / "absent", tmp_path)
 
 
 def test_a_damaged_wordnet_is_refused_and_nothing_is_left(tmp_path):

@@ -31,6 +31,7 @@ def wordnet():
 
     Raises:
         ConnectionError: if it is not here and cannot be fetched.
+        ModuleNotFoundError: if NLTK is not installed.
         ValueError: if it is not the one we know.
 
     Source: Fellbaum 1998, "WordNet".
@@ -52,11 +53,18 @@ def open_wordnet(path: str | os.PathLike, folder: str | os.PathLike):
 
     Raises:
         FileNotFoundError: if the archive is not there.
+        ModuleNotFoundError: if NLTK is not installed.
         ValueError: if it is damaged, or lacks a file.
 
     Source: Fellbaum 1998, "WordNet"; Bird et al. 2009, NLTK.
     """
-    import nltk.data
+    try:
+        import nltk.data
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            f'reading WordNet needs the package nltk; there is no {error.name}. Install it: python -m pip install '
+            f'"bertcourse[benchmark]".'
+        ) from error
     from nltk.corpus.reader import WordNetCorpusReader
 
     class WordNet30(WordNetCorpusReader):
