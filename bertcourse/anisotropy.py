@@ -66,8 +66,8 @@ class Line(NamedTuple):
 def expected_cosine(vectors: np.ndarray) -> float:
     """The mean cosine of two different vectors, over all pairs, without going through the pairs.
 
-    With u the vectors at length 1, |Σ u|² is the sum of all n² products u·u'; n of them are a vector's with itself, 1 each.
-    What remains is divided among n(n - 1) pairs.
+    With u the vectors at length 1, |Σ u|² is the sum of all n² products u·u'; n of them are a vector's with itself, 1
+    each. What remains is divided among n(n - 1) pairs.
 
     Args:
         vectors: (n, D).
@@ -291,8 +291,8 @@ def read_word_pairs(path: str | os.PathLike, name: str) -> list[WordPair]:
             pair = None
         if pair is None or not (pair.first and pair.second and layout.lowest <= pair.score <= layout.highest):
             raise ValueError(
-                f"{path}, line {number}: expected two words and, in field {layout.score + 1}, a score from {layout.lowest} to "
-                f"{layout.highest}; got {line!r:.80}."
+                f"{path}, line {number}: expected two words and, in field {layout.score + 1}, a score from "
+                f"{layout.lowest} to {layout.highest}; got {line!r:.80}."
             )
         pairs.append(pair)
     if not pairs:

@@ -97,7 +97,7 @@ def add_data_commands(commands: argparse._SubParsersAction) -> None:
     get = actions.add_parser("get", help="fetch sets that are not here")
     get.add_argument("names", nargs="+", metavar="NAME", help='of a set, or "all"')
     check = actions.add_parser("check", help="compare the sets that are here with their known SHA-256")
-    check.add_argument("names", nargs="*", metavar="NAME", help="of a set (default: all); one that is named must be here")
+    check.add_argument("names", nargs="*", metavar="NAME", help="of a set (default: all); a named one must be here")
 
 
 def run_data(action: str, names: list[str]) -> bool:
@@ -128,12 +128,15 @@ def run_data(action: str, names: list[str]) -> bool:
 
 def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     """``bertcourse benchmark wsd``."""
-    tasks = commands.add_parser("benchmark", help="measure a model on a published task").add_subparsers(dest="task", required=True)
+    benchmark = commands.add_parser("benchmark", help="measure a model on a published task")
+    tasks = benchmark.add_subparsers(dest="task", required=True)
     wsd = tasks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
     wsd.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
     wsd.add_argument("--limit", type=int, help="use so many sentences of each corpus: for a quick look (default: all)")
     wsd.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)")
-    wsd.add_argument("--cache", type=Path, help="folder for vectors, with which an interrupted run goes on (default: the user's cache)")
+    wsd.add_argument(
+        "--cache", type=Path, help="folder for vectors, with which an interrupted run goes on (default: the user's cache)"
+    )
 
 
 def run_benchmark(options: argparse.Namespace) -> None:

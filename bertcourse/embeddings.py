@@ -379,8 +379,8 @@ def fill(
             if not np.isfinite(vectors).all():
                 row = rows[int(np.argmin(np.isfinite(vectors).reshape(len(rows), -1).all(axis=1)))]
                 raise ValueError(
-                    f"every vector must be finite; row {row} of the result is not. Are the model's weights? Or is it too "
-                    f'large for float16: ask for dtype="float32".'
+                    f"every vector must be finite; row {row} of the result is not. Are the model's weights? Or is it "
+                    f'too large for float16: ask for dtype="float32".'
                 )
             array[rows] = vectors
             bar.update(tokens[number])

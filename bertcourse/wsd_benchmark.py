@@ -72,7 +72,8 @@ def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 
     system, baseline = np.asarray(system, dtype=int), np.asarray(baseline, dtype=int)
     if len(system) != len(baseline) or not len(system):
         raise ValueError(
-            f"system and baseline must have an answer for each instance, at least one; got {len(system)} and {len(baseline)}."
+            f"system and baseline must have an answer for each instance, at least one; got {len(system)} and "
+            f"{len(baseline)}."
         )
     steps = system - baseline
     shares = [float(np.mean(steps == step)) for step in (-1, 0, 1)]
@@ -217,12 +218,13 @@ def columns(right: np.ndarray, test: SenseCorpus) -> dict[str, float | None]:
 
 def markdown(result: dict) -> str:
     """The table for people to read."""
+    (train, test), (train_sentences, test_sentences) = result["instances"], result["sentences"]
     lines = [
         f"# Word sense disambiguation: {result['model']}",
         "",
-        f"F1 in percent. Learned from {result['instances'][0]:,} instances of SemCor ({result['sentences'][0]:,} sentences), measured on "
-        f"{result['instances'][1]:,} of the WSD Evaluation Framework ({result['sentences'][1]:,} sentences); WordNet 3.0; a word without "
-        f"example takes WordNet's first sense. Δ: points above WordNet first sense on ALL, with the 95 % interval of a paired bootstrap "
+        f"F1 in percent. Learned from {train:,} instances of SemCor ({train_sentences:,} sentences), measured on {test:,} "
+        f"of the WSD Evaluation Framework ({test_sentences:,} sentences); WordNet 3.0; a word without example takes "
+        f"WordNet's first sense. Δ: points above WordNet first sense on ALL, with the 95 % interval of a paired bootstrap "
         f"over instances, and its p-value.",
         "",
         f"| system | {' | '.join(COLUMNS)} | Δ | p |",
@@ -231,13 +233,8 @@ def markdown(result: dict) -> str:
     for row in result["rows"]:
         scores = ["–" if (score := row["f1"][name]) is None else f"{score:.1f}" for name in COLUMNS]
         delta = row["against_first_sense"]
-        compared = (
-            "| |"
-            if row["system"] == BASELINE
-            else (
-                f"{100 * delta['difference']:+.1f} [{100 * delta['low']:+.1f}, {100 * delta['high']:+.1f}] | {p_text(delta['p_value'])} |"
-            )
-        )
+        difference, low, high = (f"{100 * delta[name]:+.1f}" for name in ("difference", "low", "high"))
+        compared = f"{difference} [{low}, {high}] | {p_text(delta['p_value'])} |" if row["system"] != BASELINE else "| |"
         lines.append(f"| {row['system']} | {' | '.join(scores)} | {compared}")
     return "\n".join([*lines, ""])
 

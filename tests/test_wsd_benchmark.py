@@ -73,6 +73,16 @@ def test_a_quick_look_takes_the_first_sentences(small_world):
     ]
 
 
+def test_a_model_that_is_not_there_shows_before_anything_is_read(small_world, monkeypatch, capsys):
+    def absent(name):
+        raise FileNotFoundError(f"no model {name}")
+
+    monkeypatch.setattr(wsd_benchmark, "load_pretrained", absent)
+    monkeypatch.setattr(wsd_benchmark, "sense_corpus", lambda name: pytest.fail("a corpus was read"))
+    assert cli.main(["benchmark", "wsd", "--model", "smal"]) == 1
+    assert capsys.readouterr().err == "bertcourse benchmark: no model smal\n"
+
+
 def test_the_command_runs_it_and_names_errors(small_world, monkeypatch, capsys):
     folder = str(small_world / "cache")
     assert cli.main(["benchmark", "wsd", "--model", "small", "--cache", folder]) == 0

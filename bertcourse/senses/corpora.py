@@ -1,4 +1,4 @@
-"""Corpora in the format of the WSD Evaluation Framework (Raganato et al. 2017): XML with the words, a file with the senses."""
+"""Corpora in the format of the WSD Evaluation Framework (Raganato et al. 2017): XML with the words, a file of senses."""
 
 import lzma
 import os
@@ -91,8 +91,8 @@ def read_senses(data: str | os.PathLike, keys: str | os.PathLike) -> SenseCorpus
     sentences, found = read_sentences(data)
     if missing := [(id, line) for id, _, _, _, line in found if id not in gold]:
         raise ValueError(
-            f"{keys} must have a line for each instance of {data}; {len(missing)} of {len(found)} have none, the first being "
-            f"{missing[0][0]} (line {missing[0][1]} of {data.name}). Are the files of one corpus?"
+            f"{keys} must have a line for each instance of {data}; {len(missing)} of {len(found)} have none, the first "
+            f"being {missing[0][0]} (line {missing[0][1]} of {data.name}). Are the files of one corpus?"
         )
     if len(gold) > len(found):
         ids = {id for id, *_ in found}
@@ -126,7 +126,8 @@ def read_keys(path: Path) -> dict[str, tuple[str, ...]]:
         id, *senses = line.split() or [""]
         if not senses or not all(SENSE_KEY.fullmatch(sense) for sense in senses):
             raise ValueError(
-                f'{path}, line {number}: expected an id and sense keys, such as "d0.s0.t0 bank%1:17:01::"; got {line!r:.80}.'
+                f'{path}, line {number}: expected an id and sense keys, such as "d0.s0.t0 bank%1:17:01::"; got '
+                f"{line!r:.80}."
             )
         if id in gold:
             raise ValueError(f"{path}, line {number}: expected each id once; {id} was there before. Remove a line.")
@@ -201,7 +202,8 @@ def read_sentences(path: Path) -> tuple[list[list[str]], list[tuple[str, Word, i
         parser.Parse(read_bytes(path), True)
     except expat.ExpatError as error:
         raise ValueError(
-            f"{path}, line {error.lineno}: expected well-formed XML; got {expat.ErrorString(error.code)}. Fetch the file again."
+            f"{path}, line {error.lineno}: expected well-formed XML; got {expat.ErrorString(error.code)}. Fetch the file "
+            f"again."
         ) from None
     return sentences, instances
 

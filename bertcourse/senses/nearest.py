@@ -90,8 +90,8 @@ class NearestSense(ClassifierMixin, BaseEstimator):
         self.sense_vectors_ = average @ vectors
         if not (nonzero := self.sense_vectors_.any(axis=1)).all():
             raise ValueError(
-                f"the vectors of a sense must not cancel out; those of {self.senses_[int(np.argmin(nonzero))]!r} have the "
-                f"mean zero. Leave a row out."
+                f"the vectors of a sense must not cancel out; those of {self.senses_[int(np.argmin(nonzero))]!r} have "
+                f"the mean zero. Leave a row out."
             )
         self.classes_ = np.array(list(dict.fromkeys(self.senses_)))
         self.n_features_in_ = vectors.shape[1]
@@ -247,7 +247,8 @@ def check_vectors(X: np.ndarray) -> np.ndarray:
     vectors = check_finite(X)
     if not (nonzero := vectors.any(axis=1)).all():
         raise ValueError(
-            f"vectors must not be zero, as a zero vector has no direction; row {int(np.argmin(nonzero))} is. Leave it out."
+            f"vectors must not be zero, as a zero vector has no direction; row {int(np.argmin(nonzero))} is. Leave it "
+            f"out."
         )
     return vectors
 

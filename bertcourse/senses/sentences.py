@@ -51,7 +51,7 @@ def sense_sentences() -> list[SenseExample]:
 
 
 def read_lemma(path: Path) -> Iterator[SenseExample]:
-    """The sentences of one lemma's file: under each heading ``## sense key | label``, a sentence a line, the *word* marked.
+    """The sentences of a lemma's file: under each heading ``## sense key | label``, a sentence a line, the *word* marked.
 
     Args:
         path: a file named for its lemma.
@@ -60,7 +60,7 @@ def read_lemma(path: Path) -> Iterator[SenseExample]:
         Its sentences, in order.
 
     Raises:
-        ValueError: if a line is neither a heading nor below one with exactly one marked word; names the file and the line.
+        ValueError: if a line is neither a heading nor below one with exactly one marked word; names file and line.
 
     Source: data/senses/README.md.
     """
@@ -71,8 +71,8 @@ def read_lemma(path: Path) -> Iterator[SenseExample]:
             continue
         if heading is None or line.count("*") != 2:
             raise ValueError(
-                f'{path}, line {number}: expected "## sense key | label", and below it sentences with one *word* marked; '
-                f"got {line!r}."
+                f'{path}, line {number}: expected "## sense key | label", and below it sentences with one *word* '
+                f"marked; got {line!r}."
             )
         sense_key, label = heading
         before, word, after = line.split("*")
