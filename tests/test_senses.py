@@ -339,3 +339,15 @@ def test_lexicographer_files_are_wordnets():
         and lines[44] == "44\tadj.ppl\t3"
     )
     assert lines[14] == "14\tnoun.group\t1" and lines[38] == "38\tverb.motion\t2"
+
+
+def test_a_sense_that_nltk_lists_twice_is_listed_once():
+    class Entry:
+        def key(self):
+            return RIVER
+
+    class Reader:
+        def lemmas(self, lemma, part):
+            return [Entry(), Entry()]
+
+    assert senses.word_senses(Reader(), [BANK]) == {BANK: [RIVER]}

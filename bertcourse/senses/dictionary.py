@@ -141,8 +141,9 @@ def word_senses(wordnet, words: Iterable[Word]) -> dict[Word, list[str]]:
     for lemma, part in dict.fromkeys(words):
         if part not in PARTS_OF_SPEECH:
             raise ValueError(f"a part of speech must be one of {', '.join(PARTS_OF_SPEECH)}; got {part!r}.")
-        if senses := [entry.key() for entry in wordnet.lemmas(lemma, PARTS_OF_SPEECH[part])]:
-            found[lemma, part] = senses
+        keys = [entry.key() for entry in wordnet.lemmas(lemma, PARTS_OF_SPEECH[part])]
+        if keys:  # NLTK lists a sense twice when a word, such as "woods", is also a form of another, "wood"
+            found[lemma, part] = list(dict.fromkeys(keys))
     return found
 
 
