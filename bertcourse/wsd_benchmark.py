@@ -10,13 +10,13 @@ import json
 import os
 import platform
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import load_pretrained
+from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.embeddings import word_vectors
 from bertcourse.files import replace_files
 from bertcourse.registry import cache_folder
@@ -34,54 +34,6 @@ from bertcourse.senses import (
 TEST_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 COLUMNS = ("ALL", *TEST_SETS, *PARTS_OF_SPEECH)
 BASELINE = "WordNet first sense"
-
-
-class Comparison(NamedTuple):
-    """A system beside a baseline, on the same instances.
-
-    Attributes:
-        difference: of the shares of right answers, system minus baseline.
-        low, high: the middle 95 % of the differences in resampled test sets.
-        p_value: how often, counting both tails, a resampled difference has the other sign or is 0.
-    """
-
-    difference: float
-    low: float
-    high: float
-    p_value: float
-
-
-def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 10_000, seed: int = 0) -> Comparison:
-    """Would the difference hold in another test set of the same kind? Instances are drawn anew, with replacement.
-
-    An instance adds +1, 0 or -1 to the difference, so that a resampled test set is three counts: a multinomial draw.
-
-    Args:
-        system, baseline: (n,), whether each answer is right.
-        resamples: how many test sets to draw.
-        seed: of the draws.
-
-    Raises:
-        ValueError: if there is no instance, or the lengths differ.
-
-    Source: Efron & Tibshirani 1993, "An Introduction to the Bootstrap", chapter 16; Berg-Kirkpatrick et al. 2012.
-
-    >>> paired_bootstrap(np.array([True, True, True, False]), np.array([True, False, True, False])).difference
-    0.25
-    """
-    system, baseline = np.asarray(system, dtype=int), np.asarray(baseline, dtype=int)
-    if len(system) != len(baseline) or not len(system):
-        raise ValueError(
-            f"system and baseline must have an answer for each instance, at least one; got {len(system)} and "
-            f"{len(baseline)}."
-        )
-    steps = system - baseline
-    shares = [float(np.mean(steps == step)) for step in (-1, 0, 1)]
-    worse, _, better = np.random.default_rng(seed).multinomial(len(steps), shares, size=resamples).T
-    differences = (better - worse) / len(steps)
-    low, high = np.quantile(differences, [0.025, 0.975])
-    p_value = min(1.0, 2 * min(np.mean(differences <= 0), np.mean(differences >= 0)))
-    return Comparison(float(steps.mean()), float(low), float(high), float(p_value))
 
 
 def run_benchmark(

@@ -12,8 +12,10 @@ import bertcourse
 
 MODULES = ["bertcourse", *(module.name for module in pkgutil.walk_packages(bertcourse.__path__, "bertcourse."))]
 # Chapter modules in the order of the lectures: each imports only those before it, and what stands beside them.
-READING_ORDER = ["attention", "transformer", "tokenization", "bert", "pretraining", "embeddings", "senses", "anisotropy"]
-BESIDE_THEM = {"data", "files", "registry"}
+READING_ORDER = [
+    "attention", "transformer", "tokenization", "bert", "pretraining", "embeddings", "senses", "anisotropy", "finetuning"
+]
+BESIDE_THEM = {"bootstrap", "data", "files", "registry"}
 CHAPTERS = [name for name in MODULES if len(parts := name.split(".")) > 1 and parts[1] in READING_ORDER]
 
 

@@ -3,7 +3,7 @@
 Chapter 2 ends by loading real weights into it; chapter 4 pretrains one.
 """
 
-from bertcourse.bert.batching import Batch, encode_batch, length_buckets
+from bertcourse.bert.batching import Batch, encode_batch, length_buckets, pad_rows
 from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel, BertOutput, PreTrainingOutput, count_parameters
 from bertcourse.bert.pretrained import find_folder, load_pretrained, save_pretrained
 
@@ -19,5 +19,6 @@ __all__ = [
     "find_folder",
     "length_buckets",
     "load_pretrained",
+    "pad_rows",
     "save_pretrained",
 ]

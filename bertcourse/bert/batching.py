@@ -1,6 +1,6 @@
 """From texts to the tensors that BERT reads, in batches that waste little on padding."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -58,16 +58,38 @@ def pad_batch(encodings: Sequence[Encoding]) -> Batch:
     """
     if not encodings:
         raise ValueError("encodings must hold at least one tokenized text; got none.")
-    longest = max(map(len, encodings))
-
-    def padded(rows: Iterable[list[int]]) -> Tensor:
-        return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
-
     return Batch(
-        input_ids=padded(e.ids for e in encodings),
-        attention_mask=padded(e.attention_mask for e in encodings),
-        token_type_ids=padded(e.type_ids for e in encodings),
+        input_ids=padded([e.ids for e in encodings]),
+        attention_mask=padded([e.attention_mask for e in encodings]),
+        token_type_ids=padded([e.type_ids for e in encodings]),
     )
+
+
+def pad_rows(ids: Sequence[list[int]], type_ids: Sequence[list[int]]) -> Batch:
+    """Rows of token ids, filled up with zeros to the longest.
+
+    Args:
+        ids, type_ids: B lists each, at least one.
+
+    Returns:
+        ``Batch`` of three (B, L) tensors.
+
+    Raises:
+        Nothing.
+
+    Source: as ``pad_batch``.
+
+    >>> pad_rows([[2, 7, 3], [2, 3]], [[0, 0, 0], [0, 0]]).attention_mask
+    tensor([[1, 1, 1],
+            [1, 1, 0]])
+    """
+    return Batch(padded(ids), padded([[1] * len(row) for row in ids]), padded(type_ids))
+
+
+def padded(rows: Sequence[list[int]]) -> Tensor:
+    """(B, L), rows filled up with zeros to the longest."""
+    longest = max(map(len, rows))
+    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
 
 
 def length_buckets(lengths: Sequence[int], max_tokens: int = 2048) -> list[list[int]]:

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,6 +58,7 @@ HUGGING_FACE_NAMES = [
     ("mlm_head.layer_norm.", "cls.predictions.transform.LayerNorm."),
     ("mlm_head.bias", "cls.predictions.bias"),
     ("nsp_head.", "cls.seq_relationship."),
+    ("span_head.", "qa_outputs."),
 ]
 
 
@@ -102,7 +104,12 @@ def load_pretrained(
     return model.eval(), tokenizer
 
 
-def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer, folder: str | os.PathLike) -> None:
+def save_pretrained(
+    model: BertModel | BertForPreTraining,
+    tokenizer: Tokenizer,
+    folder: str | os.PathLike,
+    further: Mapping[str, object] | None = None,
+) -> None:
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and vocab.txt.
 
     ``AutoModel.from_pretrained`` and ``AutoTokenizer.from_pretrained`` of ``transformers`` read the folder, and so does
@@ -114,6 +121,7 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
         model: what to save; its dtype is kept.
         tokenizer: its tokenizer; its ids are 0, 1, … without a gap, each with a row in the model's embeddings.
         folder: where to; made if it is not there, its files of these names replaced.
+        further: fields of config.json beside the sizes, such as the names of a classifier's labels.
 
     Raises:
         ValueError: if the vocabulary does not fit the model, or its ids have a gap.
@@ -128,6 +136,7 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
         "model_type": "bert",
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
         **dataclasses.asdict(model.config),
+        **(further or {}),
     }
     tensors = {hugging_face_name(name): tensor.contiguous() for name, tensor in model.state_dict().items()}
 

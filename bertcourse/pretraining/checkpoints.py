@@ -61,33 +61,78 @@ def save_checkpoint(
     Raises:
         OSError: if it cannot be written; the checkpoints that were there are untouched.
     """
-    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
-    names = {id(parameter): name for name, parameter in model.named_parameters()}
-    for parameter, state in optimizer.state.items():
-        tensors.update({f"optimizer.{key}.{names[id(parameter)]}": value for key, value in state.items()})
-    tensors = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+    tensors = state_tensors(model, optimizer)
     header = {"progress": json.dumps(dataclasses.asdict(progress)), "config": json.dumps(dataclasses.asdict(config))}
 
     path = folder / f"checkpoint-{progress.step:08d}.safetensors"
     for abandoned in folder.glob(".checkpoint-*.tmp"):  # by a process that was killed
         abandoned.unlink()
-    draft = folder / f".{path.name}.tmp"
     try:
-        safetensors.torch.save_file(tensors, draft, metadata=header)
-        with open(draft, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(draft, path)
+        write_tensors(path, tensors, header)
     except (OSError, safetensors.SafetensorError) as error:
         last = checkpoints(folder)
         raise OSError(
             f"cannot write {path} ({error}). Make room, then go on with --resume from "
             f"{last[-1].name if last else 'the beginning: there is no checkpoint yet'}."
         ) from error
-    finally:
-        draft.unlink(missing_ok=True)
     for old in checkpoints(folder)[:-KEPT]:
         old.unlink()
     return path
+
+
+def state_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, torch.Tensor]:
+    """The weights and AdamW's state by name, on the CPU.
+
+    Args:
+        model, optimizer: what to keep.
+    """
+    tensors = {f"model.{name}": tensor for name, tensor in model.state_dict().items()}
+    names = {id(parameter): name for name, parameter in model.named_parameters()}
+    for parameter, state in optimizer.state.items():
+        tensors.update({f"optimizer.{key}.{names[id(parameter)]}": value for key, value in state.items()})
+    return {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
+
+
+def restore_state(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+    """Put what ``state_tensors`` gave back into model and optimizer.
+
+    Args:
+        model, optimizer: filled in place.
+        tensors: by name; others than the model's and the optimizer's are left aside.
+    """
+    model.load_state_dict({name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
+    for name, parameter in model.named_parameters():
+        state = {
+            key: tensors[f"optimizer.{key}.{name}"]
+            for key in ("step", "exp_avg", "exp_avg_sq")
+            if f"optimizer.{key}.{name}" in tensors
+        }
+        if state:
+            optimizer.state[parameter] = {
+                key: value if key == "step" and not parameter.is_cuda else value.to(parameter.device)
+                for key, value in state.items()
+            }
+
+
+def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, str]) -> None:
+    """Write a safetensors file that is whole or not there.
+
+    Args:
+        path: the file; an older one is replaced.
+        tensors: by name, contiguous.
+        header: its metadata.
+
+    Raises:
+        OSError, safetensors.SafetensorError: if it cannot be written; an older file is untouched.
+    """
+    draft = path.with_name(f".{path.name}.tmp")
+    try:
+        safetensors.torch.save_file(tensors, draft, metadata=header)
+        with open(draft, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def load_checkpoint(
@@ -121,18 +166,7 @@ def load_checkpoint(
         raise ValueError(
             f"{path} is of a model for {theirs} tokens, and the tokenizer has {size}. Resume with the tokenizer of that run."
         )
-    model.load_state_dict({name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
-    for name, parameter in model.named_parameters():
-        state = {
-            key: tensors[f"optimizer.{key}.{name}"]
-            for key in ("step", "exp_avg", "exp_avg_sq")
-            if f"optimizer.{key}.{name}" in tensors
-        }
-        if state:
-            optimizer.state[parameter] = {
-                key: value if key == "step" and not parameter.is_cuda else value.to(parameter.device)
-                for key, value in state.items()
-            }
+    restore_state(model, optimizer, tensors)
     return progress
 
 

@@ -27,7 +27,7 @@ from bertcourse.pretraining.config import PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import evaluate
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
-from bertcourse.pretraining.metering import RunLog, flops_per_token, peak_flops, synchronize
+from bertcourse.pretraining.metering import RunLog, faster_precision, flops_per_token, peak_flops
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.pretraining.processes import Processes, joined_processes
@@ -384,20 +384,9 @@ def choose_precision(
         return config.precision
     chunks = batches.next_batch(config.length_at(0.5), processes.rank, processes.count)
     batches.position, batches.planned = type(batches.position)(), None
-    loss_of, seconds = PreTrainingLoss(model), {}
+    loss_of = PreTrainingLoss(model)
     masked, rows = (to_device(part, processes.device) for part in chunks[0])
-    for dtype in (torch.float32, torch.bfloat16):
-        times = []
-        for _ in range(5):
-            synchronize(processes.device)
-            start = time.perf_counter()
-            with torch.autocast(processes.device.type, dtype, enabled=dtype != torch.float32):
-                sum(loss_of(masked, rows)).backward()
-            model.zero_grad(set_to_none=True)
-            synchronize(processes.device)
-            times.append(time.perf_counter() - start)
-        seconds[dtype] = min(times)
-    faster = seconds[torch.bfloat16] < 0.9 * seconds[torch.float32]
+    faster = faster_precision(model, lambda: sum(loss_of(masked, rows)), processes.device) == "bfloat16"
     return "bfloat16" if processes.total(faster and processes.is_main)[0] else "float32"
 
 

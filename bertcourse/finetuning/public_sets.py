@@ -1,0 +1,130 @@
+"""Chapters 7-9: public sets with their splits, from ``BERTCOURSE_DATA``, this user's cache or the network.
+
+Hyperparameters and the moment to stop are chosen on ``dev``; ``test`` is looked at once. Where the official test labels
+are not public, ``test`` is the official dev split, which papers report, and ``dev`` is a part of the official train split.
+"""
+
+import random
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+from bertcourse.finetuning.readers import LabeledText, Question, TaggedSentence, read_conll, read_squad, read_tsv
+from bertcourse.registry import fetch
+
+SENTIMENTS = {"0": "negative", "1": "positive"}
+
+
+class Splits(NamedTuple):
+    """Examples to learn from, to choose with, and to report on.
+
+    Attributes:
+        train, dev, test: lists of examples of one kind.
+    """
+
+    train: list
+    dev: list
+    test: list
+
+
+def sst2() -> Splits:
+    """SST-2: is a phrase of a film review positive or negative? 60,614 phrases, 6,735, and the official 872 sentences.
+
+    Returns:
+        ``Splits`` of ``LabeledText``.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if a file is not the one we know.
+
+    Source: Socher et al. 2013, "Recursive Deep Models"; GLUE, Wang et al. 2019.
+    """
+    files = (read_tsv(path) for path in fetch("sst2"))
+    return Splits(*([LabeledText(text, SENTIMENTS[label]) for text, label in examples] for examples in files))
+
+
+def rte() -> Splits:
+    """RTE: does a text entail a hypothesis? 2,127 pairs, 363, and the official 277.
+
+    Returns:
+        ``Splits`` of ``LabeledText`` with pairs.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if a file is not the one we know.
+
+    Source: Dagan et al. 2006 and later, "The PASCAL Recognising Textual Entailment Challenge"; GLUE, Wang et al. 2019.
+    """
+    train, dev, test = fetch("rte")
+    return Splits(read_tsv(train), read_tsv(dev, ("index", "sentence1", "sentence2", "label")), read_tsv(test))
+
+
+def wikigold() -> Splits:
+    """Wikigold: persons, organizations, places and others in 145 Wikipedia articles, 80/10/10 % of them.
+
+    Returns:
+        ``Splits`` of ``TaggedSentence``, in BIO.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if the file is not the one we know.
+
+    Source: Balasuriya et al. 2009, "Named Entity Recognition in Wikipedia".
+    """
+    (path,) = fetch("wikigold")
+    return split_by(read_conll(path), lambda sentence: sentence.document)
+
+
+def wnut17() -> Splits:
+    """WNUT 2017: new and rare entities in posts; the official splits of 3,394, 1,009 and 1,287.
+
+    Returns:
+        ``Splits`` of ``TaggedSentence``, in BIO.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if a file is not the one we know.
+
+    Source: Derczynski et al. 2017, "Results of the WNUT2017 Shared Task on Novel and Emerging Entity Recognition".
+    """
+    return Splits(*map(read_conll, fetch("wnut17")))
+
+
+def squad() -> Splits:
+    """SQuAD 1.1: the 10,570 questions of its official dev split, on 48 Wikipedia articles, 80/10/10 % of these.
+
+    Returns:
+        ``Splits`` of ``Question``.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if the file is not the one we know.
+
+    Source: Rajpurkar et al. 2016, "SQuAD".
+    """
+    (path,) = fetch("squad")
+    return split_by(read_squad(path), lambda question: question.article)
+
+
+def split_by(
+    examples: Sequence[TaggedSentence | Question | LabeledText], group_of: Callable[..., Hashable], seed: int = 0
+) -> Splits:
+    """Whole groups into 80/10/10 %, so that no document is in two splits.
+
+    Args:
+        examples: in any order, which is kept.
+        group_of: from an example to its document or article.
+        seed: of the shuffle.
+
+    Raises:
+        ValueError: if there are fewer than three groups.
+
+    Source: the hold-out split, whose unit here is the document.
+    """
+    groups = list(dict.fromkeys(map(group_of, examples)))
+    if len(groups) < 3:
+        raise ValueError(f"there must be at least three documents, one for each split; got {len(groups)}.")
+    random.Random(seed).shuffle(groups)
+    tenth = max(1, round(len(groups) / 10))
+    split_of = {group: min(number // tenth, 2) for number, group in enumerate(groups)}
+    dev, test, train = ([each for each in examples if split_of[group_of(each)] == number] for number in range(3))
+    return Splits(train, dev, test)

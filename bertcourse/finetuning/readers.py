@@ -1,0 +1,305 @@
+"""Chapters 7-9: labelled data, from the formats it comes in.
+
+What is read are lists of ``LabeledText``, ``TaggedSentence`` or ``Question``. A file that is not what it should be is
+refused with its name, the line, what was expected and what came.
+"""
+
+import json
+import os
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from bertcourse.finetuning.tags import convert_tags, split_tag
+
+TEXT_COLUMNS = (("text",), ("sentence",), ("premise", "hypothesis"), ("sentence1", "sentence2"))
+
+
+class LabeledText(NamedTuple):
+    """A text, or a pair of texts, and its class.
+
+    Attributes:
+        text: a string, or two.
+        label: such as "positive".
+    """
+
+    text: str | tuple[str, str]
+    label: str
+
+
+class TaggedSentence(NamedTuple):
+    """A sentence with a tag for each word.
+
+    Attributes:
+        words: of the sentence.
+        tags: one a word.
+        document: number of the document that it is from, in its file.
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    document: int = 0
+
+
+class Answer(NamedTuple):
+    """A part of a context that answers a question.
+
+    Attributes:
+        text: of the answer.
+        start: its first character in the context.
+    """
+
+    text: str
+    start: int
+
+
+class Question(NamedTuple):
+    """A question on a text.
+
+    Attributes:
+        id: of the question.
+        question: its words.
+        context: the text.
+        answers: those that people marked; none if the text does not answer it.
+        article: title of what the context is from.
+    """
+
+    id: str
+    question: str
+    context: str
+    answers: Sequence[Answer] = ()
+    article: str = ""
+
+
+def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> list[LabeledText]:
+    """Texts with labels, one a line, tabs between the columns: of this course, SST-2 and RTE.
+
+    Args:
+        path: a UTF-8 file. Its first line names the columns: "label", and "text" or "sentence", or for pairs "premise" and
+            "hypothesis" or "sentence1" and "sentence2"; others are left aside.
+        columns: their names, for a file without such a line.
+
+    Returns:
+        At least one text.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming file and line, if it is not such a file.
+
+    Source: GLUE, Wang et al. 2019, for its files.
+    """
+    lines = read_lines(path)
+    if columns is None:
+        _, header = next(lines, (1, ""))
+        columns = header.split("\t")
+    texts = next((names for names in TEXT_COLUMNS if set(names) <= set(columns)), None)
+    if texts is None or "label" not in columns:
+        raise ValueError(
+            f"{path}, line 1: expected the names of columns, label and text (or sentence, or premise and hypothesis, or "
+            f"sentence1 and sentence2), with tabs between; got {list(columns)}."
+        )
+    examples = []
+    for number, line in lines:
+        fields = line.split("\t")
+        if len(fields) != len(columns):
+            raise wrong(path, number, f"{len(columns)} columns, {', '.join(columns)}, with tabs between", line)
+        row = dict(zip(columns, fields))
+        if not row["label"].strip():
+            raise wrong(path, number, "a label", line)
+        parts = tuple(row[name].strip() for name in texts)
+        examples.append(LabeledText(parts if len(parts) > 1 else parts[0], row["label"].strip()))
+    return some(examples, path)
+
+
+def read_nli(path: str | os.PathLike) -> list[LabeledText]:
+    """Pairs of a premise and a hypothesis from SNLI's or MultiNLI's jsonl.
+
+    Args:
+        path: a UTF-8 file, a JSON object a line with sentence1, sentence2 and gold_label. Where the annotators did not
+            agree, gold_label is "-", and the pair is left out, as their papers do.
+
+    Returns:
+        At least one pair.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming file and line, if it is not such a file.
+
+    Source: Bowman et al. 2015, "SNLI"; Williams et al. 2018, "MultiNLI".
+    """
+    examples = []
+    for number, line in read_lines(path):
+        try:
+            row = json.loads(line)
+            pair, label = (row["sentence1"], row["sentence2"]), row["gold_label"]
+        except (ValueError, KeyError, TypeError):
+            raise wrong(path, number, "a JSON object with sentence1, sentence2 and gold_label", line) from None
+        if not all(isinstance(text, str) for text in (*pair, label)):
+            raise wrong(path, number, "strings for sentence1, sentence2 and gold_label", line)
+        if label != "-":
+            examples.append(LabeledText(pair, label))
+    return some(examples, path)
+
+
+def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSentence]:
+    """Sentences with entity tags, a word a line, an empty line between sentences.
+
+    Args:
+        path: a UTF-8 file; its lines have 2 columns (word, tag) or, as CoNLL-2003's, 4 (word, part of speech, chunk,
+            tag), with a tab or blanks between. A line that begins with -DOCSTART- begins a document.
+        scheme: of the result, one of ``tags.SCHEMES``. The file may have any; what its own does not allow is repaired, by
+            the rule of ``tags``.
+
+    Returns:
+        At least one sentence.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming file and line, if it is not such a file.
+
+    Source: Tjong Kim Sang & De Meulder 2003, "Introduction to the CoNLL-2003 Shared Task".
+    """
+    sentences: list[TaggedSentence] = []
+    words: list[str] = []
+    tags: list[str] = []
+    document = num_columns = 0
+
+    def end_sentence() -> None:
+        if words:
+            sentences.append(TaggedSentence(words.copy(), convert_tags(tags, scheme), document))
+            words.clear(), tags.clear()
+
+    for number, line in read_lines(path, keep_empty=True):
+        if not line.strip() or line.startswith("-DOCSTART-"):
+            end_sentence()
+            if line.strip() and sentences:
+                document = sentences[-1].document + 1
+            continue
+        fields = line.split("\t") if "\t" in line else line.split()
+        num_columns = num_columns or len(fields)
+        if len(fields) != num_columns or num_columns not in (2, 4) or not fields[0].strip():
+            columns = f"{num_columns} columns, as the lines before" if num_columns in (2, 4) else "2 or 4 columns"
+            raise wrong(path, number, f"a word and its tag in {columns}", line)
+        try:
+            split_tag(fields[-1].strip())
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+        words.append(fields[0].strip())
+        tags.append(fields[-1].strip())
+    end_sentence()
+    return some(sentences, path)
+
+
+def read_squad(path: str | os.PathLike) -> list[Question]:
+    """Questions on paragraphs, from SQuAD's JSON, version 1.1 or 2.0.
+
+    Args:
+        path: the JSON file, or a zip with it alone.
+
+    Returns:
+        At least one question.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming the file and the question, if it is not such a file, or an answer is not where it says.
+
+    Source: Rajpurkar et al. 2016, "SQuAD"; Rajpurkar et al. 2018, "Know What You Don't Know".
+    """
+    expected = "SQuAD's JSON: data, a list of articles with title and paragraphs, these with context and qas"
+    try:
+        articles = json.loads(read_whole(Path(path)))["data"]
+        questions = [
+            Question(
+                str(entry["id"]),
+                entry["question"],
+                paragraph["context"],
+                tuple(Answer(answer["text"], answer["answer_start"]) for answer in entry.get("answers", ())),
+                article.get("title", ""),
+            )
+            for article in articles
+            for paragraph in article["paragraphs"]
+            for entry in paragraph["qas"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} must be {expected}; {type(error).__name__}: {error}. Fetch it again.") from error
+    for question in some(questions, path):
+        try:
+            check_answers(question)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+    return questions
+
+
+def check_answers(question: Question) -> None:
+    """Refuse an answer that is not where it says.
+
+    Args:
+        question: with its context and answers.
+
+    Raises:
+        ValueError: naming the question, the place and what stands there.
+
+    Source: the format of Rajpurkar et al. 2016.
+    """
+    for text, start in question.answers:
+        end = start + len(text) if isinstance(text, str) and isinstance(start, int) else -1
+        if not text or not 0 <= start < end <= len(question.context):
+            raise ValueError(
+                f"question {question.id}: an answer must be characters 0 to {len(question.context)} of its context, at "
+                f"least one; got {text!r} at {start}. Correct its text or its start."
+            )
+        if (there := question.context[start:end]) != text:
+            raise ValueError(
+                f"question {question.id}: expected the answer {text!r} at character {start} of its context; there stands "
+                f"{there!r}. Correct its text or its start."
+            )
+
+
+def read_lines(path: str | os.PathLike, keep_empty: bool = False) -> Iterator[tuple[int, str]]:
+    """The lines of a file with their numbers from 1, without line ends; empty ones only if asked for.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is not UTF-8.
+    """
+    for number, line in enumerate(read_whole(Path(path)).replace("\r\n", "\n").split("\n"), start=1):
+        if line.strip() or keep_empty:
+            yield number, line
+
+
+def read_whole(path: Path) -> str:
+    """A file's text; of a zip, that of the one file in it.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is not UTF-8, or a zip of another content.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"expected a file of labelled data in {path}; there is none.")
+    try:
+        if path.suffix != ".zip":
+            return path.read_text(encoding="utf-8-sig")
+        with zipfile.ZipFile(path) as archive:
+            (name,) = archive.namelist()
+            return archive.read(name).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} must be UTF-8; {error}. Save it so.") from None
+    except (zipfile.BadZipFile, ValueError) as error:
+        raise ValueError(f"{path} must be a zip with one file; {error}. Unpack it, and name the file.") from None
+
+
+def wrong(path: str | os.PathLike, number: int, expected: str, line: str) -> ValueError:
+    """The error of a line that is not what it should be."""
+    return ValueError(f"{path}, line {number}: expected {expected}; got {line[:80]!r}.")
+
+
+def some(examples: list, path: str | os.PathLike) -> list:
+    """The examples of a file.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    if not examples:
+        raise ValueError(f"{path} must hold at least one example; it holds none. Is it the right file?")
+    return examples
