@@ -7,6 +7,7 @@ words, or a reader that points at answers.
 
 from bertcourse.finetuning.config import FineTuningConfig
 from bertcourse.finetuning.crf import CRF, Transitions, allowed_transitions, viterbi
+from bertcourse.finetuning.features import FeatureTagger
 from bertcourse.finetuning.freezing import freeze
 from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier
 from bertcourse.finetuning.public_sets import Splits, rte, split_by, squad, sst2, wikigold, wnut17
@@ -53,6 +54,7 @@ __all__ = [
     "Answer",
     "Entity",
     "EntityScores",
+    "FeatureTagger",
     "FineTuned",
     "FineTuningConfig",
     "LabeledText",

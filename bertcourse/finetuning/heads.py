@@ -96,12 +96,14 @@ class Head(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.seed = seed
 
-    def draw(self, *layers: nn.Linear) -> None:
-        """Weights of new layers, as BERT's are drawn, with this head's seed; other random numbers are left alone."""
+    def new_layers(self, *outputs: int) -> list[nn.Linear]:
+        """Linear maps from D to so many numbers each; weights as BERT's, with this head's seed and no other's."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
+            layers = [nn.Linear(self.config.hidden_size, size) for size in outputs]
             for layer in layers:
                 initialize(layer, self.config)
+        return layers
 
     @property
     def config(self):
@@ -262,14 +264,8 @@ class SequenceClassifier(Head):
         if pooling not in POOLINGS:
             raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
         self.labels, self.pooling = check_labels(labels), pooling
-        hidden_size = self.config.hidden_size
-        self.classifier = nn.Linear(hidden_size, len(self.labels))
-        self.draw(self.classifier)
-        if pooling == "mean":
-            self.bert.pooler = None
-        elif self.bert.pooler is None:
-            self.bert.pooler = nn.Linear(hidden_size, hidden_size)
-            self.draw(self.classifier, self.bert.pooler)
+        self.classifier, new_pooler = self.new_layers(len(self.labels), self.config.hidden_size)
+        self.bert.pooler = None if pooling == "mean" else self.bert.pooler or new_pooler
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
@@ -407,8 +403,7 @@ class TokenClassifier(Head):
         subword_tags([], [], subwords)  # refuses what it does not know
         self.labels, self.subwords = check_labels(labels), subwords
         self.bert.pooler = None
-        self.classifier = nn.Linear(self.config.hidden_size, len(self.labels))
-        self.draw(self.classifier)
+        (self.classifier,) = self.new_layers(len(self.labels))
         self.decoder = TagDecoder(self.labels, decoder, scheme)
         if subwords == "all" and (missing := set(tag_set(entity_types(self.labels), scheme)) - set(self.labels)):
             raise ValueError(f'labels must be all of tag_set(types, "{scheme}") for subwords "all"; {sorted(missing)} missing.')
@@ -607,8 +602,7 @@ class SpanPredictor(Head):
             raise ValueError(f"max_answer_tokens must be at least 1; got {max_answer_tokens}.")
         self.no_answer_margin, self.max_answer_tokens = no_answer_margin, max_answer_tokens
         self.bert.pooler = None
-        self.span_head = nn.Linear(self.config.hidden_size, 2)
-        self.draw(self.span_head)
+        (self.span_head,) = self.new_layers(2)
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None

@@ -243,13 +243,13 @@ def check_answers(question: Question) -> None:
     Source: the format of Rajpurkar et al. 2016.
     """
     for text, start in question.answers:
-        end = start + len(text) if isinstance(text, str) and isinstance(start, int) else -1
-        if not text or not 0 <= start < end <= len(question.context):
+        is_place = isinstance(text, str) and isinstance(start, int) and start >= 0
+        if not is_place or not text or start + len(text) > len(question.context):
             raise ValueError(
                 f"question {question.id}: an answer must be characters 0 to {len(question.context)} of its context, at "
                 f"least one; got {text!r} at {start}. Correct its text or its start."
             )
-        if (there := question.context[start:end]) != text:
+        if (there := question.context[start : start + len(text)]) != text:
             raise ValueError(
                 f"question {question.id}: expected the answer {text!r} at character {start} of its context; there stands "
                 f"{there!r}. Correct its text or its start."
