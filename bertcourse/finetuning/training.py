@@ -196,11 +196,9 @@ class Run:
                     self.measure()
                     progress.seconds += time.perf_counter() - start - taken
                     if log:
-                        log.write("evaluation", progress.step, **progress.history[-1] | {"step": progress.step})
+                        log.write("evaluation", **progress.history[-1])
                 self.show(bar)
                 self.save_in_time()
-            if progress.scores is None or progress.history[-1]["step"] != progress.step:
-                self.measure()
         progress.is_over = True
         self.model.load_state_dict(self.best, strict=False)
         self.model.eval()
