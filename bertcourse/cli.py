@@ -4,6 +4,9 @@ import argparse
 import sys
 from pathlib import Path
 
+# Settings of a fine-tuning run that the command can change.
+TUNE_SETTINGS = {"epochs": int, "batch_size": int, "learning_rate": float, "head_learning_rate": float, "precision": str}
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a subcommand; ``bertcourse --help`` lists them.
@@ -127,20 +130,46 @@ def run_data(action: str, names: list[str]) -> bool:
 
 
 def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
-    """``bertcourse benchmark wsd``."""
-    benchmark = commands.add_parser("benchmark", help="measure a model on a published task")
-    tasks = benchmark.add_subparsers(dest="task", required=True)
-    wsd = tasks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
+    """``bertcourse benchmark wsd`` and ``bertcourse benchmark finetune``."""
+    parser = commands.add_parser("benchmark", help="measure a model on a published task")
+    benchmarks = parser.add_subparsers(dest="benchmark", required=True)
+    wsd = benchmarks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
     wsd.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
     wsd.add_argument("--limit", type=int, help="use so many sentences of each corpus: for a quick look (default: all)")
     wsd.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)")
-    wsd.add_argument(
-        "--cache", type=Path, help="folder for vectors, with which an interrupted run goes on (default: the user's cache)"
-    )
+    wsd.add_argument("--cache", type=Path, help="folder for vectors, with which an interrupted run goes on (default: the user's cache)")
+    tune = benchmarks.add_parser("finetune", help="classes, entities or answers: train on a public set, measure on its test split")
+    tune.add_argument("--task", required=True, help="sst2, rte, ner (wikigold and WNUT 2017) or squad")
+    tune.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
+    tune.add_argument("--minutes", type=float, default=0.0, help="the most for each run (default: as long as its epochs take)")
+    tune.add_argument("--seeds", type=int, default=3, help="how many runs (default: %(default)s)")
+    tune.add_argument("--limit", type=int, help="train on so many examples: for a quick look (default: all)")
+    for name, kind in TUNE_SETTINGS.items():
+        tune.add_argument(f"--{name.replace('_', '-')}", type=kind, help="(default: the task's own)")
+    tune.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown, and for the runs (default: print it only)")
 
 
 def run_benchmark(options: argparse.Namespace) -> None:
-    """Run the benchmark that the command line names; errors as for ``wsd_benchmark.run_benchmark``."""
-    from bertcourse.wsd_benchmark import run_benchmark
+    """Run the benchmark that the command line names; errors as for the ``run_benchmark`` of each.
+
+    Raises:
+        KeyboardInterrupt: if it was interrupted, and what is done is kept.
+    """
+    if options.benchmark == "finetune":
+        from bertcourse.finetuning.benchmark import run_benchmark
+        from bertcourse.pretraining import Interrupted
+
+        settings = {name: value for name in TUNE_SETTINGS if (value := getattr(options, name)) is not None}
+        try:
+            run_benchmark(
+                options.task, options.model, options.minutes, options.seeds, options.limit, options.output, **settings
+            )
+        except Interrupted as reason:
+            raise KeyboardInterrupt from reason
+        return
+    try:
+        from bertcourse.wsd_benchmark import run_benchmark
+    except ModuleNotFoundError as error:
+        raise ValueError(f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".') from None
 
     run_benchmark(options.model, options.limit, options.output, options.cache)

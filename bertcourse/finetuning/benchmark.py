@@ -1,0 +1,232 @@
+"""``bertcourse benchmark finetune``: how well a model does on public sets once it is fine-tuned on them.
+
+    sst2    SST-2, sentiment of sentences, on the official dev split
+    rte     RTE, entailment of pairs, on the official dev split
+    ner     wikigold, 10 % of its documents, and WNUT 2017's test split
+    squad   SQuAD 1.1, on 5 of the 48 articles of its dev split, after training on 38 of them
+
+Each seed is a run of its own: head, order and dropout. Its result is kept as soon as it is there, and a run that was
+interrupted goes on from its checkpoint, so that the command can be given again. The weights that do best on a dev split
+are measured once on the test split.
+"""
+
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+
+from bertcourse.bert import BertModel, load_pretrained
+from bertcourse.files import read_json, replace_files
+from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier
+from bertcourse.finetuning.public_sets import Splits, rte, squad, sst2, wikigold, wnut17
+from bertcourse.finetuning.tags import entity_types, tag_set
+from bertcourse.finetuning.training import CHECKPOINT, fine_tune
+from bertcourse.registry import cache_folder
+
+
+class Task(NamedTuple):
+    """What is measured.
+
+    Attributes:
+        splits: gives its examples.
+        head: gives a new head for them, from encoder, tokenizer, splits and seed.
+        settings: of ``FineTuningConfig``, where they are not the defaults.
+        most_dev: how many dev examples choose the best weights; test is always measured whole.
+    """
+
+    splits: Callable[[], Splits]
+    head: Callable[[BertModel, Tokenizer, Splits, int], nn.Module]
+    settings: dict
+    most_dev: int = 1000
+
+
+def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SequenceClassifier:
+    """A head for the labels of a set; texts are cut to 128 tokens, as BERT's were for GLUE."""
+    labels = sorted({example.label for example in splits.train})
+    max_length = min(128, encoder.config.max_position_embeddings)
+    return SequenceClassifier(encoder, tokenizer, labels, max_length=max_length, seed=seed)
+
+
+def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> TokenClassifier:
+    """A head for the tags of a set, which gives valid sequences only."""
+    types = sorted(entity_types([tag for split in splits for example in split for tag in example.tags]))
+    return TokenClassifier(encoder, tokenizer, tag_set(types), decoder="viterbi", seed=seed)
+
+
+def reader(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SpanPredictor:
+    """A head that always answers."""
+    return SpanPredictor(encoder, tokenizer, seed=seed)
+
+
+TAGGING = {"epochs": 10, "batch_size": 16, "learning_rate": 2e-4, "head_learning_rate": 1e-3}
+TASKS = {
+    "sst2": {"SST-2": Task(sst2, classifier, {"epochs": 2, "batch_size": 32, "learning_rate": 1e-4, "evaluations": 8})},
+    "rte": {"RTE": Task(rte, classifier, {"epochs": 8, "batch_size": 16, "learning_rate": 1e-4})},
+    "ner": {"wikigold": Task(wikigold, tagger, TAGGING), "WNUT 2017": Task(wnut17, tagger, TAGGING)},
+    "squad": {"SQuAD": Task(squad, reader, {"epochs": 3, "batch_size": 16, "learning_rate": 2e-4}, most_dev=300)},
+}
+
+
+def run_benchmark(
+    task: str,
+    model_name: str = "minilm",
+    minutes: float = 0.0,
+    seeds: int = 3,
+    limit: int | None = None,
+    output: str | os.PathLike | None = None,
+    **settings,
+) -> dict:
+    """Fine-tune and measure, print the table, and write it to OUTPUT/finetune_TASK_MODEL.json and .md.
+
+    Args:
+        task: one of ``TASKS``.
+        model_name: for ``load_pretrained``.
+        minutes: the most for each run; 0 for as long as it takes.
+        seeds: how many runs.
+        limit: train on so many examples: for a quick look. None for all.
+        output: folder for the table, and for the runs while they go on; None keeps the runs in the user's cache.
+        settings: fields of ``FineTuningConfig`` in place of the task's own.
+
+    Returns:
+        What is in the JSON file.
+
+    Raises:
+        ValueError: if an argument is out of range, or data or weights are not those we know.
+        ConnectionError, FileNotFoundError: if data or the model are not here and cannot be fetched.
+        Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
+        OSError: if the disk fails or is full.
+
+    Source: Devlin et al. 2019, section 4 and appendix B.1, for tasks and protocol.
+    """
+    if task not in TASKS:
+        raise ValueError(f"--task must be one of {', '.join(TASKS)}; got {task!r}.")
+    if seeds < 1 or (limit is not None and limit < 2):
+        raise ValueError(f"--seeds must be at least 1 and --limit at least 2 examples; got {seeds} and {limit}.")
+    encoder, tokenizer = load_pretrained(model_name)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    name = f"finetune_{task}_{Path(model_name).name}" + (f"_limit{limit}" if limit else "")
+    folder = Path(output or cache_folder() / "runs")
+    sets = {}
+    for title, each in TASKS[task].items():
+        splits = cut(each.splits(), limit, each.most_dev)
+        chosen = {"precision": "auto", **each.settings, "minutes": float(minutes), **settings}
+        place = folder / name / title.replace(" ", "-").lower()
+        runs = [
+            run_seed(place / f"seed{seed}", each, splits, encoder, tokenizer, device, {**chosen, "seed": seed})
+            for seed in range(seeds)
+        ]
+        sets[title] = {"examples": [len(split) for split in splits], "settings": chosen, "runs": runs}
+    result = {
+        "task": task,
+        "model": model_name,
+        "limit": limit,
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+        "sets": sets,
+    }
+    table = markdown(result)
+    print(table)
+    if output is not None:
+        with replace_files(output, [f"{name}.json", f"{name}.md"]) as draft:
+            (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            (draft / f"{name}.md").write_text(table, encoding="utf-8")
+    return result
+
+
+def cut(splits: Splits, limit: int | None, most_dev: int) -> Splits:
+    """The first training and dev examples of a set, in an order that does not depend on the file's."""
+    order = torch.Generator().manual_seed(0)
+
+    def some(examples: list, most: int | None) -> list:
+        if most is None or len(examples) <= most:
+            return examples
+        return [examples[i] for i in torch.randperm(len(examples), generator=order)[:most].tolist()]
+
+    return Splits(some(splits.train, limit), some(splits.dev, most_dev), splits.test)
+
+
+def run_seed(
+    folder: Path,
+    task: Task,
+    splits: Splits,
+    encoder: BertModel,
+    tokenizer: Tokenizer,
+    device: torch.device,
+    settings: dict,
+) -> dict:
+    """One run, or its result if it is there already, or the rest of it.
+
+    Args:
+        folder: of the run.
+        task, splits, encoder, tokenizer, device: what to train, on what and where.
+        settings: all of the run's.
+
+    Returns:
+        Scores on test and dev, seconds, steps and examples a second.
+    """
+    result_path = folder / "result.json"
+    if result_path.exists() and (known := read_json(result_path))["settings"] == settings:
+        return known["result"]
+    model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
+    result_path.unlink(missing_ok=True)  # of other settings
+    tuned = fine_tune(
+        model, splits.train, splits.dev, folder, resume=(folder / CHECKPOINT).exists(), **settings
+    )
+    start = time.perf_counter()
+    result = {
+        "seed": settings["seed"],
+        "test": rounded(model.score(splits.test)),
+        "dev": rounded(tuned.scores),
+        "best_step": tuned.step,
+        "steps": tuned.steps,
+        "train_seconds": round(tuned.seconds, 1),
+        "test_seconds": round(time.perf_counter() - start, 1),
+        "examples_per_second": round(tuned.examples_per_second, 1),
+    }
+    with replace_files(folder, ["result.json"]) as draft:
+        (draft / "result.json").write_text(json.dumps({"settings": settings, "result": result}), encoding="utf-8")
+    (folder / CHECKPOINT).unlink()  # three times the model, and no longer needed
+    return result
+
+
+def rounded(scores: dict[str, float]) -> dict[str, float]:
+    """Scores in percent with two digits."""
+    return {name: round(score, 2) for name, score in scores.items()}
+
+
+def markdown(result: dict) -> str:
+    """The table for people to read."""
+    lines = [
+        f"# Fine-tuning {result['model']}: {', '.join(result['sets'])}",
+        "",
+        f"In percent; mean and standard deviation over seeds, then each seed. {result['device']}, torch {result['versions']['torch']}.",
+    ]
+    for title, measured in result["sets"].items():
+        runs, settings = measured["runs"], measured["settings"]
+        train, dev, test = measured["examples"]
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            f"{train:,} examples to train on, {dev:,} to choose the best weights with, {test:,} to measure. "
+            + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".",
+            "",
+            f"| score, by seed | mean ± deviation | {' | '.join(str(run['seed']) for run in runs)} |",
+            f"|---|---|{'---|' * len(runs)}",
+        ]
+        for name in runs[0]["test"]:
+            scores = [run["test"][name] for run in runs]
+            spread = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
+            lines.append(f"| {name} | {statistics.mean(scores):.1f}{spread} | {' | '.join(f'{s:.1f}' for s in scores)} |")
+        for name, unit in (("train_seconds", "minutes of training"), ("examples_per_second", "examples/s")):
+            numbers = [run[name] / (60 if unit.startswith("minutes") else 1) for run in runs]
+            lines.append(f"| {unit} | {statistics.mean(numbers):.1f} | {' | '.join(f'{n:.1f}' for n in numbers)} |")
+    return "\n".join([*lines, ""])

@@ -1,0 +1,102 @@
+"""bertcourse benchmark finetune, on sets of a few examples: files, seeds, going on, and what it refuses."""
+
+import dataclasses
+import json
+import os
+import signal
+
+import pytest
+
+from bertcourse import cli
+from bertcourse.bert import BertModel
+from bertcourse.finetuning import Answer, LabeledText, Question, Splits, TaggedSentence, benchmark
+from bertcourse.finetuning.benchmark import TASKS, cut, run_benchmark
+from bertcourse.finetuning.training import Run
+
+LETTERS = "abcdefgh"
+
+
+def classified(count: int) -> list[LabeledText]:
+    return [LabeledText(f"{LETTERS[n % 8]} {LETTERS[n % 3]}", ["yes", "no"][n % 2]) for n in range(count)]
+
+
+def tagged(count: int) -> list[TaggedSentence]:
+    return [TaggedSentence([LETTERS[n % 8], "a"], ["O" if n % 8 else "B-X", "B-X"]) for n in range(count)]
+
+
+def asked(count: int) -> list[Question]:
+    return [Question(str(n), LETTERS[n % 8], "a b c d", (Answer("c", 4),)) for n in range(count)]
+
+
+EXAMPLES = {"sst2": classified, "rte": classified, "ner": tagged, "squad": asked}
+
+
+@pytest.fixture
+def small_world(monkeypatch, small_config, small_tokenizer):
+    encoder = BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
+    monkeypatch.setattr(benchmark, "load_pretrained", lambda name: (encoder, small_tokenizer))
+    for name, sets in TASKS.items():
+        make = EXAMPLES[name]
+        small = {
+            title: task._replace(splits=lambda make=make: Splits(make(24), make(8), make(12))) for title, task in sets.items()
+        }
+        monkeypatch.setitem(TASKS, name, small)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_gives_a_table_and_its_numbers(small_world, tmp_path, capsys, task):
+    result = run_benchmark(task, "models/small", seeds=2, output=tmp_path, epochs=1, precision="float32")
+    assert json.loads((tmp_path / f"finetune_{task}_small.json").read_text()) == result
+    table = (tmp_path / f"finetune_{task}_small.md").read_text()
+    assert table.strip() in capsys.readouterr().out
+    assert list(result["sets"]) == list(TASKS[task])
+    for title, measured in result["sets"].items():
+        assert measured["examples"] == [24, 8, 12] and [run["seed"] for run in measured["runs"]] == [0, 1]
+        assert f"## {title}" in table and all(0 <= score <= 100 for run in measured["runs"] for score in run["test"].values())
+        assert measured["settings"]["epochs"] == 1 and measured["runs"][0]["steps"] in (1, 2)
+    main_score = next(iter(measured["runs"][0]["test"]))
+    assert main_score == ("accuracy" if task in ("sst2", "rte") else "f1") and f"| {main_score} |" in table
+
+
+def test_finished_seeds_are_kept_and_an_interrupted_one_goes_on(small_world, tmp_path, monkeypatch):
+    options = dict(seeds=2, epochs=2, precision="float32")
+    whole = run_benchmark("rte", "small", output=tmp_path / "whole", **options)
+    whole_step, steps = Run.step, []
+
+    def step(self, *arguments):
+        steps.append((self.config.seed, self.progress.step))
+        if steps[-1] == (1, 1):
+            os.kill(os.getpid(), signal.SIGINT)
+        return whole_step(self, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "step", step)
+        command = ["benchmark", "finetune", "--task", "rte", "--model", "small", "--seeds", "2", "--epochs", "2"]
+        command += ["--precision", "float32", "--output", str(tmp_path / "run")]
+        assert cli.main(command) == 130
+        assert cli.main(command) == 0
+    assert steps == [(seed, step) for seed in (0, 1) for step in range(4)]  # none twice
+    again = json.loads((tmp_path / "run/finetune_rte_small.json").read_text())
+    for one, other in zip(again["sets"]["RTE"]["runs"], whole["sets"]["RTE"]["runs"]):
+        assert one["test"] == other["test"] and one["dev"] == other["dev"]
+
+
+def test_a_quick_look_trains_on_fewer(small_world, tmp_path):
+    result = run_benchmark("sst2", "small", seeds=1, limit=10, output=tmp_path, epochs=1)
+    assert result["sets"]["SST-2"]["examples"] == [10, 8, 12]
+    assert (tmp_path / "finetune_sst2_small_limit10.md").is_file()
+    splits = Splits(classified(24), classified(8), classified(12))
+    assert cut(splits, 10, 4) == cut(splits, 10, 4) != Splits(splits.train[:10], splits.dev[:4], splits.test)
+    assert cut(splits, None, 100) == splits
+
+
+def test_what_is_wrong_is_named(small_world, capsys):
+    for arguments, message in (
+        (["--task", "cola"], "--task must be one of sst2, rte, ner, squad; got 'cola'"),
+        (["--task", "rte", "--seeds", "0"], "--seeds must be at least 1"),
+        (["--task", "rte", "--limit", "1"], "--limit at least 2 examples"),
+        (["--task", "rte", "--epochs", "0"], "epochs must be at least 1; got 0"),
+        (["--task", "rte", "--minutes", "-1"], "minutes must be at least 0"),
+    ):
+        assert cli.main(["benchmark", "finetune", *arguments]) == 1
+        assert message in capsys.readouterr().err
