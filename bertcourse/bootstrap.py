@@ -44,7 +44,8 @@ def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 
     system, baseline = np.asarray(system, dtype=int), np.asarray(baseline, dtype=int)
     if len(system) != len(baseline) or not len(system):
         raise ValueError(
-            f"system and baseline must have an answer for each instance, at least one; got {len(system)} and {len(baseline)}."
+            f"system and baseline must have an answer for each instance, at least one; got {len(system)} and "
+            f"{len(baseline)}."
         )
     return compare((system - baseline)[:, None], lambda totals: totals[:, 0] / len(system), resamples, seed)
 

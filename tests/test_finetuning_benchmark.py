@@ -38,7 +38,8 @@ def small_world(monkeypatch, small_config, small_tokenizer):
     for name, sets in TASKS.items():
         make = EXAMPLES[name]
         small = {
-            title: task._replace(splits=lambda make=make: Splits(make(24), make(8), make(12))) for title, task in sets.items()
+            title: task._replace(splits=lambda make=make: Splits(make(24), make(8), make(12)))
+            for title, task in sets.items()
         }
         monkeypatch.setitem(TASKS, name, small)
 
@@ -52,7 +53,9 @@ def test_every_task_gives_a_table_and_its_numbers(small_world, tmp_path, capsys,
     assert list(result["sets"]) == list(TASKS[task])
     for title, measured in result["sets"].items():
         assert measured["examples"] == [24, 8, 12] and [run["seed"] for run in measured["runs"]] == [0, 1]
-        assert f"## {title}" in table and all(0 <= score <= 100 for run in measured["runs"] for score in run["test"].values())
+        assert f"## {title}" in table and all(
+            0 <= score <= 100 for run in measured["runs"] for score in run["test"].values()
+        )
         assert measured["settings"]["epochs"] == 1 and measured["runs"][0]["steps"] in (1, 2)
     main_score = next(iter(measured["runs"][0]["test"]))
     assert main_score == ("accuracy" if task in ("sst2", "rte") else "f1") and f"| {main_score} |" in table

@@ -111,7 +111,9 @@ def test_without_transitions_the_crf_learns_by_cross_entropy():
         (lambda: CRF(3).log_partition(torch.zeros(1, 2, 3), [3]), r"lengths must be 1 numbers from 1 to 2; got \[3\]"),
         (lambda: CRF(3).score(torch.zeros(1, 2, 3), torch.zeros(1, 3, dtype=int)), r"tags must have shape \(1, 2\)"),
         (
-            lambda: viterbi(torch.zeros(1, 1, 1), Transitions(torch.tensor([-torch.inf]), torch.zeros(1, 1), torch.zeros(1))),
+            lambda: viterbi(
+                torch.zeros(1, 1, 1), Transitions(torch.tensor([-torch.inf]), torch.zeros(1, 1), torch.zeros(1))
+            ),
             "sentence 0 must have a sequence of tags that is allowed",
         ),
         (lambda: TagDecoder(["O", "B-X"], "beam"), "decoder must be one of argmax, viterbi, crf; got 'beam'"),

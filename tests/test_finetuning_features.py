@@ -59,10 +59,16 @@ def test_sentences_do_not_see_one_another(encoder, small_tokenizer):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e, t: FeatureTagger(e, t, LABELS, pooling="stack"), "pooling must be one of sum, mean, concat; got 'stack'"),
+        (
+            lambda e, t: FeatureTagger(e, t, LABELS, pooling="stack"),
+            "pooling must be one of sum, mean, concat; got 'stack'",
+        ),
         (lambda e, t: FeatureTagger(e, t, LABELS, (9,)), "layers must be at least one index from -3 to 2"),
         (lambda e, t: FeatureTagger(e, t, LABELS, (0,), lstm_size=-1), "lstm_size must be at least 0"),
-        (lambda e, t: FeatureTagger(e, t, LABELS, (0,)).rows([TaggedSentence(["a"], [])]), "sentence 0 must have a tag for each word"),
+        (
+            lambda e, t: FeatureTagger(e, t, LABELS, (0,)).rows([TaggedSentence(["a"], [])]),
+            "sentence 0 must have a tag for each word",
+        ),
         (lambda e, t: FeatureTagger(e.train(), t, LABELS, (0,)).predict([["a"]]), "model must be in evaluation mode"),
     ],
 )

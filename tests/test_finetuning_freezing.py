@@ -31,7 +31,12 @@ def test_freezing_counts_what_learns(classifier):
     total = sum(parameter.numel() for parameter in classifier.parameters())
     head = 24 * 2 + 2 + 24 * 24 + 24
     block = sum(parameter.numel() for parameter in classifier.bert.encoder.blocks[0].parameters())
-    assert [freeze(classifier, trainable) for trainable in ("head", 1, 2, "all")] == [head, head + block, head + 2 * block, total]
+    assert [freeze(classifier, trainable) for trainable in ("head", 1, 2, "all")] == [
+        head,
+        head + block,
+        head + 2 * block,
+        total,
+    ]
 
 
 def test_layers_learn_more_slowly_the_deeper_they_are(classifier):

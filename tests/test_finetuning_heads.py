@@ -16,9 +16,9 @@ from bertcourse.finetuning import (
     SpanPredictor,
     TaggedSentence,
     TokenClassifier,
+    read_tags,
     tag_set,
     write_tags,
-    read_tags,
 )
 from bertcourse.finetuning.heads import shorten
 
@@ -63,7 +63,9 @@ def test_transformers_loads_what_we_save_with_the_same_logits(heads, tmp_path, n
     torch.testing.assert_close(ours(IDS, MASK, TYPES), their_logits(theirs.eval()), atol=1e-5, rtol=1e-5)
     if hasattr(ours, "labels"):
         assert [theirs.config.id2label[i] for i in range(len(ours.labels))] == ours.labels
-    assert transformers.AutoTokenizer.from_pretrained(tmp_path)("ab c")["input_ids"] == ours.tokenizer.encode("ab c").ids
+    assert (
+        transformers.AutoTokenizer.from_pretrained(tmp_path)("ab c")["input_ids"] == ours.tokenizer.encode("ab c").ids
+    )
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -98,7 +100,9 @@ def test_saved_and_loaded_keeps_every_option(encoder, small_tokenizer, tmp_path)
 def test_a_checkpoint_for_another_task_is_refused(heads, encoder, small_tokenizer, tmp_path):
     for name, head in heads.items():
         head.save(tmp_path / name)
-    message = "must hold a BertForSequenceClassification, .* it holds BertForTokenClassification. TokenClassifier.load reads it"
+    message = (
+        "must hold a BertForSequenceClassification.* holds BertForTokenClassification. TokenClassifier.load reads it"
+    )
     with pytest.raises(ValueError, match=message):
         SequenceClassifier.load(tmp_path / "BertForTokenClassification")
     with pytest.raises(ValueError, match="it holds BertForSequenceClassification. SequenceClassifier.load reads it"):
@@ -107,7 +111,10 @@ def test_a_checkpoint_for_another_task_is_refused(heads, encoder, small_tokenize
     with pytest.raises(ValueError, match="it holds SequenceClassifier. SequenceClassifier.load reads it"):
         SpanPredictor.load(tmp_path / "mean")
     save_pretrained(BertForPreTraining(encoder.config), small_tokenizer, tmp_path / "pretrained")
-    with pytest.raises(ValueError, match=r"it holds BertForPreTraining. Put a new head .*SequenceClassifier\(\*load_pretrained\(name\), labels\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"it holds BertForPreTraining. Put a new head .*SequenceClassifier\(\*load_pretrained\(name\), labels\)",
+    ):
         SequenceClassifier.load(tmp_path / "pretrained")
     config = json.loads((tmp_path / "mean/config.json").read_text())
     (tmp_path / "mean/config.json").write_text(json.dumps({**config, "architectures": None}))
@@ -252,27 +259,54 @@ def other_vocabulary(tokenizer):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda e, t: SequenceClassifier(e, t, ["one"]), r"labels must be at least two different strings.*got \['one'\]"),
+        (
+            lambda e, t: SequenceClassifier(e, t, ["one"]),
+            r"labels must be at least two different strings.*got \['one'\]",
+        ),
         (lambda e, t: SequenceClassifier(e, t, ["a", "a"]), "labels must be at least two different strings"),
         (lambda e, t: SequenceClassifier(e, t, "ab"), "labels must be at least two different strings"),
         (lambda e, t: SequenceClassifier(e, t, LABELS, pooling="max"), "pooling must be one of cls, mean; got 'max'"),
         (lambda e, t: SequenceClassifier(e, t, LABELS, max_length=99), "max_length must be from 8 to 32.*got 99"),
         (lambda e, t: SequenceClassifier(e, t, LABELS, dropout=1.0), "dropout must be at least 0 and below 1"),
-        (lambda e, t: SequenceClassifier(BertForPreTraining(e.config), t, LABELS), "encoder must be a BertModel.*got BertForPreTraining"),
+        (
+            lambda e, t: SequenceClassifier(BertForPreTraining(e.config), t, LABELS),
+            "encoder must be a BertModel.*got BertForPreTraining",
+        ),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict("a b"), "texts must be a list of strings or pairs"),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "b", "c")]), "text 0 must be a string or a pair"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS).rows([LabeledText("a", "x")]), "example 0: the label must be one of hardware.*got 'x'"),
+        (
+            lambda e, t: SequenceClassifier(e, t, LABELS).rows([LabeledText("a", "x")]),
+            "example 0: the label must be one of hardware.*got 'x'",
+        ),
         (lambda e, t: TokenClassifier(e, t, TAGS, subwords="last"), 'subwords must be "first" or "all"'),
         (lambda e, t: TokenClassifier(e, t, TAGS, decoder="beam"), "decoder must be one of argmax"),
-        (lambda e, t: TokenClassifier(e, t, ["O", "B-X"], subwords="all"), r'labels must be all of tag_set.*\[.I-X.\] missing'),
+        (
+            lambda e, t: TokenClassifier(e, t, ["O", "B-X"], subwords="all"),
+            r"labels must be all of tag_set.*\[.I-X.\] missing",
+        ),
         (lambda e, t: TokenClassifier(e, t, TAGS).predict(["a b"]), "sentences must be lists of words"),
-        (lambda e, t: TokenClassifier(e, t, TAGS).rows([TaggedSentence(["a", "b"], ["O"])]), "sentence 0 must have a tag for each word; got 2 words and 1 tags: 'a b'"),
-        (lambda e, t: TokenClassifier(e, t, TAGS).rows([TaggedSentence(["a"], ["B-LOC"])]), "sentence 0: a tag must be one of O, B-PER.*got B-LOC"),
+        (
+            lambda e, t: TokenClassifier(e, t, TAGS).rows([TaggedSentence(["a", "b"], ["O"])]),
+            "sentence 0 must have a tag for each word; got 2 words and 1 tags: 'a b'",
+        ),
+        (
+            lambda e, t: TokenClassifier(e, t, TAGS).rows([TaggedSentence(["a"], ["B-LOC"])]),
+            "sentence 0: a tag must be one of O, B-PER.*got B-LOC",
+        ),
         (lambda e, t: SpanPredictor(e, t, overlap=40), "overlap must be from 0 to below max_length, 32; got 40"),
         (lambda e, t: SpanPredictor(e, t, max_answer_tokens=0), "max_answer_tokens must be at least 1"),
-        (lambda e, t: SpanPredictor(e, t).predict([("", "a")]), "question 0: question and context must have a token each"),
-        (lambda e, t: SpanPredictor(e, t).rows([Question("7", "q", "a b", (Answer("b", 9),))]), "question 7: an answer must be characters 0 to 3"),
-        (lambda e, t: SpanPredictor(e, t).rows([Question("7", "q", "a b", (Answer("a", 2),))]), "question 7: expected the answer 'a' at character 2.*stands 'b'"),
+        (
+            lambda e, t: SpanPredictor(e, t).predict([("", "a")]),
+            "question 0: question and context must have a token each",
+        ),
+        (
+            lambda e, t: SpanPredictor(e, t).rows([Question("7", "q", "a b", (Answer("b", 9),))]),
+            "question 7: an answer must be characters 0 to 3",
+        ),
+        (
+            lambda e, t: SpanPredictor(e, t).rows([Question("7", "q", "a b", (Answer("a", 2),))]),
+            "question 7: expected the answer 'a' at character 2.*stands 'b'",
+        ),
     ],
 )
 def test_bad_input_is_named(encoder, small_tokenizer, call, message):

@@ -113,23 +113,43 @@ def misplaced(text: str, start) -> str:
     ("read", "text", "message"),
     [
         (read_tsv, "text\nabc\n", r"file.txt, line 1: expected the names of columns, label and text.*got \['text'\]"),
-        (read_tsv, "label\ttext\nx\ty\nx\n", "file.txt, line 3: expected 2 columns, label, text, with tabs between; got 'x'"),
+        (
+            read_tsv,
+            "label\ttext\nx\ty\nx\n",
+            "file.txt, line 3: expected 2 columns, label, text, with tabs between; got 'x'",
+        ),
         (read_tsv, "label\ttext\n \ty\n", "file.txt, line 2: expected a label"),
         (read_tsv, "label\ttext\n", "file.txt must hold at least one example; it holds none"),
         (read_tsv, "", "file.txt, line 1: expected the names of columns"),
         (read_tsv, b"label\ttext\nx\t\xff\n", "file.txt must be UTF-8; .*0xff"),
-        (read_nli, '{"sentence1": "A"}', "file.txt, line 1: expected a JSON object with sentence1, sentence2 and gold_label"),
+        (
+            read_nli,
+            '{"sentence1": "A"}',
+            "file.txt, line 1: expected a JSON object with sentence1, sentence2 and gold_label",
+        ),
         (read_nli, "A\tB", "file.txt, line 1: expected a JSON object"),
         (read_nli, '{"sentence1": 1, "sentence2": "B", "gold_label": "x"}', "line 1: expected strings"),
-        (read_conll, "a O\nb\n", "file.txt, line 2: expected a word and its tag in 2 columns, as the lines before; got 'b'"),
+        (
+            read_conll,
+            "a O\nb\n",
+            "file.txt, line 2: expected a word and its tag in 2 columns, as the lines before; got 'b'",
+        ),
         (read_conll, "a b O\n", "file.txt, line 1: expected a word and its tag in 2 or 4 columns"),
         (read_conll, "a O\nb B_PER\n", "file.txt, line 2: a tag must be one like .*; got 'B_PER'"),
         (read_conll, "-DOCSTART- O\n\n", "file.txt must hold at least one example"),
         (read_squad, "{}", "file.txt must be SQuAD's JSON: .*KeyError: 'data'"),
         (read_squad, '{"data": [', "file.txt must be SQuAD's JSON"),
         (read_squad, '{"data": []}', "file.txt must hold at least one example"),
-        (read_squad, misplaced("dance", 6), "file.txt: question 1: expected the answer 'dance' at character 6 .* stands 'ance '"),
-        (read_squad, misplaced("way.", 99), "question 1: an answer must be characters 0 to 27 of its context.*'way.' at 99"),
+        (
+            read_squad,
+            misplaced("dance", 6),
+            "file.txt: question 1: expected the answer 'dance' at character 6 .* stands 'ance '",
+        ),
+        (
+            read_squad,
+            misplaced("way.", 99),
+            "question 1: an answer must be characters 0 to 27 of its context.*'way.' at 99",
+        ),
         (read_squad, misplaced("way.", -4), "question 1: an answer must be characters 0 to 27"),
         (read_squad, misplaced("", 0), "question 1: an answer must be characters 0 to 27 of its context, at least one"),
         (read_squad, misplaced("Bees", "0"), "question 1: an answer must be characters"),
@@ -158,14 +178,20 @@ def test_splits_are_of_whole_documents():
     splits = split_by(sentences, lambda sentence: sentence.document)
     documents = [{sentence.document for sentence in split} for split in splits]
     assert [len(each) for each in documents] == [32, 4, 4] and len(set.union(*documents)) == 40
-    assert splits == split_by(sentences, lambda sentence: sentence.document) != split_by(sentences, lambda s: s.document, seed=1)
+    assert (
+        splits
+        == split_by(sentences, lambda sentence: sentence.document)
+        != split_by(sentences, lambda s: s.document, seed=1)
+    )
     with pytest.raises(ValueError, match="at least three documents, one for each split; got 2"):
         split_by(sentences[:6], lambda sentence: sentence.document)
 
 
 def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
     """From files of the same form, in place of those that are fetched."""
-    sentiment = [written(f"sentence\tlabel\n{text}\t{label}\n", f"{text}.tsv") for text, label in (("a", 0), ("b", 1), ("c", 1))]
+    sentiment = [
+        written(f"sentence\tlabel\n{text}\t{label}\n", f"{text}.tsv") for text, label in (("a", 0), ("b", 1), ("c", 1))
+    ]
     pairs = [
         written(f"{header}1\tA\tB\tentailment\n", f"rte{n}.tsv")
         for n, header in enumerate(("index\tsentence1\tsentence2\tlabel\n", "", "index\tsentence1\tsentence2\tlabel\n"))
@@ -183,14 +209,22 @@ def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
 
 
 def test_every_public_set_is_in_the_registry_with_its_files():
-    files = {name: [file.file for file in registry.find_set(name)] for name in ("sst2", "rte", "wikigold", "wnut17", "squad")}
+    files = {
+        name: [file.file for file in registry.find_set(name)] for name in ("sst2", "rte", "wikigold", "wnut17", "squad")
+    }
     assert [len(each) for each in files.values()] == [3, 3, 1, 3, 1]
     assert files["wnut17"][1] == "ner/emerging.dev.conll"
 
 
 @pytest.mark.parametrize(
     ("load", "sizes"),
-    [(sst2, [60614, 6735, 872]), (rte, [2127, 363, 277]), (wikigold, None), (wnut17, [3394, 1009, 1287]), (squad, None)],
+    [
+        (sst2, [60614, 6735, 872]),
+        (rte, [2127, 363, 277]),
+        (wikigold, None),
+        (wnut17, [3394, 1009, 1287]),
+        (squad, None),
+    ],
 )
 def test_the_real_sets_have_their_published_sizes(load, sizes):
     if registry.states([load.__name__])[load.__name__] != "ok":

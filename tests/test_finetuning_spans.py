@@ -62,11 +62,7 @@ def test_an_answer_that_begins_or_ends_inside_a_token_takes_the_token(small_toke
 def test_the_best_span_equals_trying_all(longest):
     for _ in range(20):
         logits, is_context = torch.randn(9, 2), [False, False, *[True] * 6, False]
-        spans = {
-            (i, j): float(logits[i, 0] + logits[j, 1])
-            for i in range(2, 8)
-            for j in range(i, min(i + longest, 8))
-        }
+        spans = {(i, j): float(logits[i, 0] + logits[j, 1]) for i in range(2, 8) for j in range(i, min(i + longest, 8))}
         score, *place = best_span(logits, is_context, longest)
         assert tuple(place) == max(spans, key=spans.get) and score == pytest.approx(max(spans.values()))
 
@@ -137,8 +133,14 @@ def test_the_best_of_several_answers_counts():
     [
         (lambda t: span_windows(t, "", "a"), "question and context must have a token each; got ''"),
         (lambda t: span_windows(t, "a", " "), "question and context must have a token each"),
-        (lambda t: span_windows(t, "a b c d e f", CONTEXT, 12, 6), "max_length must leave more than the overlap of 6 tokens"),
-        (lambda t: best_span(torch.zeros(2, 2), [False, False]), "a window must have a token of the context; of its 2 none"),
+        (
+            lambda t: span_windows(t, "a b c d e f", CONTEXT, 12, 6),
+            "max_length must leave more than the overlap of 6 tokens",
+        ),
+        (
+            lambda t: best_span(torch.zeros(2, 2), [False, False]),
+            "a window must have a token of the context; of its 2 none",
+        ),
         (lambda t: squad_scores({}, []), "questions must hold at least one"),
         (lambda t: squad_scores({}, [Question("7", "q", "c")]), r"1 lack it: \['7'\]"),
         (lambda t: best_margin([], []), "spans must be one for each question, at least one; got 0 and 0"),

@@ -31,7 +31,9 @@ WORDS = "[PER Jane Villanueva] of [ORG United] , a unit of [ORG United Airlines 
 def sentences(draw) -> tuple[int, list[Entity]]:
     """A length, and entities within it."""
     entities, position = [], 0
-    for gap, size, type_ in draw(st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("XY")), max_size=5)):
+    for gap, size, type_ in draw(
+        st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.sampled_from("XY")), max_size=5)
+    ):
         entities.append(Entity(type_, position + gap, position + gap + size))
         position += gap + size
     return position + draw(st.integers(0, 2)), entities
@@ -159,7 +161,10 @@ def test_the_bootstrap_equals_resampling_sentence_by_sentence():
         (lambda: subword_tags([0, 1], ["O"]), "a tag for each word; got 2 words or more, and 1 tags"),
         (lambda: subword_tags([0], ["O"], "last"), 'subwords must be "first" or "all"'),
         (lambda: word_tags([0, 1], ["O"]), "a tag for each token; got 2 tokens and 1 tags"),
-        (lambda: entity_scores([["O"]], [["O", "O"]]), "sentence 0 must have a tag for each word; got 1 gold and 2 predicted"),
+        (
+            lambda: entity_scores([["O"]], [["O", "O"]]),
+            "sentence 0 must have a tag for each word; got 1 gold and 2 predicted",
+        ),
         (lambda: entity_scores([["O"]], []), "tags of the same sentences, at least one; got 1 and 0"),
         (lambda: entity_scores([], []), "at least one; got 0 and 0"),
         (lambda: tag_set(["PER"], "B"), "scheme must be one of"),

@@ -81,14 +81,16 @@ def test_a_classifier_learns_and_keeps_its_best_weights(classifier):
 
 def test_a_tagger_and_a_reader_learn(encoder, small_tokenizer):
     sentences = [
-        TaggedSentence(each.text.split(), ["B-X" if word == "a" else "O" for word in each.text.split()]) for each in TRAIN
+        TaggedSentence(each.text.split(), ["B-X" if word == "a" else "O" for word in each.text.split()])
+        for each in TRAIN
     ]
     for decoder in ("argmax", "crf"):
         tagger = TokenClassifier(encoder, small_tokenizer, tag_set(["X"]), decoder=decoder)
         result = fine_tune(tagger, sentences, sentences[:20], epochs=5, batch_size=8, learning_rate=1e-2)
         assert result.scores["f1"] > 95 and list(result.scores) == ["f1", "precision", "recall", "accuracy"]
     questions = [
-        Question(str(n), "a", f"{each.text[2:]} a b", (Answer("a", len(each.text) - 1),)) for n, each in enumerate(TRAIN)
+        Question(str(n), "a", f"{each.text[2:]} a b", (Answer("a", len(each.text) - 1),))
+        for n, each in enumerate(TRAIN)
     ]
     reader = SpanPredictor(encoder, small_tokenizer)
     result = fine_tune(reader, questions, questions[:20], epochs=12, batch_size=8, learning_rate=1e-2)
@@ -194,7 +196,9 @@ def test_a_loss_that_is_no_number_stops_with_step_and_batch(classifier, monkeypa
         return whole_loss(self, rows)
 
     monkeypatch.setattr(SequenceClassifier, "loss", poisoned)
-    message = r"step \d, batch \d of 8 in epoch 1: the loss must be a number; got nan .* on the train examples .*\b7\b.* learning_rate, now 0.01"
+    message = (
+        r"step \d, batch \d of 8 in epoch 1: the loss must be a number; got nan .* train examples .*\b7\b.* now 0.01"
+    )
     with pytest.raises(FloatingPointError, match=message):
         fine_tune(classifier, TRAIN, DEV, **SETTINGS)
     assert all(torch.equal(before[0][name], tensor) for name, tensor in classifier.state_dict().items())
@@ -214,7 +218,9 @@ def test_runs_are_not_mixed(classifier, tmp_path):
     fine_tune(classifier, TRAIN, DEV, tmp_path, **SETTINGS)
     with pytest.raises(FileExistsError, match="has a run already. Go on with resume=True"):
         fine_tune(classifier, TRAIN, DEV, tmp_path, **SETTINGS)
-    with pytest.raises(ValueError, match="is of another run: learning_rate was 0.01 and is 0.02. Resume with what it had"):
+    with pytest.raises(
+        ValueError, match="is of another run: learning_rate was 0.01 and is 0.02. Resume with what it had"
+    ):
         fine_tune(classifier, TRAIN, DEV, tmp_path, resume=True, **SETTINGS | {"learning_rate": 0.02})
     with pytest.raises(ValueError, match="is of another run: train or dev were others"):
         fine_tune(classifier, TRAIN[1:], DEV, tmp_path, resume=True, **SETTINGS)
@@ -257,7 +263,12 @@ def test_batches_are_of_like_length_and_hold_every_example_once():
     [
         ([], DEV, {}, "train must hold at least one example; it is empty"),
         (TRAIN, [], {}, "dev must hold at least one example; it is empty"),
-        ([*TRAIN, LabeledText("a", "x")], DEV, {}, "train: example 60: the label must be one of without, with; got 'x'"),
+        (
+            [*TRAIN, LabeledText("a", "x")],
+            DEV,
+            {},
+            "train: example 60: the label must be one of without, with; got 'x'",
+        ),
         (TRAIN, [LabeledText("a", "x")], {}, "dev: example 0: the label must be one of"),
         (TRAIN[1::2], DEV, {}, "train must have examples of at least two labels.*all of its 30 are with. .*Shuffle it"),
         (TRAIN, DEV, {"rate": 1}, "settings must be among epochs, .*; got rate"),

@@ -2,12 +2,11 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from bertcourse import cli, embeddings, wsd_benchmark
 from bertcourse.senses import Instance, SenseCorpus
-from bertcourse.wsd_benchmark import COLUMNS, markdown, p_text, paired_bootstrap, run_benchmark
+from bertcourse.wsd_benchmark import COLUMNS, markdown, p_text, run_benchmark
 
 BANK, RUN, SEAT = ("bank", "NOUN"), ("run", "VERB"), ("seat", "NOUN")
 SENSES = {BANK: ["bank%1:17:01::", "bank%1:14:00::"], RUN: ["run%2:38:00::", "run%2:41:00::"], SEAT: ["seat%1:06:00::"]}
@@ -96,30 +95,6 @@ def test_the_command_runs_it_and_names_errors(small_world, monkeypatch, capsys):
     monkeypatch.setattr(wsd_benchmark, "measure", interrupt)
     assert cli.main(["benchmark", "wsd", "--model", "small", "--cache", folder]) == 130
     assert "interrupted" in capsys.readouterr().err
-
-
-def test_the_bootstrap_equals_resampling_instance_by_instance():
-    random = np.random.default_rng(0)
-    baseline = random.random(400) < 0.6
-    system = np.where(random.random(400) < 0.8, baseline, random.random(400) < 0.8)
-    result = paired_bootstrap(system, baseline)
-    rows = random.integers(400, size=(4000, 400))
-    differences = system[rows].mean(1) - baseline[rows].mean(1)
-    assert result.difference == pytest.approx(system.mean() - baseline.mean())
-    np.testing.assert_allclose([result.low, result.high], np.quantile(differences, [0.025, 0.975]), atol=0.004)
-
-
-def test_equal_systems_do_not_differ_and_a_better_one_does():
-    answers = np.arange(100) % 2 == 0
-    assert paired_bootstrap(answers, answers) == (0.0, 0.0, 0.0, 1.0)
-    better = paired_bootstrap(answers | (np.arange(100) < 30), answers)
-    assert (
-        better.low > 0
-        and better.p_value == 0.0
-        and better == paired_bootstrap(answers | (np.arange(100) < 30), answers)
-    )
-    with pytest.raises(ValueError, match="at least one; got 2 and 1"):
-        paired_bootstrap(answers[:2], answers[:1])
 
 
 def test_p_values_are_printed_in_digits_that_mean_something():

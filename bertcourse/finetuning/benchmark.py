@@ -15,7 +15,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,7 +58,7 @@ def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: i
 def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> TokenClassifier:
     """A head for the tags of a set, which gives valid sequences only."""
     types = sorted(entity_types([tag for split in splits for example in split for tag in example.tags]))
-    return TokenClassifier(encoder, tokenizer, tag_set(types), decoder="viterbi", seed=seed)
+    return TokenClassifier(encoder, tokenizer, tag_set(types), subwords="all", decoder="viterbi", seed=seed)
 
 
 def reader(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SpanPredictor:
@@ -66,7 +66,7 @@ def reader(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) 
     return SpanPredictor(encoder, tokenizer, seed=seed)
 
 
-TAGGING = {"epochs": 10, "batch_size": 16, "learning_rate": 2e-4, "head_learning_rate": 1e-3}
+TAGGING = {"epochs": 6, "batch_size": 16, "learning_rate": 2e-4, "head_learning_rate": 1e-3, "layer_decay": 0.8}
 TASKS = {
     "sst2": {"SST-2": Task(sst2, classifier, {"epochs": 2, "batch_size": 32, "learning_rate": 1e-4, "evaluations": 8})},
     "rte": {"RTE": Task(rte, classifier, {"epochs": 8, "batch_size": 16, "learning_rate": 1e-4})},
@@ -177,9 +177,7 @@ def run_seed(
         return known["result"]
     model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
     result_path.unlink(missing_ok=True)  # of other settings
-    tuned = fine_tune(
-        model, splits.train, splits.dev, folder, resume=(folder / CHECKPOINT).exists(), **settings
-    )
+    tuned = fine_tune(model, splits.train, splits.dev, folder, resume=(folder / CHECKPOINT).exists(), **settings)
     start = time.perf_counter()
     result = {
         "seed": settings["seed"],
@@ -207,7 +205,8 @@ def markdown(result: dict) -> str:
     lines = [
         f"# Fine-tuning {result['model']}: {', '.join(result['sets'])}",
         "",
-        f"In percent; mean and standard deviation over seeds, then each seed. {result['device']}, torch {result['versions']['torch']}.",
+        f"In percent; mean and standard deviation over seeds, then each seed. {result['device']}, torch "
+        f"{result['versions']['torch']}.",
     ]
     for title, measured in result["sets"].items():
         runs, settings = measured["runs"], measured["settings"]
@@ -217,7 +216,8 @@ def markdown(result: dict) -> str:
             f"## {title}",
             "",
             f"{train:,} examples to train on, {dev:,} to choose the best weights with, {test:,} to measure. "
-            + ", ".join(f"{name} {value}" for name, value in settings.items()) + ".",
+            + ", ".join(f"{name} {value}" for name, value in settings.items())
+            + ".",
             "",
             f"| score, by seed | mean ± deviation | {' | '.join(str(run['seed']) for run in runs)} |",
             f"|---|---|{'---|' * len(runs)}",
@@ -225,7 +225,9 @@ def markdown(result: dict) -> str:
         for name in runs[0]["test"]:
             scores = [run["test"][name] for run in runs]
             spread = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
-            lines.append(f"| {name} | {statistics.mean(scores):.1f}{spread} | {' | '.join(f'{s:.1f}' for s in scores)} |")
+            lines.append(
+                f"| {name} | {statistics.mean(scores):.1f}{spread} | {' | '.join(f'{s:.1f}' for s in scores)} |"
+            )
         for name, unit in (("train_seconds", "minutes of training"), ("examples_per_second", "examples/s")):
             numbers = [run[name] / (60 if unit.startswith("minutes") else 1) for run in runs]
             lines.append(f"| {unit} | {statistics.mean(numbers):.1f} | {' | '.join(f'{n:.1f}' for n in numbers)} |")

@@ -30,7 +30,8 @@ class FineTuningConfig:
     Raises:
         ValueError: naming the field, if one is out of range.
 
-    Source: values from Devlin et al. 2019, appendix A.3; Mosbach et al. 2021, "On the Stability of Fine-tuning BERT", for
+    Source: values from Devlin et al. 2019, appendix A.3; Mosbach et al. 2021, "On the Stability of Fine-tuning BERT",
+        for
     warm-up and linear decay.
     """
 
@@ -54,14 +55,24 @@ class FineTuningConfig:
         for field in dataclasses.fields(self):
             value, kinds = getattr(self, field.name), (int, float) if field.type is float else field.type
             if not isinstance(value, kinds) or isinstance(value, bool):
-                raise ValueError(f"{field.name} must be of type {getattr(field.type, '__name__', field.type)}; got {value!r}.")
+                raise ValueError(
+                    f"{field.name} must be of type {getattr(field.type, '__name__', field.type)}; got {value!r}."
+                )
         for name in ("epochs", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")
         for name in ("learning_rate", "clip"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be above 0; got {getattr(self, name)}.")
-        for name in ("head_learning_rate", "weight_decay", "evaluations", "patience", "minutes", "seed", "checkpoint_minutes"):
+        for name in (
+            "head_learning_rate",
+            "weight_decay",
+            "evaluations",
+            "patience",
+            "minutes",
+            "seed",
+            "checkpoint_minutes",
+        ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}.")
         if not 0 <= self.warmup < 1:

@@ -40,8 +40,8 @@ def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitio
 
     Args:
         labels: K tags.
-        scheme: one of ``tags.SCHEMES``. IO allows all; IOB1 has B- after its own type only; BIO has I- after B- or I- of
-            its type only; in BIOES I- and E- stand after B- or I- of their type, and these after nothing else.
+        scheme: one of ``tags.SCHEMES``. IO allows all; IOB1 has B- after its own type only; BIO has I- after B- or I-
+            of its type only; in BIOES I- and E- stand after B- or I- of their type, and these after nothing else.
 
     Raises:
         ValueError: if a label is not a tag of the scheme.
@@ -94,7 +94,9 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
     scores, last = (best + transitions.end).max(dim=1)
     if not torch.isfinite(scores).all():
         sentence = int(torch.isfinite(scores).logical_not().nonzero()[0])
-        raise ValueError(f"sentence {sentence} must have a sequence of tags that is allowed, with finite scores; it has none.")
+        raise ValueError(
+            f"sentence {sentence} must have a sequence of tags that is allowed, with finite scores; it has none."
+        )
     backward = torch.stack(steps).cpu() if steps else None
     paths = []
     for row, (tag, length) in enumerate(zip(last.tolist(), lengths.tolist())):
@@ -166,7 +168,9 @@ class CRF(nn.Module):
         """(B,), s(x, y): the sum of emissions and transitions along the tags; arguments as for ``forward``."""
         lengths = check_emissions(emissions, self.transitions, lengths)
         if tags.shape != emissions.shape[:2]:
-            raise ValueError(f"tags must have shape {tuple(emissions.shape[:2])}, as emissions; got {tuple(tags.shape)}.")
+            raise ValueError(
+                f"tags must have shape {tuple(emissions.shape[:2])}, as emissions; got {tuple(tags.shape)}."
+            )
         inside = torch.arange(tags.shape[1], device=tags.device) < lengths[:, None]
         tags = tags.masked_fill(~inside, 0)
         at_words = emissions.gather(2, tags[..., None])[..., 0] * inside

@@ -1,7 +1,7 @@
 """Chapter 8: BERT as a source of features. The encoder is not touched; a small model learns on the vectors it gives.
 
-Any layers can be taken, added up or side by side: Devlin et al. 2019, table 7, found the last four side by side nearly as
-good as fine-tuning. The vectors are computed once; then an epoch takes a second.
+Any layers can be taken, added up or side by side: Devlin et al. 2019, table 7, found the last four side by side nearly
+as good as fine-tuning. The vectors are computed once; then an epoch takes a second.
 """
 
 import json

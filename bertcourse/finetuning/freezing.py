@@ -22,7 +22,8 @@ def depth(name: str, num_blocks: int) -> int:
 
     Source: Clark et al. 2020, "ELECTRA", whose layer-wise decay counts so.
 
-    >>> [depth(f"{name}.weight", 6) for name in ("classifier", "bert.encoder.blocks.5.output", "bert.embeddings.layer_norm")]
+    >>> names = ("classifier.weight", "bert.encoder.blocks.5.output.weight", "bert.embeddings.layer_norm.weight")
+    >>> [depth(name, num_blocks=6) for name in names]
     [0, 1, 7]
     """
     if name.startswith("bert.embeddings."):
@@ -80,7 +81,8 @@ def parameter_groups(
     Raises:
         Nothing: ``FineTuningConfig`` has checked the numbers.
 
-    Source: Devlin et al. 2019, the released ``optimization.py``, for weights without decay; Clark et al. 2020, appendix A.
+    Source: Devlin et al. 2019, the released ``optimization.py``, for weights without decay; Clark et al. 2020, appendix
+        A.
     """
     num_blocks, groups = count_blocks(model), {}
     for name, parameter in model.named_parameters():

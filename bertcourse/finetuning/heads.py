@@ -77,13 +77,18 @@ class Head(nn.Module):
     hugging_face_class: str
 
     def __init__(
-        self, encoder: BertModel, tokenizer: Tokenizer, max_length: int | None = None, dropout: float = 0.1, seed: int = 0
+        self,
+        encoder: BertModel,
+        tokenizer: Tokenizer,
+        max_length: int | None = None,
+        dropout: float = 0.1,
+        seed: int = 0,
     ):
         super().__init__()
         if not isinstance(encoder, BertModel):
             raise ValueError(
-                f"encoder must be a BertModel, as load_pretrained(name) gives; got {type(encoder).__name__}. The encoder "
-                f"of a model with heads is its attribute bert."
+                f"encoder must be a BertModel, as load_pretrained(name) gives; got {type(encoder).__name__}. The "
+                "encoder of a model with heads is its attribute bert."
             )
         longest = encoder.config.max_position_embeddings
         self.max_length = longest if max_length is None else max_length
@@ -203,14 +208,17 @@ def check_task(head: type[Head], settings: dict, folder: Path) -> None:
     mean_pooled = head is SequenceClassifier and found == SequenceClassifier.__name__
     if found == head.hugging_face_class or mean_pooled:
         return
-    others = {other.hugging_face_class: other for other in Head.__subclasses__()} | {"SequenceClassifier": SequenceClassifier}
+    others = {other.hugging_face_class: other for other in Head.__subclasses__()} | {
+        "SequenceClassifier": SequenceClassifier
+    }
     if found in others:
         advice = f"{others[found].__name__}.load reads it."
     else:
         arguments = "" if head is SpanPredictor else ", labels"
         advice = f"Put a new head on its encoder: {head.__name__}(*load_pretrained(name){arguments}), and train it."
     raise ValueError(
-        f"{folder} must hold a {head.hugging_face_class}, by its config.json, for {head.__name__}; it holds {found}. {advice}"
+        f"{folder} must hold a {head.hugging_face_class}, by its config.json, for {head.__name__}; it holds {found}. "
+        f"{advice}"
     )
 
 
@@ -239,8 +247,8 @@ class SequenceClassifier(Head):
     Args:
         encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer text is cut, of a pair the longer one.
         labels: the K classes.
-        pooling: "cls", BERT's: tanh of a linear map of [CLS], the encoder's pooler (a new one, if it has none); or "mean"
-            of all tokens' vectors, for which ``transformers`` has no class.
+        pooling: "cls", BERT's: tanh of a linear map of [CLS], the encoder's pooler (a new one, if it has none); or
+            "mean" of all tokens' vectors, for which ``transformers`` has no class.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -319,8 +327,8 @@ class SequenceClassifier(Head):
         for number, example in enumerate(examples):
             if example.label not in index:
                 raise ValueError(
-                    f"example {number}: the label must be one of {', '.join(self.labels)}; got {example.label!r}. Correct "
-                    f"it, or make the classifier with all labels."
+                    f"example {number}: the label must be one of {', '.join(self.labels)}; got {example.label!r}. "
+                    "Correct it, or make the classifier with all labels."
                 )
         rows = self.encode([example.text for example in examples])
         return [row._replace(target=index[example.label]) for row, example in zip(rows, examples)]
@@ -370,13 +378,13 @@ class TokenClassifier(Head):
     """A tag for each word, such as B-PER, from the vectors of its tokens.
 
     Args:
-        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer sentence is read in overlapping windows;
-            each word's tag is from the window with most text on both sides of it. A word without a token is read as
-            [UNK].
+        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer sentence is read in overlapping
+            windows; each word's tag is from the window with most text on both sides of it. A word without a token is
+            read as [UNK].
         labels: the K tags, as ``tags.tag_set`` makes them.
         subwords: "first" or "all", the tokens of a word that have a tag; see ``tags.subword_tags``.
-        decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence that ``scheme`` allows;
-            "crf" learns which tag follows which, and takes the best sequence that is allowed.
+        decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence that ``scheme``
+            allows; "crf" learns which tag follows which, and takes the best sequence that is allowed.
         scheme: notation of the labels, one of ``tags.SCHEMES``.
 
     Raises:
@@ -406,7 +414,9 @@ class TokenClassifier(Head):
         (self.classifier,) = self.new_layers(len(self.labels))
         self.decoder = TagDecoder(self.labels, decoder, scheme)
         if subwords == "all" and (missing := set(tag_set(entity_types(self.labels), scheme)) - set(self.labels)):
-            raise ValueError(f'labels must be all of tag_set(types, "{scheme}") for subwords "all"; {sorted(missing)} missing.')
+            raise ValueError(
+                f'labels must be all of tag_set(types, "{scheme}") for subwords "all"; {sorted(missing)} missing.'
+            )
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
@@ -458,7 +468,11 @@ class TokenClassifier(Head):
 
     def positions(self, row: Row) -> list[int]:
         """The tokens of a row that have a tag."""
-        return [i for first, end in word_spans(row.places) for i in range(first, end if self.subwords == "all" else first + 1)]
+        return [
+            i
+            for first, end in word_spans(row.places)
+            for i in range(first, end if self.subwords == "all" else first + 1)
+        ]
 
     def loss(self, rows: Sequence[Row]) -> Tensor:
         """The mean loss of a batch over the tokens that have a tag; see ``crf.TagDecoder.loss``."""
@@ -528,13 +542,13 @@ def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str]) -> Non
     for number, example in enumerate(examples):
         if len(example.words) != len(example.tags):
             raise ValueError(
-                f"sentence {number} must have a tag for each word; got {len(example.words)} words and {len(example.tags)} "
-                f"tags: {' '.join(example.words)[:80]!r}."
+                f"sentence {number} must have a tag for each word; got {len(example.words)} words and "
+                f"{len(example.tags)} tags: {' '.join(example.words)[:80]!r}."
             )
         if unknown := set(example.tags) - set(labels):
             raise ValueError(
-                f"sentence {number}: a tag must be one of {', '.join(labels)}; got {', '.join(sorted(unknown))}. Convert the "
-                f"tags to the notation of the labels with convert_tags, or make the tagger with all labels."
+                f"sentence {number}: a tag must be one of {', '.join(labels)}; got {', '.join(sorted(unknown))}. "
+                "Convert the tags to the notation of the labels with convert_tags, or make the tagger with all labels."
             )
 
 
@@ -566,11 +580,11 @@ class SpanPredictor(Head):
 
     Args:
         encoder, tokenizer, seed: as for ``Head``.
-        max_length: the most tokens to read at once; None for 384, or fewer if the encoder reads fewer. A longer context is
-            read in windows.
+        max_length: the most tokens to read at once; None for 384, or fewer if the encoder reads fewer. A longer context
+            is read in windows.
         overlap: tokens that two windows share; None for a third of ``max_length``.
-        no_answer_margin: "" is the answer where [CLS] scores higher than the best span by more than this; None to answer
-            always. ``spans.best_margin`` finds a good one.
+        no_answer_margin: "" is the answer where [CLS] scores higher than the best span by more than this; None to
+            answer always. ``spans.best_margin`` finds a good one.
         max_answer_tokens: the longest answer.
         dropout: as for ``Head``; BERT has none here.
 

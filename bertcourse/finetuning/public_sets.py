@@ -1,7 +1,8 @@
 """Chapters 7-9: public sets with their splits, from ``BERTCOURSE_DATA``, this user's cache or the network.
 
 Hyperparameters and the moment to stop are chosen on ``dev``; ``test`` is looked at once. Where the official test labels
-are not public, ``test`` is the official dev split, which papers report, and ``dev`` is a part of the official train split.
+are not public, ``test`` is the official dev split, which papers report, and ``dev`` is a part of the official train
+split.
 """
 
 import random

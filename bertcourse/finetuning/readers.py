@@ -76,8 +76,8 @@ def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> l
     """Texts with labels, one a line, tabs between the columns: of this course, SST-2 and RTE.
 
     Args:
-        path: a UTF-8 file. Its first line names the columns: "label", and "text" or "sentence", or for pairs "premise" and
-            "hypothesis" or "sentence1" and "sentence2"; others are left aside.
+        path: a UTF-8 file. Its first line names the columns: "label", and "text" or "sentence", or for pairs "premise"
+            and "hypothesis" or "sentence1" and "sentence2"; others are left aside.
         columns: their names, for a file without such a line.
 
     Returns:
@@ -96,8 +96,8 @@ def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> l
     texts = next((names for names in TEXT_COLUMNS if set(names) <= set(columns)), None)
     if texts is None or "label" not in columns:
         raise ValueError(
-            f"{path}, line 1: expected the names of columns, label and text (or sentence, or premise and hypothesis, or "
-            f"sentence1 and sentence2), with tabs between; got {list(columns)}."
+            f"{path}, line 1: expected the names of columns, label and text (or sentence, or premise and hypothesis, "
+            f"or sentence1 and sentence2), with tabs between; got {list(columns)}."
         )
     examples = []
     for number, line in lines:
@@ -148,8 +148,8 @@ def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSente
     Args:
         path: a UTF-8 file; its lines have 2 columns (word, tag) or, as CoNLL-2003's, 4 (word, part of speech, chunk,
             tag), with a tab or blanks between. A line that begins with -DOCSTART- begins a document.
-        scheme: of the result, one of ``tags.SCHEMES``. The file may have any; what its own does not allow is repaired, by
-            the rule of ``tags``.
+        scheme: of the result, one of ``tags.SCHEMES``. The file may have any; what its own does not allow is repaired,
+            by the rule of ``tags``.
 
     Returns:
         At least one sentence.
@@ -251,8 +251,8 @@ def check_answers(question: Question) -> None:
             )
         if (there := question.context[start : start + len(text)]) != text:
             raise ValueError(
-                f"question {question.id}: expected the answer {text!r} at character {start} of its context; there stands "
-                f"{there!r}. Correct its text or its start."
+                f"question {question.id}: expected the answer {text!r} at character {start} of its context; there "
+                f"stands {there!r}. Correct its text or its start."
             )
 
 

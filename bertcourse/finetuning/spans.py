@@ -165,7 +165,8 @@ def best_answer(
     Args:
         context: the text.
         windows: for each its ``offsets`` and the (L, 2) logits of its tokens, of which the first is [CLS].
-        no_answer_margin: no answer if its score is higher than the best span's by more than this; None to answer always.
+        no_answer_margin: no answer if its score is higher than the best span's by more than this; None to answer
+            always.
         max_answer_tokens: the longest answer.
 
     Returns:
@@ -196,8 +197,8 @@ def best_margin(spans: Sequence[Span], questions: Sequence[Question]) -> float:
         questions: in the same order, with the answers that people marked.
 
     Returns:
-        For ``best_answer``. Of equally good ones the lowest, a value that one of the questions has; minus infinity where
-        it is best never to answer.
+        For ``best_answer``. Of equally good ones the lowest, a value that one of the questions has; minus infinity
+        where it is best never to answer.
 
     Raises:
         ValueError: if there is no question, or another number of spans.
@@ -293,7 +294,9 @@ def squad_scores(predicted: Mapping[str, str], questions: Sequence[Question]) ->
     if not questions:
         raise ValueError("questions must hold at least one; got none.")
     if missing := [question.id for question in questions if question.id not in predicted]:
-        raise ValueError(f"every question must have an answer, perhaps an empty one; {len(missing)} lack it: {missing[:3]}.")
+        raise ValueError(
+            f"every question must have an answer, perhaps an empty one; {len(missing)} lack it: {missing[:3]}."
+        )
     f1 = exact = 0.0
     for question in questions:
         texts = [text for text, _ in question.answers if normalize_answer(text)] or [""]

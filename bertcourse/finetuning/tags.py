@@ -62,7 +62,9 @@ def read_brackets(text: str) -> tuple[list[str], list[Entity]]:
     for piece in text.split():
         if re.fullmatch(r"\[[A-Z]+", piece):
             if open_at:
-                raise ValueError(f"an entity must end with ] before the next begins; {piece} stands inside {open_at[0]}.")
+                raise ValueError(
+                    f"an entity must end with ] before the next begins; {piece} stands inside {open_at[0]}."
+                )
             open_at = piece[1:], len(words)
         elif open_at and piece.endswith("]"):
             words += [piece[:-1]] if piece != "]" else []
@@ -226,9 +228,7 @@ STRICT_BEGINNING = {
     "BIO": lambda before, here: here[0] == "B",
     "BIOES": lambda before, here: here[0] in "BS",
     "IOB1": lambda before, here: (
-        before[0] in "IB" and before[1] == here[1]
-        if here[0] == "B"
-        else before[0] in "OB" or before[1] != here[1]
+        before[0] in "IB" and before[1] == here[1] if here[0] == "B" else before[0] in "OB" or before[1] != here[1]
     ),
 }
 
@@ -311,8 +311,8 @@ def subword_tags(word_ids: Sequence[int | None], tags: Sequence[str], subwords: 
     Args:
         word_ids: for each token the index of its word, None for [CLS] and [SEP].
         tags: one a word.
-        subwords: "first", only a word's first token has a tag, or "all": the tokens of a word share its tag as the words
-            of an entity would, so that B-PER becomes B-PER I-PER.
+        subwords: "first", only a word's first token has a tag, or "all": the tokens of a word share its tag as the
+            words of an entity would, so that B-PER becomes B-PER I-PER.
 
     Returns:
         For each token a tag, or None where none is learned.
@@ -329,7 +329,9 @@ def subword_tags(word_ids: Sequence[int | None], tags: Sequence[str], subwords: 
         raise ValueError(f'subwords must be "first" or "all"; got {subwords!r}.')
     words = [word for word in word_ids if word is not None]
     if words and max(words) >= len(tags):
-        raise ValueError(f"there must be a tag for each word; got {max(words) + 1} words or more, and {len(tags)} tags.")
+        raise ValueError(
+            f"there must be a tag for each word; got {max(words) + 1} words or more, and {len(tags)} tags."
+        )
     result: list[str | None] = [None] * len(word_ids)
     for first, end in word_spans(word_ids):
         prefix, type_ = split_tag(tags[word_ids[first]])
@@ -447,11 +449,14 @@ def entity_pairs(
     """
     if len(gold) != len(predicted) or not len(gold):
         raise ValueError(
-            f"gold and predicted must be tags of the same sentences, at least one; got {len(gold)} and {len(predicted)}."
+            f"gold and predicted must be tags of the same sentences, at least one; got {len(gold)} and "
+            f"{len(predicted)}."
         )
     for number, (a, b) in enumerate(zip(gold, predicted)):
         if len(a) != len(b):
-            raise ValueError(f"sentence {number} must have a tag for each word; got {len(a)} gold and {len(b)} predicted.")
+            raise ValueError(
+                f"sentence {number} must have a tag for each word; got {len(a)} gold and {len(b)} predicted."
+            )
     return [(set(read_tags(a, scheme)), set(read_tags(b, scheme))) for a, b in zip(gold, predicted)]
 
 

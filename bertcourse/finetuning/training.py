@@ -1,11 +1,11 @@
 """Chapters 7-9: fine-tuning, one loop for every head.
 
 A batch of rows of like length goes through the model; the gradient is clipped, AdamW takes a step, the learning rate
-rises and falls; now and then the model answers the dev split, and its best weights are kept. Whatever is random is drawn
-from the seed and the step, so that a run which was interrupted goes on as if it had not been.
+rises and falls; now and then the model answers the dev split, and its best weights are kept. Whatever is random is
+drawn from the seed and the step, so that a run which was interrupted goes on as if it had not been.
 
-The loop asks of a model what the heads have: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the score
-to go by first, and ``save(folder)``.
+The loop asks of a model what the heads have: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the
+score to go by first, and ``save(folder)``.
 """
 
 import contextlib
@@ -69,11 +69,11 @@ def fine_tune(
     """Train a head and its encoder on labelled examples; the weights that do best on dev stay.
 
     Args:
-        model: a ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor`` or ``FeatureTagger``; trained in place, on its
-            device, and left in evaluation mode.
+        model: a ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor`` or ``FeatureTagger``; trained in place,
+            on its device, and left in evaluation mode.
         train, dev: examples of its kind.
-        output: a folder, for checkpoints, the log ``log.jsonl`` and at the end the model, in the folder ``model``. With it
-            Ctrl-C or SIGTERM end the run after the step at hand, to be resumed. None writes nothing.
+        output: a folder, for checkpoints, the log ``log.jsonl`` and at the end the model, in the folder ``model``. With
+            it Ctrl-C or SIGTERM end the run after the step at hand, to be resumed. None writes nothing.
         resume: go on from the checkpoint in ``output``; the model must be made as before.
         settings: fields of ``FineTuningConfig``, such as ``epochs=5``.
 
@@ -81,8 +81,8 @@ def fine_tune(
         ``FineTuned``.
 
     Raises:
-        ValueError: if there is no such setting, or one is out of range; a split is empty, train has one class only, or an
-            example does not fit the model; or the run to resume had other settings or data.
+        ValueError: if there is no such setting, or one is out of range; a split is empty, train has one class only, or
+            an example does not fit the model; or the run to resume had other settings or data.
         FloatingPointError: if loss or gradient are no numbers, naming step and batch; the weights are those before.
         FileExistsError, FileNotFoundError: if ``output`` has a checkpoint and is not to be resumed, or the reverse.
         OSError: if a checkpoint cannot be written.
@@ -206,9 +206,7 @@ class Run:
             self.save()
             self.model.save(self.output / "model")
         speed = self.examples_seen / progress.train_seconds
-        return FineTuned(
-            progress.scores, progress.best_step, progress.step, progress.seconds, speed, progress.history
-        )
+        return FineTuned(progress.scores, progress.best_step, progress.step, progress.seconds, speed, progress.history)
 
     @property
     def examples_seen(self) -> int:
@@ -251,8 +249,8 @@ class Run:
         if not math.isfinite(loss.item() + norm):
             epoch, number = divmod(progress.step, self.steps_of_epoch)
             raise FloatingPointError(
-                f"step {progress.step + 1}, batch {number + 1} of {self.steps_of_epoch} in epoch {epoch + 1}: the loss must be "
-                f"a number; got {loss.item():.4g} with a gradient of {norm:.4g} on the train examples "
+                f"step {progress.step + 1}, batch {number + 1} of {self.steps_of_epoch} in epoch {epoch + 1}: the loss "
+                f"must be a number; got {loss.item():.4g} with a gradient of {norm:.4g} on the train examples "
                 f"{', '.join(str(row.source) for row in batch)}. Look at these; or lower learning_rate, now "
                 f'{config.learning_rate:g}, or take precision="float32", now {progress.precision}.'
             )
@@ -315,7 +313,9 @@ class Run:
             self.save()
             self.last_saved = time.monotonic()
         if stopping:
-            raise Interrupted(f"stopped after step {self.progress.step}; fine_tune with resume=True goes on from there.")
+            raise Interrupted(
+                f"stopped after step {self.progress.step}; fine_tune with resume=True goes on from there."
+            )
 
     def save(self) -> None:
         """Write the checkpoint: weights, AdamW's state, the best weights so far, and how far the run is.
@@ -354,11 +354,15 @@ class Run:
         if differing or header["data"] != self.data:
             notes = [f"{name} was {saved.get(name)!r} and is {ours[name]!r}" for name in differing]
             notes += ["train or dev were others"] if header["data"] != self.data else []
-            raise ValueError(f"{path} is of another run: {'; '.join(notes)}. Resume with what it had, or name another output.")
+            raise ValueError(
+                f"{path} is of another run: {'; '.join(notes)}. Resume with what it had, or name another output."
+            )
         try:
             restore_state(self.model, self.optimizer, tensors)
         except RuntimeError as error:
-            raise ValueError(f"{path} is of another model: {str(error).splitlines()[-1].strip()} Make it as before.") from error
+            raise ValueError(
+                f"{path} is of another model: {str(error).splitlines()[-1].strip()} Make it as before."
+            ) from error
         self.best = {name.removeprefix("best."): t for name, t in tensors.items() if name.startswith("best.")}
         self.progress = progress
 
@@ -383,7 +387,9 @@ def rows_of(model: nn.Module, examples: Sequence, split: str) -> list:
         ValueError: naming the split, if it is empty or does not fit the model.
     """
     if not len(examples):
-        raise ValueError(f"{split} must hold at least one example; it is empty. Was the file read, and the split not cut to 0?")
+        raise ValueError(
+            f"{split} must hold at least one example; it is empty. Was the file read, and the split not cut to 0?"
+        )
     try:
         return model.rows(examples)
     except ValueError as error:
@@ -400,8 +406,9 @@ def check_classes(model: nn.Module, rows: Sequence) -> None:
         present = {index for row in rows for index in (row.target if isinstance(row.target, list) else [row.target])}
         if len(present) < 2:
             raise ValueError(
-                f"train must have examples of at least two labels, or there is nothing to learn; all of its {len(rows)} are "
-                f"{', '.join(labels[index] for index in present)}. Is it the beginning of a file sorted by label? Shuffle it."
+                "train must have examples of at least two labels, or there is nothing to learn; all of its "
+                f"{len(rows)} are {', '.join(labels[index] for index in present)}. Is it the beginning of a file "
+                "sorted by label? Shuffle it."
             )
 
 
