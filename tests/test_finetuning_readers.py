@@ -6,11 +6,13 @@ import zipfile
 import pytest
 
 from bertcourse import registry
+from bertcourse.data import course_file
 from bertcourse.finetuning import (
     Answer,
     LabeledText,
     Question,
     TaggedSentence,
+    entity_types,
     public_sets,
     read_conll,
     read_nli,
@@ -171,6 +173,15 @@ def test_a_zip_of_two_files_is_refused(tmp_path):
         archive.writestr("a", "{}"), archive.writestr("b", "{}")
     with pytest.raises(ValueError, match="two.zip must be a zip with one file"):
         read_squad(tmp_path / "two.zip")
+
+
+def test_the_courses_own_sets_are_read():
+    for name, size in (("tickets", 360), ("reviews", 540), ("nli", 360)):
+        assert len(read_tsv(course_file(f"{name}/train.tsv"))) == size
+    types = entity_types([tag for each in read_conll(course_file("entities/train.conll")) for tag in each.tags])
+    assert sorted(types) == ["GPE", "LOC", "ORG", "PER"]
+    questions = read_squad(course_file("reading/train.json"))
+    assert len(questions) == 216 and any(not question.answers for question in questions)
 
 
 def test_splits_are_of_whole_documents():
