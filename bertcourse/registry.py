@@ -1,7 +1,8 @@
 """Public data sets: where each file is, what its SHA-256 must be, whose it is; fetched once, checked, kept.
 
 The table is public_data.tsv. A file is looked for in the folder that the environment variable ``BERTCOURSE_DATA``
-names, by its path in the table or by its name alone, then in the user's cache, and only then on the network.
+names, by its path in the table or by its name alone (if no other has it), then in the user's cache, and only then on
+the network.
 """
 
 import csv
@@ -110,9 +111,11 @@ def cache_folder(folder: str | os.PathLike | None = None) -> Path:
 def find(file: PublicFile, folder: Path) -> Path | None:
     """Where a file is on this disk, if it is. A damaged one in the cache counts as absent, and is fetched again."""
     if data := os.environ.get("BERTCOURSE_DATA"):
-        for path in (Path(data).expanduser() / file.file, Path(data).expanduser() / Path(file.file).name):
-            if path.is_file():
-                return path
+        name = Path(file.file).name
+        namesakes = [other for files in read_registry().values() for other in files if Path(other.file).name == name]
+        for path in (file.file, name) if len(namesakes) == 1 else (file.file,):  # train.tsv alone says too little
+            if (found := Path(data).expanduser() / path).is_file():
+                return found
     return path if (path := folder / file.file).is_file() and is_known(path, file) else None
 
 

@@ -126,7 +126,17 @@ def test_the_table_is_complete():
         len(file.sha256) == 64 and file.url.startswith("https://") and file.licence and file.citation for file in files
     )
     assert all(len(file.content_sha256) == 64 for name in registry.MAKERS for file in sets[name])
-    assert len({file.file for file in files}) == len({file.file.rsplit("/")[-1] for file in files}) == len(files)
+    assert len({file.file for file in files}) == len(files)
+
+
+def test_a_name_that_two_sets_share_is_found_by_its_path_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
+    (rte, *_), (sst2, *_), (squad,) = (registry.find_set(name) for name in ("rte", "sst2", "squad"))
+    (tmp_path / "sst2").mkdir()
+    for path in ("train.tsv", "sst2/train.tsv", "dev-v1.1.json.zip"):
+        (tmp_path / path).write_text("x", encoding="utf-8")
+    found = [registry.find(file, tmp_path / "cache") for file in (rte, sst2, squad)]
+    assert found == [None, tmp_path / "sst2/train.tsv", tmp_path / "dev-v1.1.json.zip"]
 
 
 def test_the_command_lists_gets_and_checks(world, capsys):
