@@ -24,10 +24,10 @@ IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
-# A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
+# What a lecture's kernel runs with. A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
 # lecture then takes four times the CPU seconds, all of them spent waiting; if it slept at once, training would take twice
-# as long. The first is for GNU's OpenMP (Linux), the second for LLVM's.
-PATIENT_THREADS = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
+# as long. The first is for GNU's OpenMP (Linux), the second for LLVM's. And no progress bars, which would be stored.
+LECTURE_ENVIRONMENT = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE", "TQDM_DISABLE": "1"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def run_once(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Cost:
         resources={"metadata": {"path": str(folder)}},
     )
     # stderr is the kernel's log, not the cells' output
-    with client.setup_kernel(stderr=subprocess.DEVNULL, env={**os.environ, **PATIENT_THREADS}):
+    with client.setup_kernel(stderr=subprocess.DEVNULL, env={**os.environ, **LECTURE_ENVIRONMENT}):
         kernel = psutil.Process(client.km.provisioner.pid)
         peak, done = [kernel.memory_info().rss], threading.Event()
 

@@ -14,7 +14,7 @@ from nbclient.exceptions import CellTimeoutError
 
 from bertcourse import lectures
 from bertcourse.lectures import (
-    KERNEL, PATIENT_THREADS, Cost, problems, read_notebook, run_lectures, run_notebook, stated_cost, write_notebook,
+    KERNEL, LECTURE_ENVIRONMENT, Cost, problems, read_notebook, run_lectures, run_notebook, stated_cost, write_notebook,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -41,7 +41,7 @@ def validate(notebook: Path) -> tuple[subprocess.CompletedProcess, float]:
         # From a folder that is not the notebook's: lectures must run wherever they are started.
         result = subprocess.run(
             [*NBVAL, str(notebook)], capture_output=True, text=True, timeout=1200, cwd=notebook.parent.parent,
-            env={**os.environ, **PATIENT_THREADS},
+            env={**os.environ, **LECTURE_ENVIRONMENT},
         )
         if result.returncode == 0 or not any(word in result.stdout for word in HUNG):
             break

@@ -31,7 +31,7 @@ from bertcourse.finetuning.config import FineTuningConfig
 from bertcourse.finetuning.freezing import freeze, parameter_groups
 from bertcourse.pretraining.batches import DROPOUT, ORDER, seed_of
 from bertcourse.pretraining.checkpoints import restore_state, state_tensors, write_tensors
-from bertcourse.pretraining.metering import RunLog, faster_precision
+from bertcourse.pretraining.metering import RunLog, faster_precision, progress_bar
 from bertcourse.pretraining.trainer import Interrupted, crossed, stop_signals
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -185,7 +185,7 @@ class Run:
             self.output.mkdir(parents=True, exist_ok=True)
             log = RunLog(self.output, progress.step)
             log.write("run", progress.step, config=dataclasses.asdict(config), precision=progress.precision)
-        bar = tqdm(total=config.epochs * len(self.rows), initial=self.examples_seen, unit=" examples", disable=None)
+        bar = progress_bar(total=config.epochs * len(self.rows), initial=self.examples_seen, unit=" examples")
         with bar, contextlib.closing(log) if log else contextlib.nullcontext():
             while (before := self.done) < 1:
                 start = time.perf_counter()

@@ -1,14 +1,26 @@
 """How fast a run is: the arithmetic a step takes, what the machine can do at most, and the log."""
 
 import json
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from tqdm.auto import tqdm
 
 from bertcourse.bert import BertConfig
+
+
+def progress_bar(is_shown: bool = True, **settings) -> tqdm:
+    """A bar on a terminal and in a notebook; none elsewhere, nor where TQDM_DISABLE is set, as when lectures are stored.
+
+    Args:
+        is_shown: False for none.
+        settings: tqdm's.
+    """
+    return tqdm(disable=None if is_shown and not os.environ.get("TQDM_DISABLE") else True, **settings)
 
 
 def flops_per_token(config: BertConfig, length: int, mask_rate: float) -> float:

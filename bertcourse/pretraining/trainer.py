@@ -27,7 +27,7 @@ from bertcourse.pretraining.config import PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import evaluate
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
-from bertcourse.pretraining.metering import RunLog, faster_precision, flops_per_token, peak_flops
+from bertcourse.pretraining.metering import RunLog, faster_precision, flops_per_token, peak_flops, progress_bar
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.pretraining.processes import Processes, joined_processes
@@ -149,12 +149,12 @@ class Trainer:
         """The loop."""
         config = self.config
         self.describe()
-        bar = tqdm(
+        bar = progress_bar(
+            self.processes.is_main,
             total=config.tokens,
             initial=self.progress.tokens,
             unit=" tokens",
             unit_scale=True,
-            disable=None if self.processes.is_main else True,
         )
         with bar, contextlib.closing(self.log) if self.log else contextlib.nullcontext():
             if self.progress.step == 0:
