@@ -408,3 +408,12 @@ def test_the_command_lists_every_setting(capsys):
         with pytest.raises(SystemExit) as stop:
             cli.main(["pretrain", *arguments])
         assert stop.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_there_is_no_progress_bar_where_none_is_wanted(monkeypatch):
+    from bertcourse.pretraining.metering import progress_bar
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert progress_bar(is_shown=False, total=3).disable
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    assert progress_bar(total=3).disable
