@@ -19,6 +19,7 @@ from bertcourse.lectures import (
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))
+HOMEWORK = sorted((ROOT / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
 NBVAL = [
     sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"),
     "--nbval", "--nbval-current-env", "--nbval-cell-timeout=900",
@@ -72,6 +73,13 @@ def test_there_are_lectures():
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
 def test_lecture_keeps_the_rules(lecture):
     assert problems(lecture) == []
+
+
+@pytest.mark.parametrize("homework", HOMEWORK, ids=lambda path: path.stem)
+def test_solved_homework_reproduces(homework):
+    assert [number for number, cell in enumerate(read_notebook(homework).cells) if cell.get("execution_count", 1) is None] == []
+    result, _ = validate(homework)
+    assert result.returncode == 0, result.stdout[-6000:]
 
 
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)

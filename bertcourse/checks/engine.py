@@ -1,0 +1,451 @@
+"""Homework: checks that explain what is wrong with an answer.
+
+The check of an exercise is a function of an ``Answer``: it calls the student's function on inputs and says what must hold
+of each ``Call``. The first thing that does not is reported in one message: function and input, what was expected, what
+came, and the likely cause. Whoever writes a check puts it in the order in which mistakes are found: shapes first, then
+properties with a name, then values.
+
+Values are compared as Python numbers, by this module's own loop, so that a right answer may be a tensor, an array or
+lists in any precision.
+"""
+
+import contextlib
+import copy
+import importlib
+import inspect
+import io
+import json
+import math
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+EXPECTED = Path(__file__).parent / "expected"
+SHOWN = 24
+"""Arrays of so many numbers are shown whole."""
+
+
+class CheckFailed(AssertionError):
+    """An answer is not right; the message says how."""
+
+
+class NotWritten(Exception):
+    """The answer is still the stub."""
+
+
+class Exercise(NamedTuple):
+    """One exercise.
+
+    Attributes:
+        number: such as "1.2".
+        name: of the function that the student writes.
+        check: calls it and says what must hold.
+    """
+
+    number: str
+    name: str
+    check: Callable[["Answer"], None]
+
+
+EXERCISES: dict[str, Exercise] = {}
+
+
+def exercise(number: str, name: str) -> Callable:
+    """A decorator that makes a function the check of an exercise.
+
+    Args:
+        number: such as "1.2".
+        name: of the function that the student writes.
+
+    Source: the course's homework.
+    """
+
+    def register(check: Callable[["Answer"], None]) -> Callable[["Answer"], None]:
+        EXERCISES[number] = Exercise(number, name, check)
+        return check
+
+    return register
+
+
+def find(number: str) -> Exercise:
+    """The exercise with a number.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    chapter = str(number).partition(".")[0]
+    if chapter.isdigit():
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(f"bertcourse.checks.hw{int(chapter):02d}")
+    if number not in EXERCISES:
+        known = [known for known in EXERCISES if known.partition(".")[0] == chapter] or ["1.1", "1.2", "…"]
+        raise ValueError(
+            f"check takes the number of an exercise, such as {', '.join(map(repr, known))}; got {number!r}."
+        )
+    return EXERCISES[number]
+
+
+def verify(number: str, answer: Callable) -> int:
+    """Check an answer, and raise what is wrong with it.
+
+    Args:
+        number: of the exercise.
+        answer: the student's function.
+
+    Returns:
+        How many things were checked.
+
+    Raises:
+        CheckFailed: with one message, at the first that does not hold.
+        NotWritten: if the answer raises ``NotImplementedError``.
+        ValueError: if there is no such exercise.
+
+    Source: the course's homework.
+    """
+    known = find(number)
+    asked = Answer(known.name, answer, number)
+    known.check(asked)
+    return asked.checked
+
+
+def check(number: str, answer: Callable) -> int | None:
+    """Check an answer, print one report, and never raise because of it.
+
+    Args:
+        number: of the exercise, such as "1.2".
+        answer: the student's function.
+
+    Returns:
+        None if all is right. Otherwise 0, which nbgrader takes for the points of a cell.
+
+    Raises:
+        ValueError: if there is no such exercise.
+
+    Source: the course's homework; nbgrader's rule of partial credit.
+    """
+    name = find(number).name
+    try:
+        checked = verify(number, answer)
+    except NotWritten:
+        print(f"{number} {name}: not written yet.")
+    except CheckFailed as failed:
+        print(f"{number} {failed}")
+    else:
+        print(f"{number} {name}: right, in all {checked} checks.")
+        return None
+    return 0
+
+
+class Answer:
+    """A student's function, to be called by a check.
+
+    Args:
+        name: of the function, for messages.
+        function: it.
+        number: of the exercise, which names its stored values.
+
+    Raises:
+        CheckFailed: if it is no function.
+
+    Source: the course's homework.
+    """
+
+    def __init__(self, name: str, function: Callable, number: str = ""):
+        self.name, self.function, self.number, self.checked = name, function, number, 0
+        if not callable(function):
+            raise CheckFailed(
+                f"{name}: hand over the function itself.\n  expected  a function\n  got       {show(function)}"
+                f"\n  likely    check({number!r}, {name}) has no parentheses after {name}"
+            )
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> "Call":
+        """Call it on copies of the arguments, without its warnings.
+
+        Raises:
+            CheckFailed: if it raises, or changes an argument.
+            NotWritten: if it raises ``NotImplementedError``.
+        """
+        text = f"{self.name}({', '.join([*map(show, arguments), *(f'{k}={show(v)}' for k, v in keywords.items())])})"
+        given = copy.deepcopy((arguments, keywords))
+        try:
+            with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+                warnings.simplefilter("ignore")
+                value = self.function(*given[0], **given[1])
+        except NotImplementedError as error:
+            raise NotWritten(str(error)) from None
+        except Exception as error:
+            raise CheckFailed(
+                f"{self.name} raised {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}\n  input     {text}{place_of(error)}"
+            ) from None
+        call = Call(self, text, value)
+        if difference(as_plain(list(arguments)), as_plain(list(given[0])), 0.0):
+            call.fail(
+                "it changes its argument", "", "", "work on a copy: x = x.clone(), or x = x + 1 in place of x += 1"
+            )
+        return call
+
+
+class Call:
+    """What came from one call of an answer.
+
+    Args:
+        answer: that was called.
+        text: of the call, for messages.
+        value: what it returned.
+
+    Source: the course's homework.
+    """
+
+    def __init__(self, answer: Answer, text: str, value: Any):
+        self.answer, self.text, self.value = answer, text, value
+
+    def _ipython_display_(self) -> None:
+        """Nothing: a cell that ends with a test shows no value, which nbgrader would take for points."""
+
+    def __getitem__(self, index: int) -> "Call":
+        """One of several returned values.
+
+        Raises:
+            CheckFailed: if there are not so many.
+        """
+        if not isinstance(self.value, tuple | list) or not -len(self.value) <= index < len(self.value):
+            self.fail(
+                "it must return several values", f"a tuple of at least {index + 1}", show(self.value), "return a, b"
+            )
+        return Call(self.answer, f"{self.text}[{index}]", self.value[index])
+
+    def has_shape(self, *shape: int, cause: str = "") -> "Call":
+        """It is an array of that shape.
+
+        Returns:
+            The call, its value a tensor.
+
+        Raises:
+            CheckFailed: if not.
+        """
+        self.answer.checked += 1
+        if (found := shape_of(self.value)) is None:
+            self.fail(
+                "not an array", f"a tensor of shape {shape}", show(self.value), cause or "does it return its result?"
+            )
+        if found != shape:
+            self.fail("wrong shape", f"shape {shape}", f"shape {found}", cause)
+        return Call(self.answer, self.text, torch.as_tensor(self.value))
+
+    def is_a(self, kind: type, cause: str = "") -> "Call":
+        """It is of a type.
+
+        Raises:
+            CheckFailed: if not.
+        """
+        self.answer.checked += 1
+        if not isinstance(self.value, kind):
+            self.fail("wrong type", kind.__name__, show(self.value), cause or "does it return its result?")
+        return self
+
+    def holds(self, what: str, condition: Callable[[Any], Any], cause: str = "") -> "Call":
+        """A property holds.
+
+        Args:
+            what: must be, in words: "each row sums to 1".
+            condition: of the returned value; true, or a tensor that is true everywhere.
+            cause: what is likely wrong if it does not.
+
+        Raises:
+            CheckFailed: if it does not, or cannot be asked of such a value.
+        """
+        self.answer.checked += 1
+        try:
+            result = condition(torch.as_tensor(self.value) if isinstance(self.value, np.ndarray) else self.value)
+            is_true = bool(result.all()) if isinstance(result, Tensor) else bool(result)
+        except Exception as error:
+            self.fail(f"not so: {what}", what, f"{show(self.value)}, of which this cannot be asked ({error})", cause)
+        if not is_true:
+            self.fail(f"not so: {what}", what, show(self.value), cause)
+        return self
+
+    def equals(
+        self, expected: Any, cause: str = "", tolerance: float = 1e-4, mistakes: Mapping[str, Any] | None = None
+    ) -> "Call":
+        """It has a value, up to rounding.
+
+        Args:
+            expected: numbers, text, or lists, tuples and dictionaries of them; arrays count as lists.
+            cause: what is likely wrong if it has not.
+            tolerance: largest difference of two numbers, absolute or relative.
+            mistakes: causes, and the values that betray them.
+
+        Raises:
+            CheckFailed: if not.
+        """
+        self.answer.checked += 1
+        expected, got = as_plain(expected), as_plain(self.value)
+        if not (wrong := difference(expected, got, tolerance)):
+            return self
+        for known, value in (mistakes or {}).items():
+            if not difference(as_plain(value), got, tolerance):
+                cause = known
+        where, wanted, came = wrong
+        at = (
+            f" at {where}" if where and shape_of(expected) is not None and math.prod(shape_of(expected)) > SHOWN else ""
+        )
+        if at:
+            self.fail(f"wrong value{at}", wanted, came, cause)
+        if where == "shape":
+            self.fail("wrong shape", wanted, came, cause)
+        self.fail("wrong value", show(expected), show(self.value), cause)
+
+    def equals_stored(
+        self, name: str, cause: str = "", tolerance: float = 1e-4, mistakes: Mapping[str, Any] | None = None
+    ) -> "Call":
+        """It has the value that the reference solution had when it was stored; see ``recorded``.
+
+        Args:
+            name: of the value, within the exercise.
+            cause, tolerance, mistakes: as for ``equals``.
+
+        Raises:
+            CheckFailed: if not.
+        """
+        number = self.answer.number
+        if RECORD is not None:
+            RECORD[f"{number} {name}"] = rounded(as_plain(self.value))
+            return self
+        path = EXPECTED / f"hw{int(number.partition('.')[0]):02d}.json"
+        return self.equals(json.loads(path.read_text(encoding="utf-8"))[f"{number} {name}"], cause, tolerance, mistakes)
+
+    def fail(self, what: str, expected: str, got: str, cause: str) -> None:
+        """Say what is wrong.
+
+        Raises:
+            CheckFailed: always.
+        """
+        lines = [("input", self.text), ("expected", expected), ("got", got), ("likely", cause)]
+        raise CheckFailed("\n".join([f"{self.answer.name}: {what}.", *(f"  {k:<9} {v}" for k, v in lines if v)]))
+
+
+RECORD: dict[str, Any] | None = None
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[dict[str, Any]]:
+    """Within it, ``equals_stored`` stores in the dictionary instead of comparing: for who writes homework."""
+    global RECORD
+    RECORD = {}
+    try:
+        yield RECORD
+    finally:
+        RECORD = None
+
+
+def random(*shape: int, seed: int) -> Tensor:
+    """Normal numbers, the same each time; float32."""
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+
+
+def as_plain(value: Any) -> Any:
+    """Numbers, text, None and lists, tuples and dictionaries of them, in place of arrays."""
+    if isinstance(value, Tensor):
+        return value.detach().cpu().tolist()
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: as_plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set | frozenset | range):
+        return [as_plain(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
+    return value
+
+
+def rounded(value: Any) -> Any:
+    """With six digits, as they are stored."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    return [rounded(each) for each in value] if isinstance(value, list) else value
+
+
+def difference(expected: Any, got: Any, tolerance: float) -> tuple[str, str, str] | None:
+    """Where two plain values first differ, and the two values there; None if they do not."""
+    shapes = shape_of(expected), shape_of(got)
+    if isinstance(expected, list) and None not in shapes and shapes[0] != shapes[1]:
+        return "shape", f"shape {shapes[0]}", f"shape {shapes[1]}"
+    return first_difference(expected, got, tolerance, "")
+
+
+def first_difference(expected: Any, got: Any, tolerance: float, where: str) -> tuple[str, str, str] | None:
+    """As ``difference``, within ``where``."""
+    if isinstance(expected, list) and isinstance(got, list):
+        if len(expected) != len(got):
+            return where, f"{len(expected)} items: {show(expected)}", f"{len(got)}: {show(got)}"
+        pairs = ((f"[{i}]", *pair) for i, pair in enumerate(zip(expected, got)))
+    elif isinstance(expected, dict) and isinstance(got, dict):
+        if expected.keys() != got.keys():
+            return where, f"keys {show(list(expected))}", f"keys {show(list(got))}"
+        pairs = ((f"[{key!r}]", each, got[key]) for key, each in expected.items())
+    else:
+        return None if same(expected, got, tolerance) else (where, show(expected), show(got))
+    return next((found for at, *two in pairs if (found := first_difference(*two, tolerance, where + at))), None)
+
+
+def same(expected: Any, got: Any, tolerance: float) -> bool:
+    """Two plain values that are no lists are the same, numbers up to the tolerance."""
+    numbers = (bool, int, float)
+    if not isinstance(expected, numbers) or not isinstance(got, numbers):
+        return type(expected) is type(got) and expected == got
+    if math.isnan(expected) or math.isnan(got):
+        return math.isnan(expected) and math.isnan(got)
+    if math.isinf(expected) or math.isinf(got):
+        return expected == got
+    return abs(expected - got) <= tolerance * max(1.0, abs(expected))
+
+
+def shape_of(value: Any) -> tuple[int, ...] | None:
+    """The shape of an array or of nested lists of equal lengths; () for a number; None for anything else."""
+    if hasattr(value, "shape"):
+        return tuple(value.shape)
+    if isinstance(value, int | float):
+        return ()
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return None
+    shapes = {shape_of(each) for each in value}
+    if not shapes:
+        return (0,)
+    inner = shapes.pop()
+    return None if shapes or inner is None else (len(value), *inner)
+
+
+def show(value: Any) -> str:
+    """A value for a message: whole if it is small, otherwise its kind and shape."""
+    if inspect.isroutine(value):
+        return f"the function {value.__name__}"
+    if isinstance(value, list | tuple) and any(isinstance(each, Tensor) for each in value):
+        return f"({', '.join(map(show, value))})"
+    shape, kind = shape_of(value), type(value).__name__
+    if shape is None or shape == ():
+        text = repr(short(as_plain(value)))
+        return text if len(text) <= 200 else f"{text[:200]} …"
+    if math.prod(shape) <= SHOWN:
+        return repr(short(as_plain(value)))
+    return f"{kind} of shape {shape}"
+
+
+def short(value: Any) -> Any:
+    """Numbers with four digits."""
+    if isinstance(value, float):
+        return float(f"{value:.4g}")
+    if isinstance(value, dict):
+        return {key: short(each) for key, each in value.items()}
+    return [short(each) for each in value] if isinstance(value, list) else value
+
+
+def place_of(error: BaseException) -> str:
+    """The last line of the student's own that an error came through."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)[1:] if "site-packages" not in frame.filename]
+    return f"\n  in line   {frames[-1].lineno}: {frames[-1].line}" if frames and frames[-1].line else ""

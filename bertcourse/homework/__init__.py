@@ -1,0 +1,1 @@
+"""Homework for who teaches: sources, and what is made of them."""

@@ -1,0 +1,121 @@
+"""The engine of the checks: what it compares, and what it says."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from bertcourse.checks import Answer, CheckFailed, NotWritten, check
+from bertcourse.checks.engine import show
+
+
+def message(function, *arguments):
+    with pytest.raises(CheckFailed) as failed:
+        function(*arguments)
+    return str(failed.value)
+
+
+def call(value):
+    return Answer("f", lambda: value)()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1.0, 2.5],
+        (1, 2.5),
+        np.array([1.0, 2.5]),
+        torch.tensor([1.0, 2.5]),
+        torch.tensor([1.0, 2.5], dtype=torch.float64, requires_grad=True),
+    ],
+)
+def test_right_values_may_be_any_array(value):
+    call(value).equals([1.0, 2.5])
+
+
+@pytest.mark.parametrize(
+    "expected, value",
+    [
+        ([1.0], [1.001]),
+        ([1.0], [math.nan]),
+        ([math.inf], [1e9]),
+        (True, None),
+        (["a"], ["b"]),
+        ({"a": 1}, {"a": 2}),
+        ({"a": 1}, {}),
+        ("1", 1),
+        ([], [1]),
+    ],
+)
+def test_wrong_values_are_refused(expected, value):
+    assert "expected" in message(call(value).equals, expected)
+
+
+def test_nan_and_infinity_equal_themselves():
+    call([math.nan, -math.inf]).equals([math.nan, -math.inf])
+
+
+def test_shape_is_reported_before_values():
+    assert "shape (1, 2)" in message(call(torch.zeros(1, 2)).equals, [0.0, 0.0])
+    assert "shape (2,)" in message(call(torch.zeros(2)).has_shape, 3)
+
+
+def test_place_of_a_difference_in_a_large_array():
+    wrong = torch.zeros(10, 10)
+    wrong[3, 4] = 1
+    assert "wrong value at [3][4]" in message(call(wrong).equals, torch.zeros(10, 10))
+
+
+def test_known_mistake_is_named():
+    assert "these are bits" in message(lambda: call(1.0).equals(0.693, "nats", mistakes={"these are bits": 1.0}))
+
+
+def test_changed_argument_is_found():
+    assert "work on a copy" in message(Answer("f", lambda x: x.add_(1)), torch.zeros(2))
+
+
+def test_error_of_the_answer_names_its_line():
+    def broken(x):
+        return x.there_is_no_such_thing
+
+    text = message(Answer("broken", broken), 3)
+    assert "AttributeError" in text and "return x.there_is_no_such_thing" in text and "broken(3)" in text
+
+
+def test_result_of_a_call_in_place_of_the_function_is_explained():
+    assert "no parentheses" in message(Answer, "f", 3.0)
+
+
+def test_stub_is_not_written():
+    def stub():
+        raise NotImplementedError
+
+    with pytest.raises(NotWritten):
+        Answer("f", stub)()
+
+
+def test_unknown_exercise_is_refused():
+    with pytest.raises(ValueError, match="number of an exercise"):
+        check("77.1", print)
+
+
+def test_warnings_of_an_answer_cost_nothing(capsys):
+    import sys
+    import warnings
+
+    def noisy():
+        warnings.warn("careful")
+        print("note", file=sys.stderr)
+        return 1
+
+    Answer("noisy", noisy)().equals(1)
+    assert capsys.readouterr().err == ""
+
+
+def test_property_that_cannot_be_asked_fails():
+    assert "cannot be asked" in message(call("text").holds, "it is positive", lambda x: x > 0)
+
+
+def test_large_arrays_are_shown_by_their_shape():
+    assert show(torch.zeros(9, 9)) == "Tensor of shape (9, 9)" and show(torch.zeros(2)) == "[0.0, 0.0]"
