@@ -212,6 +212,95 @@ def lattice(word: str, edges: Sequence[Edge], best: Sequence[Edge], ax: Axes | N
     return ax
 
 
+def tag_table(
+    words: Sequence[str], rows: Mapping[str, Sequence[str | None]], ax: Axes | None = None, marked: Sequence[int] = ()
+) -> Axes:
+    """Draw words, or tokens, over rows of tags; a colour for each type of entity, none for O and for no tag.
+
+    Args:
+        words: a column each.
+        rows: name of the row to its tags, such as "B-PER", or None where there is none.
+        ax: where to draw; a new figure if None.
+        marked: columns with a frame around them.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if a row has not one tag a word, or there are more types than colours.
+
+    Source: Jurafsky & Martin, "Speech and Language Processing", whose tables of tags it draws.
+    """
+    types = list(dict.fromkeys(tag[2:] for tags in rows.values() for tag in tags if tag and tag != "O"))
+    if any(len(tags) != len(words) for tags in rows.values()) or len(types) > len(COLORS) - 1:
+        raise ValueError(f"each row must have a tag for each of {len(words)} words, of at most {len(COLORS) - 1} types.")
+    widths = [2 + max(map(len, [word, *(str(tags[i] or "") for tags in rows.values())])) for i, word in enumerate(words)]
+    if ax is None:
+        _, ax = plt.subplots(figsize=(min(13.0, 1 + 0.095 * sum(widths)), 0.4 + 0.32 * len(rows)))
+    left = 0
+    for column, (word, width) in enumerate(zip(words, widths)):
+        ax.text(left + width / 2, -1, word, ha="center", va="center", fontweight="bold", fontsize="small")
+        for y, tags in enumerate(rows.values()):
+            tag = tags[column]
+            color = to_rgba(COLORS[types.index(tag[2:])], 0.35) if tag and tag != "O" else to_rgba("grey", 0.1 if tag else 0)
+            ax.add_patch(Rectangle((left, y - 0.45), width, 0.9, facecolor=color, edgecolor="white"))
+            ax.text(left + width / 2, y, tag or "", ha="center", va="center", fontsize="small")
+        if column in marked:
+            ax.add_patch(Rectangle((left, -1.5), width, len(rows) + 1, fill=False, edgecolor=COLORS[1], lw=1.5))
+        left += width
+    ax.set(xlim=(-0.2, left + 0.2), ylim=(len(rows) - 0.4, -1.6), xticks=[])
+    ax.set_yticks(range(len(rows)), rows)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
+    return ax
+
+
+def trellis(
+    words: Sequence[str],
+    labels: Sequence[str],
+    scores: Tensor,
+    forbidden: Tensor,
+    paths: Mapping[str, Sequence[int]],
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw all sequences of tags at once: a dot for each tag at each word, a line for each step that is allowed.
+
+    Args:
+        words: L of them, from left to right.
+        labels: K tags, from top to bottom.
+        scores: (L, K), written at the dots.
+        forbidden: (K, K), True where the tag of the column must not follow that of the row.
+        paths: name to L tag indices: sequences that are drawn thick.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if ``scores`` has another shape.
+
+    Source: Forney 1973, "The Viterbi Algorithm", figure 8.
+    """
+    if tuple(scores.shape) != (len(words), len(labels)):
+        raise ValueError(f"scores must be of shape ({len(words)}, {len(labels)}); got {tuple(scores.shape)}.")
+    if ax is None:
+        _, ax = plt.subplots(figsize=(1.5 + 1.7 * len(words), 0.9 + 0.6 * len(labels)))
+    for t in range(len(words) - 1):
+        for before, after in np.argwhere(~np.asarray(forbidden)):
+            ax.plot((t, t + 1), (before, after), color="grey", lw=0.7, alpha=0.5, zorder=1)
+    for number, (name, path) in enumerate(paths.items()):
+        style = {"color": COLORS[number], "lw": 3, "linestyle": ["-", "--", ":"][number % 3]}
+        ax.plot(range(len(words)), np.asarray(path), label=name, zorder=2, **style)
+    for (t, tag), score in np.ndenumerate(np.asarray(scores)):
+        box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "grey"}
+        ax.text(t, tag, f"{score:.1f}", ha="center", va="center", fontsize="small", bbox=box, zorder=3)
+    ax.set_xticks(range(len(words)), words)
+    ax.set_yticks(range(len(labels)), labels)
+    ax.set(xlim=(-0.4, len(words) - 0.6), ylim=(len(labels) - 0.6, -0.6), xlabel="word", ylabel="tag")
+    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
 def hover_scatter(points: np.ndarray, groups: Sequence[str], texts: Sequence[str], title: str = "") -> HTML:
     """Points on a plane that show a text when the mouse is on them: SVG in the page, without any script.
 

@@ -5,7 +5,16 @@ import itertools
 import pytest
 import torch
 
-from bertcourse.finetuning import CRF, Transitions, allowed_transitions, read_tags, tag_set, viterbi, write_tags
+from bertcourse.finetuning import (
+    CRF,
+    Transitions,
+    allowed_transitions,
+    invalid_steps,
+    read_tags,
+    tag_set,
+    viterbi,
+    write_tags,
+)
 from bertcourse.finetuning.crf import TagDecoder
 
 
@@ -73,6 +82,18 @@ def test_what_is_allowed_is_what_a_notation_can_write(scheme):
         score = start[tags[0]] + pair[tags[0], tags[1]] + pair[tags[1], tags[2]] + end[tags[2]]
         names = [labels[tag] for tag in tags]
         assert bool(torch.isfinite(score)) == (write_tags(read_tags(names), 3, scheme) == names), names
+
+
+@pytest.mark.parametrize("scheme", ["IO", "IOB1", "BIO", "BIOES"])
+def test_there_are_invalid_steps_in_just_the_sequences_that_no_writing_gives(scheme):
+    for tags in itertools.product(tag_set(["X", "Y"], scheme), repeat=3):
+        assert (invalid_steps(tags, scheme) == []) == (write_tags(read_tags(tags), 3, scheme) == list(tags)), tags
+
+
+def test_an_invalid_step_is_named_by_the_word_that_it_leads_to():
+    assert invalid_steps(["I-X", "I-X", "O", "I-Y", "B-X", "I-Y"]) == [0, 3, 5]
+    assert invalid_steps(["S-X", "B-X"], "BIOES") == [2]  # the end
+    assert invalid_steps([]) == []
 
 
 def test_viterbi_over_the_mask_equals_brute_force_and_is_always_valid():

@@ -28,6 +28,7 @@ def test_features_are_the_encoders_layers(encoder, small_tokenizer):
     for layers, pooling, expected in (
         ((1,), "sum", stacked[0][:, 1]),
         ((0, -1), "sum", stacked[0][:, [0, 2]].sum(1)),
+        ((2, 1), "mean", stacked[0][:, 1:].mean(1)),
         ((0, 1, 2), "concat", stacked[0].reshape(len(words[0]), -1)),
     ):
         row = FeatureTagger(encoder, small_tokenizer, LABELS, layers, pooling).encode(words)[0]
@@ -48,6 +49,32 @@ def test_it_learns_is_saved_and_leaves_the_encoder_alone(encoder, small_tokenize
     assert loaded.predict(words) == tagger.predict(words) and [len(tags) for tags in loaded.predict(words)] == [2, 0, 3]
 
 
+def test_learned_weights_begin_as_the_mean_and_are_learned_and_saved(encoder, small_tokenizer, tmp_path):
+    words = [sentence.words for sentence in SENTENCES]
+    weighted = FeatureTagger(encoder, small_tokenizer, LABELS, (0, 1, 2), "weighted").eval()
+    mean = FeatureTagger(encoder, small_tokenizer, LABELS, (0, 1, 2), "mean").eval()
+    for a, b in zip(weighted(weighted.encode(words)), mean(mean.encode(words))):
+        torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
+    fine_tune(weighted, SENTENCES, SENTENCES[:8], epochs=5, batch_size=4, learning_rate=3e-2)
+    weights = weighted.layer_weights
+    assert abs(weights.sum().item() - 1) < 1e-6 and weights.max() - weights.min() > 0.05
+    weighted.save(tmp_path)
+    loaded = FeatureTagger.load(tmp_path, encoder, small_tokenizer)
+    assert torch.equal(loaded.layer_weights, weights) and loaded.predict(words) == weighted.predict(words)
+
+
+def test_a_cache_serves_all_choices_of_layers(encoder, small_tokenizer, tmp_path):
+    words = [sentence.words for sentence in SENTENCES]
+    FeatureTagger(encoder, small_tokenizer, LABELS, (2,), cache=tmp_path).encode(words)
+    files = sorted(tmp_path.rglob("*"))
+    for layers, pooling in (((0,), "sum"), ((1, 0), "concat"), ((-1, 0), "mean")):
+        plain = FeatureTagger(encoder, small_tokenizer, LABELS, layers, pooling).encode(words)
+        cached = FeatureTagger(encoder, small_tokenizer, LABELS, layers, pooling, cache=tmp_path).encode(words)
+        for a, b in zip(plain, cached, strict=True):
+            torch.testing.assert_close(a.vectors, b.vectors, atol=1e-5, rtol=1e-5)
+    assert sorted(tmp_path.rglob("*")) == files
+
+
 def test_sentences_do_not_see_one_another(encoder, small_tokenizer):
     tagger = FeatureTagger(encoder, small_tokenizer, LABELS, layers=(-1,), lstm_size=6).eval()
     rows = tagger.encode([sentence.words for sentence in SENTENCES[:5]])
@@ -61,7 +88,7 @@ def test_sentences_do_not_see_one_another(encoder, small_tokenizer):
     [
         (
             lambda e, t: FeatureTagger(e, t, LABELS, pooling="stack"),
-            "pooling must be one of sum, mean, concat; got 'stack'",
+            "pooling must be one of sum, mean, concat, weighted; got 'stack'",
         ),
         (lambda e, t: FeatureTagger(e, t, LABELS, (9,)), "layers must be at least one index from -3 to 2"),
         (lambda e, t: FeatureTagger(e, t, LABELS, (0,), lstm_size=-1), "lstm_size must be at least 0"),

@@ -82,6 +82,28 @@ def test_lattice_draws_an_arc_for_each_token_and_the_best_path_thick():
     assert {text.get_text() for text in ax.texts} == {"a", "b", "a\n-1.0", "b\n-1.0", "ab\n-3.0"}
 
 
+def test_tag_table_colours_types_and_leaves_no_tag_blank():
+    ax = plots.tag_table(["a", "bc", "d"], {"gold": ["B-X", "O", "B-Y"], "ours": ["B-X", None, "I-X"]}, marked=[1])
+    boxes, (frame,) = [p for p in ax.patches if p.get_fill()], [p for p in ax.patches if not p.get_fill()]
+    tags = [text.get_text() for text in ax.texts if text.get_position()[1] >= 0]  # the words stand above
+    colors = {tag: box.get_facecolor() for tag, box in zip(tags, boxes, strict=True)}
+    assert colors["B-X"] == colors["I-X"] != colors["B-Y"] and colors[""][3] == 0 < colors["O"][3]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["gold", "ours"]
+    assert frame.get_x() == boxes[2].get_x()
+    with pytest.raises(ValueError, match="a tag for each of 2 words"):
+        plots.tag_table(["a", "b"], {"gold": ["O"]})
+
+
+def test_trellis_has_a_line_for_each_allowed_step_and_a_thick_one_for_each_path():
+    forbidden = torch.tensor([[False, True], [False, False]])
+    ax = plots.trellis(["a", "b", "c"], ["O", "I-X"], torch.zeros(3, 2), forbidden, {"best": [0, 0, 1]})
+    thick = [line for line in ax.lines if line.get_linewidth() == 3]
+    assert len(ax.lines) == 2 * 3 + 1 and list(thick[0].get_ydata()) == [0, 0, 1]
+    assert len(ax.texts) == 6
+    with pytest.raises(ValueError, match="shape .3, 2.; got .2, 2."):
+        plots.trellis(["a", "b", "c"], ["O", "I-X"], torch.zeros(2, 2), forbidden, {})
+
+
 def test_hover_scatter_has_a_circle_with_its_text_for_each_point():
     figure = plots.hover_scatter([[0, 0], [1, 2], [2, 1]], ["a", "b", "a"], ["one", "<two> & more", "three"], "3 points").data
     assert figure.count("<circle") == 3

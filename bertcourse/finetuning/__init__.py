@@ -6,7 +6,7 @@ words, or a reader that points at answers.
 """
 
 from bertcourse.finetuning.config import FineTuningConfig
-from bertcourse.finetuning.crf import CRF, Transitions, allowed_transitions, viterbi
+from bertcourse.finetuning.crf import CRF, Transitions, allowed_transitions, invalid_steps, viterbi
 from bertcourse.finetuning.features import FeatureTagger
 from bertcourse.finetuning.freezing import freeze
 from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier
@@ -78,6 +78,7 @@ __all__ = [
     "exact_match",
     "fine_tune",
     "freeze",
+    "invalid_steps",
     "normalize_answer",
     "read_brackets",
     "read_conll",

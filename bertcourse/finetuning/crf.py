@@ -69,6 +69,30 @@ def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitio
     )
 
 
+def invalid_steps(tags: Sequence[str], scheme: str = "BIO") -> list[int]:
+    """Where a sequence of tags breaks its notation: the indices of tags that must not follow the one before them.
+
+    Args:
+        tags: of a sentence, before it and after it an O.
+        scheme: as for ``allowed_transitions``.
+
+    Returns:
+        Indices; the length of the sentence stands for its end, which no B- or I- of BIOES may be.
+
+    Raises:
+        ValueError: if a tag is not of the scheme.
+
+    Source: as ``allowed_transitions``.
+
+    >>> invalid_steps(["O", "I-PER", "I-PER", "I-LOC"])
+    [1, 3]
+    """
+    labels = list(dict.fromkeys(["O", *tags, "O"]))
+    pair = allowed_transitions(labels, scheme).pair
+    padded = [labels.index(tag) for tag in ("O", *tags, "O")]
+    return [place for place, step in enumerate(zip(padded, padded[1:])) if pair[step] != 0]
+
+
 def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] | None = None) -> list[list[int]]:
     """The sequence of tags with the highest score, for each sentence.
 

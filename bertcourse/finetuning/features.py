@@ -1,7 +1,7 @@
 """Chapter 8: BERT as a source of features. The encoder is not touched; a small model learns on the vectors it gives.
 
-Any layers can be taken, added up or side by side: Devlin et al. 2019, table 7, found the last four side by side nearly
-as good as fine-tuning. The vectors are computed once; then an epoch takes a second.
+Any layers can be taken, added up, with learned weights if you like, or side by side: Devlin et al. 2019, table 7, found
+the last four side by side nearly as good as fine-tuning. The vectors are computed once; then an epoch takes a second.
 """
 
 import json
@@ -22,14 +22,14 @@ from bertcourse.finetuning.crf import TagDecoder
 from bertcourse.finetuning.heads import check_labels, check_tags, readable_words, tagging_scores
 from bertcourse.finetuning.readers import TaggedSentence
 
-POOLINGS = ("sum", "mean", "concat")
+POOLINGS = ("sum", "mean", "concat", "weighted")
 
 
 class FeatureRow(NamedTuple):
     """A sentence as vectors.
 
     Attributes:
-        vectors: (words, F).
+        vectors: (words, F); F is D, or D times the number of layers for "concat" and "weighted".
         source: index of the sentence.
         target: the index of each word's tag; None if it is not known.
     """
@@ -55,16 +55,19 @@ class FeatureTagger(nn.Module):
         tokenizer: its tokenizer.
         labels: the K tags.
         layers: which; 0 is the embeddings, -1 the last layer.
-        pooling: "sum" or "mean" of the layers, or "concat", side by side.
+        pooling: "sum" or "mean" of the layers; "concat", side by side; or "weighted", a mean whose weights are learned
+            with the map, a softmax over one number a layer.
         lstm_size: of each direction of a BiLSTM of two layers, 768 in the paper; 0 for the linear map alone.
         decoder, scheme: as for ``TokenClassifier``.
         dropout: probability of dropping a number that goes into the linear map, in training.
         seed: of the initial weights.
+        cache: a folder that keeps the vectors of all layers, so that further taggers on the same encoder and sentences
+            find them, whichever layers they take; None computes them anew.
 
     Raises:
         ValueError: if an argument is out of range.
 
-    Source: Devlin et al. 2019, section 5.3 and table 7.
+    Source: Devlin et al. 2019, section 5.3 and table 7; the learned weights from Peters et al. 2018, equation 1.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class FeatureTagger(nn.Module):
         scheme: str = "BIO",
         dropout: float = 0.1,
         seed: int = 0,
+        cache: str | os.PathLike | None = None,
     ):
         super().__init__()
         if pooling not in POOLINGS:
@@ -86,7 +90,7 @@ class FeatureTagger(nn.Module):
         if lstm_size < 0:
             raise ValueError(f"lstm_size must be at least 0; got {lstm_size}.")
         self.__dict__["encoder"] = encoder  # past nn.Module, which would count it as a part of this model
-        self.tokenizer, self.labels, self.pooling = tokenizer, check_labels(labels), pooling
+        self.tokenizer, self.labels, self.pooling, self.cache = tokenizer, check_labels(labels), pooling, cache
         self.layers = check_layers(layers, encoder.config.num_hidden_layers)
         size = encoder.config.hidden_size * (len(self.layers) if pooling == "concat" else 1)
         with torch.random.fork_rng(devices=[]):
@@ -95,14 +99,32 @@ class FeatureTagger(nn.Module):
             if lstm_size:
                 self.lstm = nn.LSTM(size, lstm_size, num_layers=2, bidirectional=True, batch_first=True)
             self.classifier = nn.Linear(2 * lstm_size or size, len(self.labels))
+        self.mix = nn.Parameter(torch.zeros(len(self.layers))) if pooling == "weighted" else None
         self.dropout = nn.Dropout(dropout)
         self.decoder = TagDecoder(self.labels, decoder, scheme)
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[FeatureRow]:
         """Sentences of words as vectors, without target; one without words has no row."""
         words = readable_words(self.tokenizer, sentences)
-        vectors = word_vectors(self.encoder, self.tokenizer, words, self.layers, self.pooling)
-        return [FeatureRow(torch.from_numpy(vectors[source]), source) for source in range(len(words)) if words[source]]
+        layers = self.layers if self.cache is None else list(range(self.encoder.config.num_hidden_layers + 1))
+        stacks = word_vectors(self.encoder, self.tokenizer, words, layers, "stack", cache=self.cache)
+        ours = [layers.index(layer) for layer in self.layers]
+        return [
+            FeatureRow(self.pool(torch.from_numpy(stacks[source][:, ours])), source)
+            for source in range(len(words))
+            if words[source]
+        ]
+
+    def pool(self, stack: Tensor) -> Tensor:
+        """(words, layers, D) as the (words, F) of a ``FeatureRow``."""
+        if self.pooling in ("sum", "mean"):
+            return stack.sum(1) if self.pooling == "sum" else stack.mean(1)
+        return stack.flatten(1)
+
+    @property
+    def layer_weights(self) -> Tensor:
+        """(layers,), the weights of "weighted", which sum to 1; of the others, all alike."""
+        return torch.ones(len(self.layers)) / len(self.layers) if self.mix is None else self.mix.softmax(0)
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[FeatureRow]:
         """Examples as vectors, each with the indices of its tags.
@@ -119,6 +141,9 @@ class FeatureTagger(nn.Module):
         """For each row (words, K) logits."""
         lengths = [row.length for row in rows]
         features = torch.cat([row.vectors for row in rows]).to(self.classifier.weight.device)
+        if self.mix is not None:
+            stack = features.unflatten(1, (len(self.layers), -1))
+            features = (self.layer_weights[:, None] * stack).sum(1)
         if self.lstm is not None:
             packed = nn.utils.rnn.pack_sequence(features.split(lengths), enforce_sorted=False)
             read, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
