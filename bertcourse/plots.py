@@ -5,6 +5,7 @@ returns them in words, the other functions return the axes.
 """
 
 import html
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
@@ -298,6 +299,60 @@ def trellis(
     ax.set_yticks(range(len(labels)), labels)
     ax.set(xlim=(-0.4, len(words) - 0.6), ylim=(len(labels) - 0.6, -0.6), xlabel="word", ylabel="tag")
     ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    return ax
+
+
+def answer_map(
+    text: str,
+    places: Sequence[tuple[int, int] | None],
+    start: Sequence[float],
+    end: Sequence[float],
+    title: str = "",
+    answer: tuple[int, int] | None = None,
+    columns: int = 96,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw a text whose tokens are coloured by how probable it is that the answer begins, and that it ends there.
+
+    Args:
+        text: the context.
+        places: for each token its characters (start, end) in the text; None for a token that is not of the text.
+        start, end: the tokens' probabilities. The start colours the upper half of a token, blue; the end the lower, orange.
+        title: above the figure.
+        answer: characters (start, end) that people marked; a line is drawn under them.
+        columns: characters a line.
+        ax: where to draw; a new figure if None.
+
+    Returns:
+        The axes.
+
+    Raises:
+        ValueError: if there are more or fewer probabilities than tokens.
+    """
+    if not len(places) == len(start) == len(end):
+        raise ValueError(f"start and end must be one for each of {len(places)} tokens; got {len(start)} and {len(end)}.")
+    lines = textwrap.wrap(text, columns, break_on_hyphens=False, replace_whitespace=False, drop_whitespace=True)
+    cell, at = {}, 0  # from a character to its line and column
+    for row, line in enumerate(lines):
+        at = text.index(line, at)
+        cell |= {at + column: (row, column) for column in range(len(line))}
+        at += len(line)
+    if ax is None:
+        _, ax = plt.subplots(figsize=(0.2 + 0.078 * columns, 0.45 + 0.24 * len(lines)))
+    for place, *shares in zip(places, start, end):
+        for character in range(*place) if place else ():
+            row, column = cell[character]
+            for half, share in enumerate(shares):
+                face = to_rgba(COLORS[half], min(1.0, float(share)) * 0.9)
+                ax.add_patch(Rectangle((column, row + half * 0.5 - 0.5), 1, 0.5, facecolor=face, linewidth=0))
+    for character in range(*answer) if answer else ():
+        row, column = cell[character]
+        ax.plot([column, column + 1], [row + 0.42] * 2, color="black", linewidth=1.2)
+    for character, (row, column) in cell.items():
+        ax.text(column + 0.5, row, text[character], ha="center", va="center", family="monospace", fontsize=8)
+    ax.set(xlim=(0, columns), ylim=(len(lines) - 0.4, -0.6))
+    ax.axis("off")
+    ax.set_title(title, loc="left")
     return ax
 
 

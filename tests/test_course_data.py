@@ -150,3 +150,15 @@ def test_answers_stand_where_they_are_said_to():
                     for answer in qa["answers"]:
                         start, text = answer["answer_start"], answer["text"]
                         assert paragraph["context"][start : start + len(text)] == text == text.strip()
+
+
+def test_a_planted_sentence_comes_with_a_question_of_each_test_paragraph_and_does_not_answer_it():
+    planted = json.loads(course_file("reading/distractors.json").read_text(encoding="utf-8"))
+    for article in articles("test"):
+        (paragraph,) = article["paragraphs"]
+        (qa,) = [qa for qa in paragraph["qas"] if qa["id"] in planted]
+        sentence = planted.pop(qa["id"])
+        assert sentence.endswith(".") and sentence not in paragraph["context"]
+        assert not any(answer["text"].lower() in sentence.lower() for answer in qa["answers"])
+        assert len(set(words(qa["question"])) & set(words(sentence))) >= 3  # it resembles the question
+    assert not planted

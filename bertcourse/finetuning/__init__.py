@@ -1,5 +1,5 @@
 """Chapters 7-9: fine-tuning. In reading order: ``tags``, ``readers``, ``public_sets``, ``crf``, ``spans``, ``heads``,
-``freezing``, ``config``, ``training``, ``features``, ``benchmark``.
+``freezing``, ``low_rank``, ``config``, ``training``, ``features``, ``benchmark``.
 
 A few numbers on top of BERT, trained on some labelled examples, make it a classifier of texts and pairs, a tagger of
 words, or a reader that points at answers.
@@ -10,6 +10,7 @@ from bertcourse.finetuning.crf import CRF, Transitions, allowed_transitions, inv
 from bertcourse.finetuning.features import FeatureTagger
 from bertcourse.finetuning.freezing import freeze
 from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier
+from bertcourse.finetuning.low_rank import LowRankLinear, add_low_rank, load_difference, save_difference
 from bertcourse.finetuning.public_sets import Splits, rte, split_by, squad, sst2, wikigold, wnut17
 from bertcourse.finetuning.readers import (
     Answer,
@@ -58,6 +59,7 @@ __all__ = [
     "FineTuned",
     "FineTuningConfig",
     "LabeledText",
+    "LowRankLinear",
     "Question",
     "SequenceClassifier",
     "Span",
@@ -66,6 +68,7 @@ __all__ = [
     "TaggedSentence",
     "TokenClassifier",
     "Transitions",
+    "add_low_rank",
     "allowed_transitions",
     "answer_f1",
     "best_answer",
@@ -79,6 +82,7 @@ __all__ = [
     "fine_tune",
     "freeze",
     "invalid_steps",
+    "load_difference",
     "normalize_answer",
     "read_brackets",
     "read_conll",
@@ -87,6 +91,7 @@ __all__ = [
     "read_tags",
     "read_tsv",
     "rte",
+    "save_difference",
     "span_windows",
     "split_by",
     "squad",

@@ -1,0 +1,131 @@
+"""Chapter 9: a fine-tuned model as a small difference from the pretrained one.
+
+    W' = W + U·V        U (out, r), V (r, in): r·(in + out) numbers learn in place of in·out
+
+W stays as it is. U begins with zeros, so that training begins with the pretrained model. What is learned fits in a
+small file, and added to W it costs nothing at run time (Hu et al. 2022, "LoRA"). Biases, layer norms and the head learn
+as they are: they are few.
+"""
+
+import os
+from pathlib import Path
+
+import safetensors.torch
+import torch
+import torch.nn.functional as F
+from safetensors import SafetensorError
+from torch import Tensor, nn
+
+from bertcourse.files import replace_files
+
+
+class LowRankLinear(nn.Module):
+    """A linear map of which only a difference of rank r learns: x ↦ (W + U·V)·x + b.
+
+    Args:
+        linear: the map; its weight is kept as a buffer, which no optimizer sees, its bias learns.
+        rank: r, the rows of V and columns of U.
+        seed: of V, drawn from N(0, 1/in).
+
+    Raises:
+        ValueError: if the rank is not from 1 to the smaller side of W.
+
+    Source: Hu et al. 2022, equation 3, where U·V is B·A.
+    """
+
+    def __init__(self, linear: nn.Linear, rank: int, seed: int = 0):
+        super().__init__()
+        self.out_features, self.in_features = linear.weight.shape
+        if not 1 <= rank <= min(linear.weight.shape):
+            raise ValueError(f"rank must be from 1 to {min(linear.weight.shape)}, the smaller side of W; got {rank}.")
+        generator = torch.Generator().manual_seed(seed)
+        self.register_buffer("weight", linear.weight.detach().clone())
+        self.bias = linear.bias
+        self.V = nn.Parameter(torch.randn(rank, self.in_features, generator=generator) / self.in_features**0.5)
+        self.U = nn.Parameter(torch.zeros(self.out_features, rank))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., in) to (..., out)."""
+        return F.linear(x, self.weight, self.bias) + F.linear(F.linear(x, self.V), self.U)
+
+
+def add_low_rank(model: nn.Module, rank: int, seed: int = 0) -> nn.Module:
+    """Let every linear map of the blocks learn a difference of low rank only.
+
+    Args:
+        model: a head; changed in place. Train it with ``trainable`` the number of its blocks, and the embeddings stay, too.
+        rank: of the differences.
+        seed: of their initial weights.
+
+    Returns:
+        The model.
+
+    Raises:
+        ValueError: if the rank is out of range.
+
+    Source: Hu et al. 2022, who change only the maps to queries and values; all maps as Dettmers et al. 2023, "QLoRA".
+    """
+    linears = [name for name, part in model.bert.encoder.blocks.named_modules() if isinstance(part, nn.Linear)]
+    for number, name in enumerate(linears):
+        parent, _, own = name.rpartition(".")
+        holder = model.bert.encoder.blocks.get_submodule(parent)
+        setattr(holder, own, LowRankLinear(getattr(holder, own), rank, seed * len(linears) + number))
+    return model
+
+
+def save_difference(model: nn.Module, path: str | os.PathLike) -> None:
+    """Write what has learned, in half precision: U and V of each map, and the other weights that were not frozen.
+
+    Args:
+        model: on which ``add_low_rank`` was called, trained.
+        path: a safetensors file.
+
+    Raises:
+        OSError: if it cannot be written.
+
+    Source: safetensors, for the format.
+    """
+    path = Path(path)
+    learned = {name: p.detach().half().cpu() for name, p in model.named_parameters() if p.requires_grad}
+    with replace_files(path.parent, [path.name]) as draft:
+        safetensors.torch.save_file(learned, draft / path.name)
+
+
+def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
+    """Add a difference to the weights of a plain model, which then is the fine-tuned one.
+
+    Args:
+        model: a new head on the encoder that was trained; changed in place.
+        path: what ``save_difference`` wrote.
+
+    Returns:
+        The model.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is damaged, or made for another model; the model is then as it was.
+
+    Source: Hu et al. 2022, section 4.1, "No Additional Inference Latency".
+    """
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"expected the difference of a fine-tuned model in {path}; there is no such file.")
+    try:
+        learned = safetensors.torch.load_file(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path} must be a safetensors file; {error}. Fetch it again.") from error
+    weights, new = model.state_dict(), {}
+    for name, tensor in learned.items():
+        stem, _, last = name.rpartition(".")
+        if last == "U" and f"{stem}.V" in learned:
+            name, tensor = f"{stem}.weight", tensor.float() @ learned[f"{stem}.V"].float()
+        elif last == "V" and f"{stem}.U" in learned:
+            continue
+        if name not in weights or weights[name].shape != tensor.shape:
+            there = f"of shape {tuple(weights[name].shape)}" if name in weights else "missing"
+            raise ValueError(
+                f"{path} must fit the model; it changes {name} of shape {tuple(tensor.shape)}, which is {there} there. "
+                "Put a new head on the encoder that was trained."
+            )
+        new[name] = tensor.to(weights[name]) + (weights[name] if last == "U" else 0)
+    model.load_state_dict(new, strict=False)
+    return model
