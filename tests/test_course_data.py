@@ -160,5 +160,5 @@ def test_a_planted_sentence_comes_with_a_question_of_each_test_paragraph_and_doe
         sentence = planted.pop(qa["id"])
         assert sentence.endswith(".") and sentence not in paragraph["context"]
         assert not any(answer["text"].lower() in sentence.lower() for answer in qa["answers"])
-        assert len(set(words(qa["question"])) & set(words(sentence))) >= 3  # it resembles the question
+        assert len(set(words(qa["question"])) & set(words(sentence))) >= 2  # it resembles the question
     assert not planted
