@@ -82,7 +82,6 @@ def test_lattice_draws_an_arc_for_each_token_and_the_best_path_thick():
     assert {text.get_text() for text in ax.texts} == {"a", "b", "a\n-1.0", "b\n-1.0", "ab\n-3.0"}
 
 
-<<<<<<< HEAD
 def test_tag_table_colours_types_and_leaves_no_tag_blank():
     ax = plots.tag_table(["a", "bc", "d"], {"gold": ["B-X", "O", "B-Y"], "ours": ["B-X", None, "I-X"]}, marked=[1])
     boxes, (frame,) = [p for p in ax.patches if p.get_fill()], [p for p in ax.patches if not p.get_fill()]
@@ -103,7 +102,8 @@ def test_trellis_has_a_line_for_each_allowed_step_and_a_thick_one_for_each_path(
     assert len(ax.texts) == 6
     with pytest.raises(ValueError, match="shape .3, 2.; got .2, 2."):
         plots.trellis(["a", "b", "c"], ["O", "I-X"], torch.zeros(2, 2), forbidden, {})
-=======
+
+
 def test_answer_map_colours_starts_above_and_ends_below_and_underlines_the_answer():
     text = "It was six, wheels."
     places = [None, (0, 2), (3, 6), (7, 10), (10, 11), (12, 18), (18, 19)]
@@ -117,7 +117,6 @@ def test_answer_map_colours_starts_above_and_ends_below_and_underlines_the_answe
     assert len(ax.lines) == 3 and ax.get_title("left") == "A title"
     with pytest.raises(ValueError, match="one for each of 7 tokens; got 1 and 7"):
         plots.answer_map(text, places, [1], end)
->>>>>>> 9d0a6c7 (Differences of low rank: a reader for lecture 9, trained on SQuAD, in 1.4 MB; planted sentences; text coloured by start and end)
 
 
 def test_hover_scatter_has_a_circle_with_its_text_for_each_point():
