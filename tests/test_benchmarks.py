@@ -2,12 +2,16 @@
 
 import runpy
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from bertcourse import anisotropy, bert
+from bertcourse.files import read_json
+from bertcourse.finetuning import LabeledText, Splits
 from bertcourse.senses import Instance, SenseCorpus, corpora
 
 FORWARD = Path(__file__).parent.parent / "benchmarks" / "forward.py"
@@ -89,3 +93,72 @@ def test_rank_correlations_of_rows_equal_scipy():
     x, y = random.normal(size=(3, 20)).round(1), random.integers(0, 5, size=(3, 20))  # with ties
     rows = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["spearman_rows"](x, y)
     np.testing.assert_allclose(rows, [anisotropy.stats.spearmanr(a, b).statistic for a, b in zip(x, y)])
+
+
+@pytest.fixture
+def few_labels():
+    return runpy.run_path(str(FORWARD.with_name("few_labels.py")))
+
+
+def test_few_labels_draws_as_many_of_each_class_and_others_for_another_seed(few_labels):
+    examples = few_labels["splits_of"]("tickets").train
+    drawn, other = (few_labels["draw"](examples, 16, seed) for seed in (0, 1))
+    assert Counter(e.label for e in drawn) == {"billing": 16, "hardware": 16, "software": 16}
+    assert len(set(drawn)) == 48 and set(drawn) <= set(examples) and set(drawn) != set(other)
+
+
+def test_few_labels_measures_trained_models_with_every_seed_and_others_once_on_all(few_labels):
+    rows = few_labels["plan"](3)
+    seeds = {(row["set"], row["method"], row["per_class"]): 0 for row in rows}
+    for row in rows:
+        seeds[row["set"], row["method"], row["per_class"]] += 1
+    assert seeds["tickets", "fine-tuned", 120] == seeds["tickets", "TF-IDF", 64] == seeds["nli", "from scratch", 120] == 3
+    assert seeds["tickets", "TF-IDF", 120] == seeds["nli", "frozen, two vectors", 120] == 1
+    assert sum(seeds.values()) == len(rows)
+
+
+def test_few_labels_gives_each_text_of_a_pair_its_own_words(few_labels):
+    pairs = [LabeledText(("a b", "c"), "x"), LabeledText(("c", "a"), "y")]
+    train, dev, test = few_labels["tf_idf"](Splits(pairs, pairs, [LabeledText(("c", "zz"), "x")]))
+    assert train.shape == dev.shape == (2, 6)  # a, b, a b, c of the first text, a, c of the second
+    assert test.toarray().tolist() == [[0, 0, 0, 1, 0, 0]]
+
+
+def test_few_labels_reads_two_texts_apart(few_labels, small_model, small_tokenizer):
+    same, other = few_labels["two_vectors"](small_model, small_tokenizer, [("a b", "a b"), ("a", "c")])
+    u, v, difference, product = same.reshape(4, -1)
+    np.testing.assert_allclose(u, few_labels["sentence_vectors"](small_model, small_tokenizer, ["a b"])[0], atol=1e-6)
+    np.testing.assert_allclose(u, v, atol=1e-6)
+    np.testing.assert_allclose(product, u * u, atol=1e-5)
+    assert np.abs(difference).max() < 1e-5 < np.abs(other.reshape(4, -1)[2]).max()
+
+
+def test_few_labels_from_scratch_has_random_weights_of_its_seed(few_labels, small_model):
+    first, again, other = (few_labels["random_encoder"](small_model, seed).pooler.weight for seed in (1, 1, 2))
+    assert first.equal(again) and not first.equal(other) and not first.equal(small_model.pooler.weight)
+
+
+def test_few_labels_goes_on_where_it_was_and_begins_anew_with_other_weights(
+    few_labels, monkeypatch, tmp_path, small_model, small_tokenizer
+):
+    measured = []
+
+    def measure(row, encoder, tokenizer):
+        measured.append(row)
+        if len(measured) == 5:
+            raise KeyboardInterrupt
+        return 50.0
+
+    monkeypatch.setitem(few_labels["run"].__globals__, "measure", measure)
+    monkeypatch.setattr(bert, "load_pretrained", lambda name: (small_model, small_tokenizer))
+    with pytest.raises(KeyboardInterrupt):
+        few_labels["run"]("small", 1, tmp_path)
+    assert len(read_json(tmp_path / "few_labels_small.json")["rows"]) == 4
+    whole = few_labels["run"]("small", 1, tmp_path)
+    assert len(whole["rows"]) == len(few_labels["plan"](1)) == len(measured) - 1
+    few_labels["run"]("small", 1, tmp_path)
+    assert len(measured) == len(whole["rows"]) + 1
+    with torch.no_grad():
+        small_model.embeddings.word_embeddings.weight.add_(1)
+    few_labels["run"]("small", 1, tmp_path)
+    assert len(measured) == 2 * len(whole["rows"]) + 1
