@@ -1,6 +1,7 @@
 # make course   everything a reader needs: install, execute every lecture, build the site
 # make test     unit tests, strict validation of every notebook, coverage
 # make lab      JupyterLab in the same environment
+# make release  what students get: a folder and a zip without solutions and hidden tests, in build/release
 # make clean    remove all that make made
 #
 # PYTHON=python3.12 picks another Python for the environment; PIP_OPTIONS is handed to pip, such as
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/.ready
 
-.PHONY: course test lab clean constraints
+.PHONY: course test lab release clean constraints
 
 course: $(READY)
 	rm -rf build/lectures build/site
@@ -30,6 +31,9 @@ test: $(READY)
 
 lab: $(READY)
 	$(BIN)/jupyter lab notebooks
+
+release: $(READY)
+	$(BIN)/bertcourse homework release --output build/release
 
 clean:
 	rm -rf $(VENV) build .coverage .pytest_cache *.egg-info

@@ -36,6 +36,12 @@ def main(arguments: list[str] | None = None) -> int:
         from bertcourse.pretraining import command
 
         command.add_arguments(pretrain)
+    if Path(__file__).with_name("homework").is_dir():  # students have none
+        homework = commands.add_parser("homework", help="for instructors: release, grade, feedback, export")
+        if arguments[:1] == ["homework"]:
+            from bertcourse.homework import command
+
+            command.add_arguments(homework)
     add_data_commands(commands)
     add_benchmark_commands(commands)
     options = parser.parse_args(arguments)
@@ -51,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "pretrain":
             command.run(options)
             return 0
+        if options.command == "homework":
+            return 0 if command.run(options) else 1
         if options.command == "data":
             return 0 if run_data(options.action, options.names) else 1
         if options.command == "benchmark":

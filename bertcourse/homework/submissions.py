@@ -1,0 +1,272 @@
+"""Whose file is which: folders a student, and what Canvas and Moodle hand out.
+
+maria/hw01.ipynb                                        a folder a student
+maria/hw01/hw01.ipynb                                   nbgrader's way
+maria_hw01.ipynb                                        a file a student
+rossimaria_LATE_1234_5678_hw01-2.ipynb                  Canvas: name, number of the student, of the submission, file
+Maria Rossi_1234567_assignsubmission_file_/hw01.ipynb   Moodle: name, number in the grading sheet
+"""
+
+import codecs
+import json
+import re
+import shutil
+import zipfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<student>\d+)_\d+_(?P<file>.+)", re.DOTALL)
+MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_(?:file|onlinetext)_(?P<file>.*)", re.DOTALL)
+PLAIN = re.compile(r"(?P<student>.+?)[_ -]+(?P<file>hw\d\d.*)", re.DOTALL)
+NUMBER = re.compile(r"(?<![a-z0-9])hw[ _-]?(\d{1,2})(?!\d)", re.IGNORECASE)
+BESIDES = {".DS_Store", "Thumbs.db", "timestamp.txt", "desktop.ini"}
+MOST_BYTES = 100 * 2**20
+
+
+@dataclass
+class Submission:
+    """One student's work on one assignment.
+
+    Attributes:
+        student: a name that can be a folder's.
+        assignment: "hw01"; empty if neither the file's name nor its cells say.
+        path: the file.
+        messages: what is odd about how it came.
+    """
+
+    student: str
+    assignment: str
+    path: Path
+    messages: list[str] = field(default_factory=list)
+
+
+def find_submissions(folder: Path, names: list[str]) -> list[Submission]:
+    """All submissions in a folder.
+
+    Args:
+        folder: see this module's examples.
+        names: of the assignments; a file of another is left out.
+
+    Returns:
+        The submissions, by student and assignment; of several files for one, the one with the highest number in its
+        name, else the newest.
+
+    Raises:
+        FileNotFoundError: if there is no such folder, or nothing in it.
+    """
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"expected a folder or zip of submissions in {folder}; there is none. Name what your platform gave you."
+        )
+    found: dict[tuple[str, str], list[Submission]] = {}
+    for path in sorted(folder.rglob("*")):
+        inner = path.relative_to(folder)
+        if (
+            not path.is_file()
+            or path.is_symlink()
+            or path.name in BESIDES
+            or any(part.startswith((".", "__")) for part in inner.parts)
+        ):
+            continue
+        submission = identify(path, inner, names)
+        if submission is not None:
+            found.setdefault((submission.student, submission.assignment), []).append(submission)
+    if not found:
+        raise FileNotFoundError(
+            f"nothing to grade in {folder}: expected a folder for each student, such as maria/{names[0]}.ipynb."
+        )
+    return [choose(found[key]) for key in sorted(found)]
+
+
+def identify(path: Path, inner: Path, names: list[str]) -> Submission | None:
+    """The student and the assignment of a file; None for one that lies beside a notebook."""
+    messages, file_name = [], path.name
+    top = inner.parts[0]
+    if match := MOODLE.fullmatch(top):
+        student, file_name = match["student"], match["file"] or path.name
+    elif len(inner.parts) > 1:
+        student = top
+    elif match := CANVAS.fullmatch(top) or PLAIN.fullmatch(top):
+        student, file_name = match["student"], match["file"]
+        if match.groupdict().get("late"):
+            messages.append("late, says Canvas")
+    else:
+        student = path.stem
+    folders = [path.parents[depth] for depth in range(len(inner.parts) - 1)]  # the student's own, from the inside out
+    if path.suffix.lower() != ".ipynb" and any(next(folder.glob("*.ipynb"), None) for folder in folders):
+        return None  # a file that the notebook needs
+    assignment = assignment_of(path, file_name, inner, names)
+    if assignment is None:
+        return None
+    if assignment and file_name != f"{assignment}.ipynb":
+        messages.append(f"the file was called {file_name}; taken as {assignment}")
+    return Submission(re.sub(r"[^\w.@-]+", "-", student).strip("-.") or "unnamed", assignment, path, messages)
+
+
+def assignment_of(path: Path, file_name: str, inner: Path, names: list[str]) -> str | None:
+    """From the name of the file, else of cells, else of folders, else the only one there is; None for another one's."""
+    for text in (file_name, *content_names(path), *reversed(inner.parts[:-1])):
+        if match := NUMBER.search(text):
+            name = f"hw{int(match[1]):02}"
+            return name if name in names else None
+    return names[0] if len(names) == 1 else ""
+
+
+def content_names(path: Path) -> list[str]:
+    """The names of the graded cells in a file, if it can be read."""
+    try:
+        notebook, _ = read_submission(path)
+    except ValueError:
+        return []
+    return [
+        name for cell in notebook.cells if (name := cell.metadata.get("nbgrader", {}).get("grade_id", "")) != "setup"
+    ]
+
+
+def choose(candidates: list[Submission]) -> Submission:
+    """Of several files the one that was handed in last."""
+
+    def order(submission: Submission) -> tuple:
+        number = re.search(r"[-( ](\d+)\)?$", submission.path.stem)
+        is_notebook = submission.path.suffix.lower() == ".ipynb"
+        return is_notebook, int(number[1]) if number else 0, submission.path.stat().st_mtime, str(submission.path)
+
+    chosen = max(candidates, key=order)
+    if len(candidates) > 1:
+        others = ", ".join(one.path.name for one in candidates if one is not chosen)
+        chosen.messages.append(f"{len(candidates)} files were handed in; graded is {chosen.path.name}, not {others}")
+    return chosen
+
+
+def read_submission(path: Path) -> tuple[NotebookNode, list[str]]:
+    """A student's file as a valid notebook without outputs, and what was odd about it.
+
+    Args:
+        path: whatever was handed in.
+
+    Returns:
+        The notebook and messages.
+
+    Raises:
+        ValueError: if it is no notebook; the message says what it is.
+
+    Source: nbformat 3 and 4.
+    """
+    if path.stat().st_size == 0:
+        raise ValueError("the file is empty")
+    if path.stat().st_size > MOST_BYTES:
+        raise ValueError(f"the file has {path.stat().st_size / 2**20:.0f} MiB; at most {MOST_BYTES // 2**20} are read")
+    content, messages = path.read_bytes(), []
+    if not content.strip():
+        raise ValueError("the file is empty")
+    text = None
+    for encoding in encodings(content):
+        try:
+            text = content.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if encoding not in ("utf-8", "utf-8-sig"):
+            messages.append(f"it is not in UTF-8; read as {encoding}")
+        break
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError(f"it is not a notebook, but {describe(content)}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("cells", data.get("worksheets")), list):
+        raise ValueError("it is JSON, but not a notebook: it has no list of cells")
+    if data.get("nbformat") in (2, 3) or "worksheets" in data:
+        try:
+            data = nbformat.convert(nbformat.from_dict(data), 4)
+        except Exception as error:  # nbformat raises several kinds
+            raise ValueError(
+                f"it is a notebook of format {data.get('nbformat')} that cannot be converted: {error}"
+            ) from None
+        messages.append("it was saved in an old notebook format, and converted")
+    notebook = nbformat.v4.new_notebook(cells=[cell for one in data["cells"] if (cell := rebuild(one)) is not None])
+    if len(notebook.cells) < len(data["cells"]):
+        messages.append(f"{len(data['cells']) - len(notebook.cells)} cells were broken, and left out")
+    metadata = data.get("metadata")
+    messages += kernel_messages(metadata if isinstance(metadata, dict) else {})
+    return notebook, messages
+
+
+def encodings(content: bytes) -> list[str]:
+    """The encodings to try, in order; the last one always succeeds."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return ["utf-16", "latin-1"]
+    return ["utf-8-sig", "cp1252", "latin-1"]
+
+
+def describe(content: bytes) -> str:
+    """What a file is that is no notebook."""
+    kinds = {
+        b"%PDF": "a PDF",
+        b"PK\x03\x04": "a zip or an office document",
+        b"\x89PNG": "a picture",
+        b"\xff\xd8\xff": "a picture",
+    }
+    for start, kind in kinds.items():
+        if content.startswith(start):
+            return kind
+    head = content[:300].lstrip().lower()
+    if head.startswith((b"<!doctype", b"<html")):
+        return "an HTML page"
+    return "a notebook that was cut off" if head.startswith(b"{") else "something else"
+
+
+def rebuild(cell: object) -> NotebookNode | None:
+    """A valid cell with the source and the metadata of a student's; None if that is not possible."""
+    if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
+        return None
+    source, metadata = cell.get("source", ""), cell.get("metadata")
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    if not isinstance(source, str):
+        return None
+    metadata = nbformat.from_dict(metadata if isinstance(metadata, dict) else {})
+    if not isinstance(metadata.get("nbgrader", {}), dict):
+        del metadata["nbgrader"]
+    if not isinstance(metadata.get("nbgrader", {}).get("grade_id", ""), str):
+        del metadata["nbgrader"]
+    new = getattr(nbformat.v4, f"new_{cell['cell_type']}_cell")(
+        source.encode("utf-8", "replace").decode(), metadata=metadata
+    )
+    if cell["cell_type"] != "code" and isinstance(cell.get("attachments"), dict):
+        new["attachments"] = cell["attachments"]
+    return new
+
+
+def kernel_messages(metadata: dict) -> list[str]:
+    """A line if the notebook was written for another kernel or another Python than ours."""
+    kernel, language = metadata.get("kernelspec"), metadata.get("language_info")
+    kernel, language = kernel if isinstance(kernel, dict) else {}, language if isinstance(language, dict) else {}
+    name, version = kernel.get("name", "python3"), str(language.get("version", "3"))
+    other = kernel.get("language", language.get("name", "python"))
+    if other != "python":
+        return [f"it was saved with a kernel for {other}; graded with Python 3"]
+    if version.split(".")[0] != "3":
+        return [f"it was saved with Python {version}; graded with Python 3"]
+    return [] if name == "python3" else [f"it was saved with the kernel {name}; graded with python3"]
+
+
+def unpack(path: Path, folder: Path) -> Path:
+    """The folder of a zip that a learning platform gave; a folder is handed back as it is.
+
+    Args:
+        path: a zip or a folder.
+        folder: where to unpack.
+
+    Raises:
+        ValueError: if it is a file but no zip.
+    """
+    if not path.is_file():
+        return path
+    if not zipfile.is_zipfile(path):
+        raise ValueError(f"expected a folder or a zip of submissions; {path} is neither.")
+    shutil.rmtree(folder, ignore_errors=True)
+    with zipfile.ZipFile(path) as archive:
+        archive.extractall(folder)
+    return folder
