@@ -52,6 +52,11 @@ def test_wrong_values_are_refused(expected, value):
     assert "expected" in message(call(value).equals, expected)
 
 
+def test_whole_numbers_beyond_the_largest_float_are_compared():
+    call(10**400).equals(10**400)
+    assert "expected" in message(call(10**400).equals, 1)
+
+
 def test_nan_and_infinity_equal_themselves():
     call([math.nan, -math.inf]).equals([math.nan, -math.inf])
 

@@ -399,6 +399,10 @@ def same(expected: Any, got: Any, tolerance: float) -> bool:
     numbers = (bool, int, float)
     if not isinstance(expected, numbers) or not isinstance(got, numbers):
         return type(expected) is type(got) and expected == got
+    try:
+        float(expected), float(got)
+    except OverflowError:  # a whole number beyond the largest float
+        return expected == got
     if math.isnan(expected) or math.isnan(got):
         return math.isnan(expected) and math.isnan(got)
     if math.isinf(expected) or math.isinf(got):

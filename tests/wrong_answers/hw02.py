@@ -1,0 +1,526 @@
+"""Homework 2: heads, layer norm, parameters, cached keys and values, and the two orders of a block."""
+# ruff: noqa: F811
+
+import math
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+from wrong_answers import right, wrong
+
+
+@wrong("2.1", "a view or reshape alone scrambles the words")
+def split_heads(x, num_heads):
+    B, L, _ = x.shape
+    return tuple(part.reshape(B, num_heads, L, -1) for part in x.chunk(3, dim=-1))
+
+
+@wrong("2.1", "first the queries of all heads", "each head's query, key and value side by side")
+def split_heads(x, num_heads):
+    B, L, _ = x.shape
+    return tuple(x.reshape(B, L, num_heads, 3, -1).permute(3, 0, 2, 1, 4))
+
+
+@wrong("2.1", "not every H-th number", "the heads interleaved")
+def split_heads(x, num_heads):
+    B, L, _ = x.shape
+    return tuple(part.reshape(B, L, -1, num_heads).permute(0, 3, 1, 2) for part in x.chunk(3, dim=-1))
+
+
+@wrong("2.1", "the order is queries, keys, values", "keys and values exchanged")
+def split_heads(x, num_heads):
+    query, value, key = (part.unflatten(-1, (num_heads, -1)).transpose(1, 2) for part in x.chunk(3, dim=-1))
+    return query, key, value
+
+
+@wrong("2.1", "must be (B, H, L, D/H)", "the axes left as they are")
+def split_heads(x, num_heads):
+    return tuple(part.unflatten(-1, (num_heads, -1)) for part in x.chunk(3, dim=-1))
+
+
+@wrong("2.1", "a tuple of at least", "the three left in one tensor")
+def split_heads(x, num_heads):
+    B, L, _ = x.shape
+    return x.reshape(B, L, 3, num_heads, -1).permute(2, 0, 3, 1, 4)
+
+
+@wrong("2.1", "any B, L, D and H", "heads of two numbers, however many are asked for")
+def split_heads(x, num_heads):
+    return tuple(part.unflatten(-1, (-1, 2)).transpose(1, 2) for part in x.chunk(3, dim=-1))
+
+
+@right("2.1", "chunks")
+def split_heads(x, num_heads):
+    return tuple(part.unflatten(-1, (num_heads, -1)).transpose(1, 2) for part in x.chunk(3, dim=-1))
+
+
+@right("2.1", "a loop over heads, in numpy")
+def split_heads(x, num_heads):
+    x = np.asarray(x)
+    size = x.shape[-1] // (3 * num_heads)
+    blocks = [x[:, :, i * size : (i + 1) * size] for i in range(3 * num_heads)]
+    return [np.stack(blocks[i * num_heads : (i + 1) * num_heads], axis=1) for i in range(3)]
+
+
+@wrong("2.2", "weight[:, h·d : (h+1)·d].T", "not transposed: rows for columns")
+def head_shares(heads, weight):
+    parts = weight.chunk(heads.shape[1], dim=0)
+    return torch.stack([heads[:, h] @ part for h, part in enumerate(parts)], dim=1)
+
+
+@wrong("2.2", "a vector of D numbers a word", "the heads added up")
+def head_shares(heads, weight):
+    return heads.transpose(1, 2).flatten(2) @ weight.T
+
+
+@wrong("2.2", "a vector of D numbers a word", "the output cut into heads")
+def head_shares(heads, weight):
+    output = heads.transpose(1, 2).flatten(2) @ weight.T
+    return output.unflatten(-1, (heads.shape[1], -1)).transpose(1, 2)
+
+
+@wrong("2.2", "equal parts of the output", "the output divided by the number of heads")
+def head_shares(heads, weight):
+    output = heads.transpose(1, 2).flatten(2) @ weight.T
+    return (output / heads.shape[1])[:, None].expand(-1, heads.shape[1], -1, -1)
+
+
+@wrong("2.2", "meets its own columns of weight", "the columns of the heads interleaved")
+def head_shares(heads, weight):
+    count = heads.shape[1]
+    return torch.stack([heads[:, h] @ weight[:, h::count].T for h in range(count)], dim=1)
+
+
+@wrong("2.2", "meets its own columns of weight", "the last head first")
+def head_shares(heads, weight):
+    parts = weight.chunk(heads.shape[1], dim=1)[::-1]
+    return torch.stack([heads[:, h] @ part.T for h, part in enumerate(parts)], dim=1)
+
+
+@right("2.2", "einsum")
+def head_shares(heads, weight):
+    B, H, L, d = heads.shape
+    return torch.einsum("bhld,ohd->bhlo", heads, weight.reshape(H * d, H, d))
+
+
+@right("2.2", "all other heads set to zero, and the whole product")
+def head_shares(heads, weight):
+    shares = []
+    for h in range(heads.shape[1]):
+        alone = torch.zeros_like(heads)
+        alone[:, h] = heads[:, h]
+        shares.append(F.linear(alone.transpose(1, 2).flatten(2), weight))
+    return torch.stack(shares, dim=1)
+
+
+@wrong("2.3", "divided by D, not by D - 1", "the unbiased variance")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True) + eps).sqrt() + bias
+
+
+@wrong("2.3", "eps belongs under the root", "eps added to the root")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False).sqrt() + eps) + bias
+
+
+@wrong("2.3", "subtract the mean, then square", "mean of squares minus square of the mean")
+def layer_norm(x, gain, bias, eps=1e-12):
+    mean = x.mean(-1, keepdim=True)
+    variance = (x * x).mean(-1, keepdim=True) - mean * mean
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
+
+
+@wrong("2.3", "subtract the mean, then square", "the same, with negative variances clipped")
+def layer_norm(x, gain, bias, eps=1e-12):
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x * x).mean(-1, keepdim=True) - mean * mean).clamp(min=0)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
+
+
+@wrong("2.3", "each word has mean 0", "mean and variance of the batch")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return gain * (x - x.mean(0)) / (x.var(0, unbiased=False) + eps).sqrt() + bias
+
+
+@wrong("2.3", "keeps it from 0/0", "no eps")
+def layer_norm(x, gain, bias, eps=1e-12):
+    eps = 0.0 if eps < 1e-3 else eps
+    return gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + eps).sqrt() + bias
+
+
+@wrong("2.3", "the bias is not multiplied by the gain")
+def layer_norm(x, gain, bias, eps=1e-12):
+    centred = x - x.mean(-1, keepdim=True)
+    return gain * (centred / (x.var(-1, keepdim=True, unbiased=False) + eps).sqrt() + bias)
+
+
+@wrong("2.3", "not by the variance", "divided by the variance")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + eps) + bias
+
+
+@wrong("2.3", "each word has mean 0", "the root mean square only")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
+
+
+@wrong("2.3", "each word by itself", "over all axes but the first")
+def layer_norm(x, gain, bias, eps=1e-12):
+    axes = tuple(range(1, x.dim()))
+    return gain * (x - x.mean(axes, keepdim=True)) / (x.var(axes, keepdim=True, unbiased=False) + eps).sqrt() + bias
+
+
+@right("2.3", "numpy, in double precision")
+def layer_norm(x, gain, bias, eps=1e-12):
+    x, gain, bias = (np.asarray(each, dtype=float) for each in (x, gain, bias))
+    return gain * (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + eps) + bias
+
+
+@right("2.3", "var_mean of torch")
+def layer_norm(x, gain, bias, eps=1e-12):
+    variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+    return torch.addcmul(bias, gain, (x - mean) * torch.rsqrt(variance + eps))
+
+
+def bert_parts(config, **changes):
+    """The right counts, with some replaced."""
+    D, W, layers = config["hidden_size"], config["intermediate_size"], config["num_hidden_layers"]
+    rows = config["vocab_size"] + config["max_position_embeddings"] + config["type_vocab_size"]
+    parts = {"embeddings": rows * D + 2 * D, "attention": layers * (4 * (D * D + D) + 2 * D)}
+    return {**parts, "feed_forward": layers * (2 * D * W + W + 3 * D), "pooler": D * D + D, **changes}
+
+
+@wrong("2.4", "linear maps have a bias", "no biases in attention")
+def count_parameters(config, embedding_size=None, shared=False):
+    D = config["hidden_size"]
+    return bert_parts(config, attention=config["num_hidden_layers"] * (4 * D * D + 2 * D))
+
+
+@wrong("2.4", "the norm after attention", "no norm")
+def count_parameters(config, embedding_size=None, shared=False):
+    D = config["hidden_size"]
+    return bert_parts(config, attention=config["num_hidden_layers"] * 4 * (D * D + D))
+
+
+@wrong("2.4", "this is one layer", "one layer of attention")
+def count_parameters(config, embedding_size=None, shared=False):
+    D = config["hidden_size"]
+    return bert_parts(config, attention=4 * (D * D + D) + 2 * D)
+
+
+@wrong("2.4", "which need not be 4·D", "four times D for the width")
+def count_parameters(config, embedding_size=None, shared=False):
+    D = config["hidden_size"]
+    return bert_parts(config, feed_forward=config["num_hidden_layers"] * (8 * D * D + 4 * D + D + 2 * D))
+
+
+@wrong("2.4", "segments have rows, too", "no segments")
+def count_parameters(config, embedding_size=None, shared=False):
+    return bert_parts({**config, "type_vocab_size": 0})
+
+
+@wrong("2.4", "the norm after the embeddings", "no norm after the embeddings")
+def count_parameters(config, embedding_size=None, shared=False):
+    D = config["hidden_size"]
+    return bert_parts(config, embeddings=(config["vocab_size"] + config["max_position_embeddings"] + 3) * D)
+
+
+@wrong("2.4", "shared layers count once", "sharing forgotten")
+def count_parameters(config, embedding_size=None, shared=False):
+    return bert_parts(config)
+
+
+@wrong("2.4", "there is a map from E to D", "no map from E to D")
+def count_parameters(config, embedding_size=None, shared=False):
+    parts = bert_parts({**config, "num_hidden_layers": 1} if shared else config)
+    return {
+        **parts,
+        "embeddings": parts["embeddings"] // config["hidden_size"] * (embedding_size or config["hidden_size"]),
+    }
+
+
+@wrong("2.4", "the norm of the embeddings comes before the map", "the norm after the map")
+def count_parameters(config, embedding_size=None, shared=False):
+    parts, D = bert_parts({**config, "num_hidden_layers": 1} if shared else config), config["hidden_size"]
+    if embedding_size:
+        rows = config["vocab_size"] + config["max_position_embeddings"] + config["type_vocab_size"]
+        parts["embeddings"] = rows * embedding_size + embedding_size * D + D + 2 * D
+    return parts
+
+
+@wrong("2.4", "return a dictionary", "the total alone")
+def count_parameters(config, embedding_size=None, shared=False):
+    return sum(bert_parts(config).values())
+
+
+@wrong("2.4", "its keys are the four parts", "another key")
+def count_parameters(config, embedding_size=None, shared=False):
+    parts = bert_parts(config)
+    return {**parts, "total": sum(parts.values())}
+
+
+@right("2.4", "modules built and counted")
+def count_parameters(config, embedding_size=None, shared=False):
+    D, W, E = config["hidden_size"], config["intermediate_size"], embedding_size or config["hidden_size"]
+    layers = 1 if shared else config["num_hidden_layers"]
+    rows = config["vocab_size"] + config["max_position_embeddings"] + config["type_vocab_size"]
+
+    def size(*modules):
+        return sum(parameter.numel() for module in modules for parameter in module.parameters())
+
+    with torch.device("meta"):
+        maps = [nn.Linear(E, D)] if embedding_size else []
+        return {
+            "embeddings": size(nn.Embedding(rows, E), nn.LayerNorm(E), *maps),
+            "attention": layers * size(nn.MultiheadAttention(D, 1), nn.LayerNorm(D)),
+            "feed_forward": layers * size(nn.Linear(D, W), nn.Linear(W, D), nn.LayerNorm(D)),
+            "pooler": size(nn.Linear(D, D)),
+        }
+
+
+@right("2.4", "numpy integers, and another order of the keys")
+def count_parameters(config, embedding_size=None, shared=False):
+    D, W, E = (np.int64(config["hidden_size"]), config["intermediate_size"], embedding_size or config["hidden_size"])
+    layers = 1 if shared else config["num_hidden_layers"]
+    rows = config["vocab_size"] + config["max_position_embeddings"] + config["type_vocab_size"]
+    return {
+        "pooler": D * (D + 1),
+        "feed_forward": layers * (D * W + W + W * D + D + 2 * D),
+        "attention": layers * (4 * D * (D + 1) + 2 * D),
+        "embeddings": rows * E + 2 * E + (E * D + D if embedding_size is not None else 0),
+    }
+
+
+def attend(query, key, value, mask=None):
+    """The package's attention, without its weights."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return torch.softmax(scores, -1) @ value
+
+
+def both(cache, key, value):
+    """Cached and new."""
+    if cache is None:
+        return key, value
+    return torch.cat([cache[0], key], 2), torch.cat([cache[1], value], 2)
+
+
+@wrong("2.5", "must not see the words after it", "no mask")
+def attend_with_cache(query, key, value, cache=None):
+    key, value = both(cache, key, value)
+    return attend(query, key, value), (key, value)
+
+
+@wrong("2.5", "its border moved by m", "the mask of the upper left corner")
+def attend_with_cache(query, key, value, cache=None):
+    key, value = both(cache, key, value)
+    n, known = query.shape[2], key.shape[2]
+    mask = torch.ones(n, known).tril().bool() if n > 1 else None
+    return attend(query, key, value, mask), (key, value)
+
+
+@wrong("2.5", "a new word sees all cached words", "the cache is kept, but not used")
+def attend_with_cache(query, key, value, cache=None):
+    n = query.shape[2]
+    return attend(query, key, value, torch.ones(n, n).tril().bool()), both(cache, key, value)
+
+
+@wrong("2.5", "the old keys and the new ones", "the cache forgets")
+def attend_with_cache(query, key, value, cache=None):
+    keys, values = both(cache, key, value)
+    n, known = query.shape[2], keys.shape[2]
+    return attend(query, keys, values, torch.ones(n, known).tril(known - n).bool()), (key, value)
+
+
+@wrong("2.5", "new keys come after the cached ones", "new ones first")
+def attend_with_cache(query, key, value, cache=None):
+    n = query.shape[2]
+    if cache is not None:
+        key, value = torch.cat([key, cache[0]], 2), torch.cat([value, cache[1]], 2)
+    mask = torch.cat([torch.ones(n, n).tril().bool(), torch.ones(n, key.shape[2] - n).bool()], 1)
+    return attend(query, key, value, mask), (key, value)
+
+
+@wrong("2.5", "a word sees itself, too", "the diagonal is hidden but for the first word")
+def attend_with_cache(query, key, value, cache=None):
+    key, value = both(cache, key, value)
+    n, known = query.shape[2], key.shape[2]
+    mask = torch.ones(n, known).tril(known - n - 1).bool()
+    blind = ~mask.any(-1, keepdim=True)
+    return attend(query, key, value, mask | blind), (key, value)
+
+
+@wrong("2.5", "the pair (keys, values)", "the cache in the other order")
+def attend_with_cache(query, key, value, cache=None):
+    if cache is not None:
+        value, key = torch.cat([cache[0], value], 2), torch.cat([cache[1], key], 2)
+    n, known = query.shape[2], key.shape[2]
+    return attend(query, key, value, torch.ones(n, known).tril(known - n).bool()), (value, key)
+
+
+@wrong("2.5", "return (output, (keys, values))", "the output alone")
+def attend_with_cache(query, key, value, cache=None):
+    key, value = both(cache, key, value)
+    n, known = query.shape[2], key.shape[2]
+    return (attend(query, key, value, torch.ones(n, known).tril(known - n).bool())[0, 0],)
+
+
+@wrong("2.5", "output is for the new words only", "rows for the cached words, too")
+def attend_with_cache(query, key, value, cache=None):
+    key, value = both(cache, key, value)
+    n, known = query.shape[2], key.shape[2]
+    query = torch.cat([torch.zeros_like(key[:, :, : known - n]), query], 2)
+    return attend(query, key, value, torch.ones(known, known).tril().bool()), (key, value)
+
+
+@right("2.5", "word by word, in a loop")
+def attend_with_cache(query, key, value, cache=None):
+    keys, values = both(cache, key, value)
+    m, rows = keys.shape[2] - key.shape[2], []
+    for i in range(query.shape[2]):
+        rows.append(attend(query[:, :, i : i + 1], keys[:, :, : m + i + 1], values[:, :, : m + i + 1]))
+    return torch.cat(rows, 2), [keys, values]
+
+
+@right("2.5", "a mask by places, a large negative number, numpy's softmax")
+def attend_with_cache(query, key, value, cache=None):
+    key, value = both(cache, key, value)
+    n, known = query.shape[-2], key.shape[-2]
+    places = torch.arange(known)
+    scores = torch.einsum("bhqd,bhkd->bhqk", query, key) / query.shape[-1] ** 0.5
+    scores = (scores - 1e9 * (places[None] > places[known - n :, None])).double().numpy()
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True) @ value.numpy(), (key, value)
+
+
+def stacks(depth, step, seed=0, words=100):
+    """Cosines of both orders, with ``step(x, f, order)`` for a layer."""
+    generator, lines = torch.Generator().manual_seed(seed), {}
+    for order in ("pre-LN", "post-LN"):
+        x, cosines = torch.randn(words, 64, generator=generator), []
+        for _ in range(depth):
+            wide = torch.randn(64, 256, generator=generator) / 8
+            narrow = torch.randn(256, 64, generator=generator) / math.sqrt(128)
+            new, compared = step(x, lambda z: torch.relu(z @ wide) @ narrow, order)
+            cosines.append(F.cosine_similarity(x, compared, dim=-1).mean().item())
+            x = new
+        lines[order] = cosines
+    return lines
+
+
+def draw(lines, depth):
+    """A figure of them with everything that is asked for."""
+    axes = plt.figure().add_subplot()
+    for name, line in lines.items():
+        axes.plot(range(1, depth + 1), line, label=name)
+    axes.set(xlabel="layer", ylabel="cosine")
+    axes.legend()
+    return axes
+
+
+def norm(x):
+    return F.layer_norm(x, (64,))
+
+
+@wrong("2.6", "end with: return axes", "the figure is not returned")
+def plot_turns(depth):
+    plt.plot(range(1, depth + 1), range(1, depth + 1))
+
+
+@wrong("2.6", "one for pre-LN, and one for post-LN", "one line")
+def plot_turns(depth):
+    axes = plt.figure().add_subplot()
+    axes.plot(range(1, depth + 1), [math.sqrt(n / (n + 1)) for n in range(1, depth + 1)])
+    return axes
+
+
+@wrong("2.6", "range(1, depth + 1)", "layers counted from 0")
+def plot_turns(depth):
+    axes = plt.figure().add_subplot()
+    for _ in range(2):
+        axes.plot(range(depth), [0.7] * depth, label="line")
+    axes.set(xlabel="layer", ylabel="cosine")
+    axes.legend()
+    return axes
+
+
+@wrong("2.6", "compare the layer's output x + f", "the cosine with f alone")
+def plot_turns(depth):
+    def step(x, f, order):
+        added = f(norm(x) if order == "pre-LN" else x)
+        return (x + added if order == "pre-LN" else norm(x + added)), added
+
+    return draw(stacks(depth, step), depth)
+
+
+@wrong("2.6", "the two orders", "both normalize the sum")
+def plot_turns(depth):
+    def step(x, f, order):
+        new = norm(x + f(x))
+        return new, new
+
+    return draw(stacks(depth, step), depth)
+
+
+@wrong("2.6", "the two orders", "pre-LN normalizes the stream, too")
+def plot_turns(depth):
+    def step(x, f, order):
+        new = norm(x) + f(norm(x)) if order == "pre-LN" else norm(x + f(x))
+        return new, new
+
+    return draw(stacks(depth, step), depth)
+
+
+@wrong("2.6", "check the standard deviations of A and B", "B is not made smaller for the relu")
+def plot_turns(depth):
+    def step(x, f, order):
+        new = x + 3 * f(norm(x)) if order == "pre-LN" else norm(x + 3 * f(x))
+        return new, new
+
+    return draw(stacks(depth, step), depth)
+
+
+@wrong("2.6", "only what goes into f is normalized", "f made smaller as the stream grows")
+def plot_turns(depth):
+    def step(x, f, order):
+        new = x + f(norm(x)) / x.square().mean() if order == "pre-LN" else norm(x + f(x))
+        return new, new
+
+    return draw(stacks(depth, step), depth)
+
+
+@right("2.6", "numpy, post-LN first, another seed")
+def plot_turns(depth):
+    random = np.random.default_rng(5)
+
+    def normalize(x):
+        return (x - x.mean(-1, keepdims=True)) / x.std(-1, keepdims=True)
+
+    plt.figure()
+    for order in ("post", "pre"):
+        x, ys = random.normal(size=(100, 64)), []
+        for _ in range(depth):
+            A, B = random.normal(size=(64, 256)) / 8, random.normal(size=(256, 64)) / np.sqrt(128)
+            old = x
+            if order == "post":
+                x = normalize(x + np.maximum(x @ A, 0) @ B)
+            else:
+                x = x + np.maximum(normalize(x) @ A, 0) @ B
+            ys.append(((old * x).sum(-1) / np.linalg.norm(old, axis=-1) / np.linalg.norm(x, axis=-1)).mean())
+        plt.plot(np.arange(depth) + 1, ys, label=order)
+    plt.xlabel("layer")
+    plt.ylabel("cosine")
+    plt.legend()
+    return plt.gca()
+
+
+@right("2.6", "the median, and many words")
+def plot_turns(depth):
+    def step(x, f, order):
+        new = x + f(norm(x)) if order == "pre-LN" else norm(x + f(x))
+        return new, new
+
+    return draw(stacks(depth, step, seed=8, words=400), depth)
