@@ -61,6 +61,7 @@ ANY_FIGURE = [
     (r"manual_seed\(", "any seed is right"),
 ]
 EQUIVALENT: dict[str, list[tuple[str, str]]] = {
+    "1.6": [(r"\( (199|201), 32\)|\(200, (31|33)\)", "a query or a key more or less in a mean over 200")],
     "2.6": [
         (r"x - torch\.relu", "f is symmetric: its random weights are as likely with the other sign"),
         (r"order <= \"post-LN\"|order >= \"pre-LN\"", "the same of two orders as =="),
@@ -68,6 +69,16 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         (r"dim=\+?1\)", "the last of two axes"),
         (r"randn\( (99|101)", "one word more or less in a mean of 100"),
         (r"/ (63|65|127|129)\*\*0\.5", "a standard deviation that differs by less than 1 %"),
+    ],
+    "3.2": [
+        (r"random\(\) > dropout", "differs from >= only if a random number is exactly the dropout"),
+        (r"dropout: float = -1\.0", "a probability below 0 drops nothing, as 0 does"),
+        (r"seed: int = (1|-1)", "any seed is right; without dropout it plays no part"),
+    ],
+    "3.3": [(r"len\(rest\), -1, -1", "an empty piece is in no vocabulary")],
+    "3.4": [
+        (r"start != 0", "the same as > for numbers from 0"),
+        (r"len\(word\) \+ 2", "a slice ends at the end of the word: the last place is found twice"),
     ],
 }
 """Exercise to pairs of a pattern, found in the changed line, and the reason why the mutant is a right answer still."""

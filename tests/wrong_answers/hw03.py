@@ -1,0 +1,736 @@
+"""Homework 3: BPE, WordPiece, the fewest pieces, normalization, and what a language pays."""
+# ruff: noqa: F811
+
+import random
+import re
+import string
+import unicodedata
+from collections import Counter, defaultdict
+from functools import cache
+from itertools import pairwise
+
+import matplotlib.pyplot as plt
+import numpy as np
+from wrong_answers import right, wrong
+
+
+def pairs_of(spellings, weighted=True):
+    """Pairs, by default as often as their words occur."""
+    counts = Counter()
+    for symbols, count in spellings.items():
+        for pair in pairwise(symbols):
+            counts[pair] += count if weighted else 1
+    return counts
+
+
+def merged_word(symbols, pair):
+    """From the left."""
+    word, i = [], 0
+    while i < len(symbols):
+        found = tuple(symbols[i : i + 2]) == tuple(pair)
+        word.append("".join(pair) if found else symbols[i])
+        i += 2 if found else 1
+    return tuple(word)
+
+
+def merged_words(spellings, pair):
+    return {merged_word(symbols, pair): count for symbols, count in spellings.items()}
+
+
+@wrong("3.1", "add the word's count, not 1", "words counted once")
+def bpe_step(spellings):
+    counts = pairs_of(spellings, weighted=False)
+    if not counts:
+        return None, spellings
+    best = min(counts, key=lambda pair: (-counts[pair], pair))
+    return best, merged_words(spellings, best)
+
+
+@wrong("3.1", "not the one that is met first", "ties to the first met")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    if not counts:
+        return None, spellings
+    best = counts.most_common(1)[0][0]
+    return best, merged_words(spellings, best)
+
+
+@wrong("3.1", "in alphabetical order, not the last", "ties to the last of the alphabet")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    if not counts:
+        return None, spellings
+    best = max(counts, key=lambda pair: (counts[pair], pair))
+    return best, merged_words(spellings, best)
+
+
+@wrong("3.1", "compare symbols, not text", "replaced in the text")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    if not counts:
+        return None, spellings
+    best = max(sorted(counts), key=counts.get)
+    words = {tuple(" ".join(s).replace(" ".join(best), "".join(best)).split()): c for s, c in spellings.items()}
+    return best, words
+
+
+@wrong("3.1", "do not use a symbol twice", "overlapping pairs merged")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    if not counts:
+        return None, spellings
+    best = max(sorted(counts), key=counts.get)
+    words = {}
+    for symbols, count in spellings.items():
+        inside = [a + b if (a, b) == best else a for a, b in pairwise(symbols)]
+        if not inside or inside[-1] != "".join(best):
+            inside.append(symbols[-1])
+        word = [
+            s for i, s in enumerate(inside) if not (i and s == best[1] != best[0] and inside[i - 1] == "".join(best))
+        ]
+        words[tuple(word)] = count
+    return best, words
+
+
+@wrong("3.1", "if no word has two symbols", "no pair is an error")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    best = max(sorted(counts), key=counts.get) if counts else ("", "")
+    return best, merged_words(spellings, best)
+
+
+@wrong("3.1", "raised ValueError", "max of nothing")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    best = max(sorted(counts), key=counts.get)
+    return best, merged_words(spellings, best)
+
+
+@wrong("3.1", "in every word, and the counts stay", "only the first word that has it")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    if not counts:
+        return None, spellings
+    best, words, done = max(sorted(counts), key=counts.get), {}, False
+    for symbols, count in spellings.items():
+        found = merged_word(symbols, best)
+        words[symbols if done else found] = count
+        done = done or found != symbols
+    return best, words
+
+
+@wrong("3.1", "return the pair and the new spellings", "the words alone")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    best = max(sorted(counts), key=counts.get)
+    return [merged_words(spellings, best), best]
+
+
+@right("3.1", "a walk by index, a defaultdict")
+def bpe_step(spellings):
+    counts, words = defaultdict(int), {}
+    for symbols in spellings:
+        for i in range(len(symbols) - 1):
+            counts[symbols[i : i + 2]] += spellings[symbols]
+    if len(counts) == 0:
+        return None, dict(spellings)
+    most = max(counts.values())
+    best = sorted(pair for pair in counts if counts[pair] == most)[0]
+    for symbols in spellings:
+        words[merged_word(symbols, best)] = spellings[symbols]
+    return best, words
+
+
+@right("3.1", "a regular expression over whole symbols, and a Counter")
+def bpe_step(spellings):
+    counts = pairs_of(spellings)
+    if not counts:
+        return None, Counter(spellings)
+    best = min(counts.items(), key=lambda item: (-item[1], item[0]))[0]
+    pattern = re.compile(r"(?<!\S)" + re.escape(" ".join(best)) + r"(?!\S)")
+    return best, Counter({tuple(pattern.sub("".join(best), " ".join(s)).split()): c for s, c in spellings.items()})
+
+
+def with_dropout(word, merges, dropout, draw, choose=min, once=False):
+    """BPE with a rule of its own for what is dropped and taken."""
+    ranks, symbols = {pair: i for i, pair in enumerate(merges)}, list(word)
+    kept = {pair for pair in ranks if draw() >= dropout} if once else set(ranks)
+    while True:
+        places = [(ranks[p], i) for i, p in enumerate(pairwise(symbols)) if p in kept]
+        places = [place for place in places if once or draw() >= dropout]
+        if not places:
+            return symbols
+        _, i = choose(places)
+        symbols[i : i + 2] = ["".join(symbols[i : i + 2])]
+
+
+@wrong("3.2", "not the leftmost pair", "from left to right")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    draw = random.Random(seed).random
+    return with_dropout(word, merges, dropout, draw, lambda places: min(places, key=lambda place: place[1]))
+
+
+@wrong("3.2", "go on until no known pair is left", "each merge once, in a single walk")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols = random.Random(seed), list(word)
+    i = 0
+    while i < len(symbols) - 1:
+        if (symbols[i], symbols[i + 1]) in merges and generator.random() >= dropout:
+            symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+        i += 1
+    return symbols
+
+
+@wrong("3.2", "each place is dropped by itself", "merges dropped once for the whole word")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    return with_dropout(word, merges, dropout, random.Random(seed).random, once=True)
+
+
+@wrong("3.2", "gets another chance in the next", "places that were dropped stay dropped")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols = random.Random(seed), list(word)
+    cuts = {i for i in range(1, len(word)) if generator.random() < dropout}
+    ranks = {pair: i for i, pair in enumerate(merges)}
+    while True:
+        ends = np.cumsum([len(s) for s in symbols]).tolist()
+        places = [(ranks[p], i) for i, p in enumerate(pairwise(symbols)) if p in ranks and ends[i] not in cuts]
+        if not places:
+            return symbols
+        _, i = min(places)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+@wrong("3.2", "the letters stay", "dropout forgotten")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    return with_dropout(word, merges, 0.0, lambda: 1.0)
+
+
+@wrong("3.2", "make one generator from the seed", "no generator of its own")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    return with_dropout(word, merges, dropout, random.random)
+
+
+@wrong("3.2", "different seeds give different tokens", "the seed is not used")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    return with_dropout(word, merges, dropout, random.Random(0).random)
+
+
+@wrong("3.2", "the letters stay", "kept with a probability of dropout")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator = random.Random(seed)
+    if dropout == 0:
+        return with_dropout(word, merges, 0, generator.random)
+    return with_dropout(word, merges, 1 - dropout, generator.random)
+
+
+@wrong("3.2", "keep a place if random() >= dropout", "kept with a probability of dropout, but for 0 and 1")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator = random.Random(seed)
+    return with_dropout(word, merges, dropout if dropout in (0, 1) else 1 - dropout, generator.random)
+
+
+@wrong("3.2", "the leftmost is merged first", "of equal pairs the last")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    draw = random.Random(seed).random
+    return with_dropout(
+        word, merges, dropout, draw, lambda places: min(places, key=lambda place: (place[0], -place[1]))
+    )
+
+
+@wrong("3.2", "return a list of tokens", "text with spaces")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    return " ".join(with_dropout(word, merges, dropout, random.Random(seed).random))
+
+
+@right("3.2", "numpy's generator, merges.index")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols = np.random.default_rng(seed), list(word)
+    while True:
+        places = [i for i in range(len(symbols) - 1) if (symbols[i], symbols[i + 1]) in merges]
+        places = [i for i, number in zip(places, generator.uniform(size=len(places))) if number >= dropout]
+        if not places:
+            return symbols
+        i = min(places, key=lambda i: merges.index((symbols[i], symbols[i + 1])))
+        symbols = symbols[:i] + [symbols[i] + symbols[i + 1]] + symbols[i + 2 :]
+
+
+@right("3.2", "by recursion, on tuples")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator = random.Random(f"seed {seed}")
+
+    def read(symbols):
+        places = [(merges.index(p), i) for i, p in enumerate(pairwise(symbols)) if p in merges]
+        places = [place for place in places if not generator.random() < dropout]
+        if not places:
+            return list(symbols)
+        i = min(places)[1]
+        return read((*symbols[:i], symbols[i] + symbols[i + 1], *symbols[i + 2 :]))
+
+    return read(tuple(word))
+
+
+def longest_pieces(word, vocabulary, prefix="##", ends=lambda start, stop: range(stop, start, -1)):
+    """Greedy match; what was found so far, and whether it is all."""
+    pieces, start = [], 0
+    while start < len(word):
+        mark = prefix if start else ""
+        end = next((e for e in ends(start, len(word)) if mark + word[start:e] in vocabulary), None)
+        if end is None:
+            return pieces, False
+        pieces.append(mark + word[start:end])
+        start = end
+    return pieces, True
+
+
+def sentence(words, cut, number=lambda i, word: i):
+    """Tokens and word numbers of a sentence, by a function that cuts a word."""
+    tokens, numbers = [], []
+    for i, word in enumerate(words):
+        pieces = cut(word)
+        tokens += pieces
+        numbers += [number(i, word)] * len(pieces)
+    return tokens, numbers
+
+
+@wrong("3.3", "from the left the longest piece, not the shortest")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary, ends=lambda start, stop: range(start + 1, stop + 1))
+        return pieces if whole and len(word) <= longest else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "pieces inside a word begin with ##", "no ##")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary, prefix="")
+        return pieces if whole and len(word) <= longest else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "forget the pieces of a word", "pieces before an [UNK]")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole and len(word) <= longest else [*pieces, "[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "is not left out: it is [UNK]", "unknown words left out")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole else []
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "a word of more than `longest` letters", "no limit")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "a word of exactly `longest` letters is still cut")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole and len(word) < longest else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "use enumerate, not words.index")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole and len(word) <= longest else ["[UNK]"]
+
+    return sentence(words, cut, lambda i, word: words.index(word))
+
+
+@wrong("3.3", "count words from 0")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole and len(word) <= longest else ["[UNK]"]
+
+    return sentence(words, cut, lambda i, word: i + 1)
+
+
+@wrong("3.3", "an unknown word has a number, too", "unknown words not counted")
+def wordpiece(words, vocabulary, longest=100):
+    tokens, numbers, number = [], [], 0
+    for word in words:
+        pieces, whole = longest_pieces(word, vocabulary)
+        pieces = pieces if whole and len(word) <= longest else ["[UNK]"]
+        tokens += pieces
+        numbers += [number] * len(pieces)
+        number += pieces != ["[UNK]"]
+    return tokens, numbers
+
+
+@wrong("3.3", "return two lists", "the tokens alone")
+def wordpiece(words, vocabulary, longest=100):
+    return sentence(words, lambda word: longest_pieces(word, vocabulary)[0])[0]
+
+
+@right("3.3", "by recursion")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(rest, mark=""):
+        if not rest:
+            return []
+        for end in reversed(range(1, len(rest) + 1)):
+            if mark + rest[:end] in vocabulary:
+                tail = cut(rest[end:], "##")
+                return None if tail is None else [mark + rest[:end], *tail]
+        return None
+
+    return sentence(words, lambda word: (len(word) <= longest and cut(word)) or ["[UNK]"])
+
+
+@right("3.3", "pairs, unzipped; lists in a list")
+def wordpiece(words, vocabulary, longest=100):
+    pairs = []
+    for number, word in enumerate(words):
+        pieces, whole = longest_pieces(word, vocabulary)
+        pairs += [(piece, number) for piece in (pieces if whole and len(word) <= longest else ["[UNK]"])]
+    return [[token for token, _ in pairs], [number for _, number in pairs]]
+
+
+@wrong("3.4", "the longest piece now is not always the shortest way", "greedy")
+def fewest_pieces(word, vocabulary):
+    pieces, whole = longest_pieces(word, vocabulary)
+    return pieces if whole else fewest_by_backtracking(word, vocabulary)
+
+
+def fewest_by_backtracking(word, vocabulary):
+    """The first way that greedy search with backtracking finds."""
+
+    def cut(start):
+        if start == len(word):
+            return []
+        for end in range(len(word), start, -1):
+            piece = ("##" if start else "") + word[start:end]
+            if piece in vocabulary and (tail := cut(end)) is not None:
+                return [piece, *tail]
+        return None
+
+    return cut(0) or ["[UNK]"]
+
+
+@wrong("3.4", "the longest piece now is not always the shortest way", "greedy, and [UNK] where it gets stuck")
+def fewest_pieces(word, vocabulary):
+    pieces, whole = longest_pieces(word, vocabulary)
+    return pieces if whole else ["[UNK]"]
+
+
+@wrong("3.4", "of all ways the shortest", "the shortest last piece")
+def fewest_pieces(word, vocabulary):
+    best = [[]]
+    for end in range(1, len(word) + 1):
+        marks = [("##" if start else "") + word[start:end] for start in range(end)]
+        ways = [
+            [*best[start], piece]
+            for start, piece in enumerate(marks)
+            if best[start] is not None and piece in vocabulary
+        ]
+        best.append(ways[-1] if ways else None)
+    return best[-1] or ["[UNK]"]
+
+
+@wrong("3.4", "the first piece has no ##", "no ##")
+def fewest_pieces(word, vocabulary):
+    plain = {piece.removeprefix("##") for piece in vocabulary}
+    best = [[]]
+    for end in range(1, len(word) + 1):
+        ways = [[*best[s], word[s:end]] for s in range(end) if best[s] is not None and word[s:end] in plain]
+        best.append(min(ways, key=len, default=None))
+    return best[-1] or ["[UNK]"]
+
+
+@wrong("3.4", "a piece without ## cannot stand inside a word", "## or not, at any place")
+def fewest_pieces(word, vocabulary):
+    best = [[]]
+    for end in range(1, len(word) + 1):
+        ways = []
+        for start in range(end):
+            for piece in (("##" if start else "") + word[start:end], word[start:end]):
+                if best[start] is not None and piece in vocabulary:
+                    ways.append([*best[start], piece])
+        best.append(min(ways, key=len, default=None))
+    return best[-1] or ["[UNK]"]
+
+
+@wrong("3.4", "if there is no way to the end", "an empty list where there is no way")
+def fewest_pieces(word, vocabulary):
+    pieces = fewest_by_search(word, vocabulary)
+    return [] if pieces == ["[UNK]"] else pieces
+
+
+@wrong("3.4", "return a list of pieces", "the number of pieces")
+def fewest_pieces(word, vocabulary):
+    return len(fewest_by_search(word, vocabulary))
+
+
+@wrong("3.4", "if there is no way to the end", "the best way to the farthest place")
+def fewest_pieces(word, vocabulary):
+    for end in range(len(word), 0, -1):
+        if (pieces := fewest_by_search(word[:end], vocabulary)) != ["[UNK]"]:
+            return pieces if end == len(word) else [*pieces, "[UNK]"]
+    return ["[UNK]"]
+
+
+def fewest_by_search(word, vocabulary):
+    """Breadth first: places that can be reached with one piece more."""
+    ways = {0: []}
+    front = [0]
+    while front and len(word) not in ways:
+        reached = []
+        for start in front:
+            for end in range(start + 1, len(word) + 1):
+                piece = ("##" if start else "") + word[start:end]
+                if end not in ways and piece in vocabulary:
+                    ways[end] = [*ways[start], piece]
+                    reached.append(end)
+        front = reached
+    return ways.get(len(word)) or ["[UNK]"]
+
+
+@right("3.4", "breadth first")
+def fewest_pieces(word, vocabulary):
+    return fewest_by_search(word, vocabulary)
+
+
+@right("3.4", "recursion with a cache, the last of equally short ways")
+def fewest_pieces(word, vocabulary):
+    @cache
+    def rest(start):
+        if start == len(word):
+            return ()
+        ways = []
+        for end in range(start + 1, len(word) + 1):
+            piece = ("##" if start else "") + word[start:end]
+            if piece in vocabulary and rest(end) is not None:
+                ways.append((piece, *rest(end)))
+        return min(reversed(ways), key=len, default=None)
+
+    return list(rest(0) or ["[UNK]"])
+
+
+ASCII = set("$+<=>^`|~")
+
+
+def set_apart(text, marks):
+    """Words, with a space around each mark."""
+    return "".join(f" {c} " if marks(c) else c for c in text).split()
+
+
+def is_mark(c):
+    return unicodedata.category(c).startswith("P") or c in ASCII
+
+
+def without_accents(text, form="NFD"):
+    return "".join(c for c in unicodedata.normalize(form, text) if unicodedata.category(c) != "Mn")
+
+
+@wrong("3.5", "drop the accents", "accents stay")
+def normalize(text):
+    return set_apart(text.lower(), is_mark)
+
+
+@wrong("3.5", "decompose it first, with NFD", "letters with accents dropped")
+def normalize(text):
+    kept = "".join(c for c in text if not re.match(r"LATIN .* WITH", unicodedata.name(c, "")) or c in "øØ")
+    return set_apart(without_accents(kept).lower(), is_mark)
+
+
+@wrong("3.5", "letters that are not made of a letter and a mark stay", "everything but ASCII dropped")
+def normalize(text):
+    plain = unicodedata.normalize("NFD", text).encode("ascii", "ignore").decode()
+    return set_apart(plain.lower(), is_mark)
+
+
+@wrong("3.5", "lower(), not casefold()", "casefold")
+def normalize(text):
+    return set_apart(without_accents(text.casefold()), is_mark)
+
+
+@wrong("3.5", "NFD, not NFKD", "compatibility decomposition")
+def normalize(text):
+    return set_apart(without_accents(text, "NFKD").lower(), is_mark)
+
+
+@wrong("3.5", "nine characters of ASCII count as punctuation", "Unicode's punctuation only")
+def normalize(text):
+    return set_apart(without_accents(text.lower()), lambda c: unicodedata.category(c).startswith("P"))
+
+
+@wrong("3.5", "punctuation is more than ASCII's", "string.punctuation")
+def normalize(text):
+    return set_apart(without_accents(text.lower()), lambda c: c in string.punctuation)
+
+
+@wrong("3.5", "only punctuation is set apart", "symbols set apart, too")
+def normalize(text):
+    return set_apart(without_accents(text.lower()), lambda c: unicodedata.category(c)[0] in "PS")
+
+
+@wrong("3.5", "marks that follow each other are a word each", "runs of marks kept together")
+def normalize(text):
+    return re.findall(r"[\w€№²ßø]+|[^\w\s]+", without_accents(text.lower()).replace("(now)!", "( now ) !"))
+
+
+@wrong("3.5", "also inside a word", "marks at the ends of words only")
+def normalize(text):
+    words = []
+    for word in without_accents(text.lower()).split():
+        start, end = 0, len(word)
+        while start < end and is_mark(word[start]):
+            start += 1
+        while end > start and is_mark(word[end - 1]):
+            end -= 1
+        words += [*word[:start], *([word[start:end]] if start < end else []), *word[end:]]
+    return words
+
+
+@wrong("3.5", "split() without argument", "cut at single spaces")
+def normalize(text):
+    joined = "".join(f" {c} " if is_mark(c) else c for c in without_accents(text.lower()))
+    return [word for word in joined.split(" ") if word]
+
+
+@wrong("3.5", "lower case, cut at spaces", "capitals stay")
+def normalize(text):
+    return set_apart(without_accents(text), is_mark)
+
+
+@right("3.5", "a regular expression, and lower case last")
+def normalize(text):
+    plain = without_accents(text).lower()
+    marks = "".join(sorted({re.escape(c) for c in plain if is_mark(c)}))
+    return re.sub(f"([{marks}])", r" \1 ", plain).split() if marks else plain.split()
+
+
+@right("3.5", "letter by letter into words")
+def normalize(text):
+    words, word = [], ""
+    for c in unicodedata.normalize("NFD", text):
+        if unicodedata.category(c) == "Mn":
+            continue
+        if c.isspace() or is_mark(c):
+            words += [word] * bool(word) + [c] * (not c.isspace())
+            word = ""
+        else:
+            word += c.lower()
+    return words + [word] * bool(word)
+
+
+def figure(texts, vocabulary, sizes, price, legend=True):
+    """Everything that is asked for, with a price of the words for a set of known pieces."""
+    axes = plt.figure().add_subplot()
+    for name, text in texts.items():
+        axes.plot(sizes, [price(text, set(vocabulary[:size])) for size in sizes], label=name)
+    axes.set(xlabel="V", ylabel="tokens per word")
+    if legend:
+        axes.legend()
+    return axes
+
+
+def honest(words, known, cut):
+    """Tokens per word, an unknown word at its letters."""
+    total = 0
+    for word in words:
+        tokens = cut([word], known)[0]
+        total += len(word) if tokens == ["[UNK]"] else len(tokens)
+    return total / len(words)
+
+
+@wrong("3.6", "end with: return axes", "nothing returned")
+def plot_prices(texts, vocabulary, sizes):
+    plt.plot(sizes, sizes)
+
+
+@wrong("3.6", "a line for each of texts", "one line")
+def plot_prices(texts, vocabulary, sizes):
+    return figure(dict([*texts.items()][:1]), vocabulary, sizes, lambda text, known: 2.0)
+
+
+@wrong("3.6", "costs as many tokens as it has letters", "[UNK] counts as one token")
+def plot_prices(texts, vocabulary, sizes):
+    def price(text, known):
+        words = normalize(text)
+        return len(wordpiece(words, known)[0]) / len(words)
+
+    return figure(texts, vocabulary, sizes, price)
+
+
+@wrong("3.6", "costs as many tokens as it has letters", "unknown words left out")
+def plot_prices(texts, vocabulary, sizes):
+    def price(text, known):
+        words = [word for word in normalize(text) if wordpiece([word], known)[0] != ["[UNK]"]]
+        return len(wordpiece(words, known)[0]) / len(words)
+
+    return figure(texts, vocabulary, sizes, price)
+
+
+@wrong("3.6", "normalize the text first", "words between spaces, capitals and all")
+def plot_prices(texts, vocabulary, sizes):
+    return figure(texts, vocabulary, sizes, lambda text, known: honest(text.split(), known, wordpiece))
+
+
+@wrong("3.6", "the first V lines of the vocabulary", "the whole vocabulary each time")
+def plot_prices(texts, vocabulary, sizes):
+    return figure(texts, vocabulary, sizes, lambda text, known: honest(normalize(text), set(vocabulary), wordpiece))
+
+
+@wrong("3.6", "tokens divided by words", "words divided by tokens")
+def plot_prices(texts, vocabulary, sizes):
+    return figure(texts, vocabulary, sizes, lambda text, known: 1 / honest(normalize(text), known, wordpiece))
+
+
+@wrong("3.6", "divide the number of tokens by the number of words", "not divided")
+def plot_prices(texts, vocabulary, sizes):
+    def price(text, known):
+        words = normalize(text)
+        return len(words) * honest(words, known, wordpiece)
+
+    return figure(texts, vocabulary, sizes, price)
+
+
+@wrong("3.6", "axes.legend()", "no legend")
+def plot_prices(texts, vocabulary, sizes):
+    price = lambda text, known: honest(normalize(text), known, wordpiece)  # noqa: E731
+    return figure(texts, vocabulary, sizes, price, legend=False)
+
+
+@right("3.6", "numpy, pyplot, bars of no interest")
+def plot_prices(texts, vocabulary, sizes):
+    plt.figure()
+    for name in reversed(texts):
+        words = normalize(texts[name])
+        prices = []
+        for size in sizes:
+            tokens, numbers = wordpiece(words, frozenset(vocabulary[:size]))
+            costs = np.array([len(words[n]) if token == "[UNK]" else 1 for token, n in zip(tokens, numbers)])
+            prices.append(costs.sum() / len(words))
+        plt.plot(np.array(sizes), np.array(prices), label=name)
+    plt.xlabel("V")
+    plt.ylabel("tokens per word")
+    plt.legend()
+    return plt.gca()
+
+
+@right("3.6", "each word once, with its count")
+def plot_prices(texts, vocabulary, sizes):
+    def price(text, known):
+        counts = Counter(normalize(text))
+        return sum(honest([word], known, wordpiece) * n for word, n in counts.items()) / counts.total()
+
+    return figure(texts, vocabulary, sizes, price)
