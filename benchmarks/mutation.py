@@ -80,6 +80,30 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         (r"start != 0", "the same as > for numbers from 0"),
         (r"len\(word\) \+ 2", "a slice ends at the end of the word: the last place is found twice"),
     ],
+    "4.1": [
+        (r"chance <= rate|dice <= 0", "differs from < only if a random number is exactly the limit"),
+        (r"dice >=? 0\.9", "of what the 80 % left, the upper half instead of the lower"),
+        (r"seed: int = (1|-1)", "any seed is right"),
+    ],
+    "4.2": [
+        (r"labels > -100", "no label is below -100"),
+        (r"logsumexp\(\+?1\)", "the last of two axes"),
+        (r"squeeze\( ?0\)", "all rows against all columns: the mean of the differences is the same"),
+    ],
+    "4.3": [
+        (r"random\(\) (<=|>|>=) 0\.5|not generator", "the other side of a fair coin"),
+        (r"seed: int = (1|-1)", "any seed is right"),
+    ],
+    "4.4": [(r"place <= 0|len\(row\) != 1", "places are 0 or more, a row has at least [CLS]")],
+    "4.5": [
+        (r"step <= warmup", "at step warmup both branches give the peak"),
+        (r"total - warmup, 2", "with a single step left, the rate is 0 at it"),
+    ],
+    "4.6": [
+        (r"labels > -100", "no label is below -100"),
+        (r"is_special|rate\)$", "there are no special tokens in the rows, and what is read is not looked at"),
+        (r"append\( (99|101) ", "1 % of a count, less than chance makes of it"),
+    ],
 }
 """Exercise to pairs of a pattern, found in the changed line, and the reason why the mutant is a right answer still."""
 

@@ -1,0 +1,344 @@
+"""Homework 4: holes, their loss, pairs of sentences, full rows, the learning rate."""
+
+import math
+
+import torch
+
+from bertcourse.checks.engine import Answer, Call, exercise, random
+
+IGNORED = -100
+
+
+@exercise("4.1", "mask_tokens")
+def mask_tokens(answer: Answer) -> None:
+    """80/10/10 of tokens that are each chosen by themselves, never special ones."""
+    is_special = torch.zeros(50, dtype=torch.bool)
+    is_special[:5] = True  # [PAD], [UNK], [CLS], [SEP], [MASK]
+    row = torch.tensor([2, *range(5, 50), 3, 0, 0, 0])
+    batch = row.repeat(300, 1)
+    call = answer(batch, is_special, 4, 0.3, 1)
+    both = "return (what the model reads, labels), both (B, L)"
+    read, labels = (call[i].has_shape(300, 50, cause=both) for i in (0, 1))
+    labels.holds(
+        "a label is the true token, or -100 for nothing",
+        lambda found: (found == batch) | (found == IGNORED),
+        "the label is the token that stood there before, not what stands there now; -100 everywhere else",
+    )
+    ordinary = ~is_special[batch]
+    labels.holds(
+        "special tokens have no label",
+        lambda found: found[~ordinary] == IGNORED,
+        "[CLS], [SEP] and [PAD] are never chosen: leave out is_special[input_ids]",
+    )
+    chosen = labels.value != IGNORED
+    read.holds(
+        "where there is no label, all stays as it was",
+        lambda found: found[~chosen] == batch[~chosen],
+        "change only what has a label: choose once, and use that for both",
+    )
+    rows = chosen.sum(1)
+    labels.holds(
+        "rows have different holes, and different numbers of them",
+        lambda _: len(rows.unique()) > 3 and (chosen[0] != chosen[1]).any(),
+        "each token is chosen by itself: one random number for each of the (B, L) tokens",
+    )
+    share = chosen[ordinary].float().mean().item()
+    shown = read.value[chosen]
+    masks = (shown == 4).float().mean().item()
+    same = (shown == batch[chosen]).float().mean().item()
+    causes = {
+        "what was chosen and stayed as it was has a label, too": same < 0.02,
+        "choose each token with a probability of rate": True,
+    }
+    labels.holds(
+        f"30 % of the ordinary tokens have a label, here {share:.0%}",
+        lambda _: abs(share - 0.3) < 0.025,
+        next(cause for cause, holds in causes.items() if holds),
+    )
+    read.holds(
+        f"80 % of the chosen ones are [MASK], here {masks:.0%}",
+        lambda _: abs(masks - 0.8) < 0.04,
+        "of the chosen tokens 80 % become mask_id: a second random number decides",
+    )
+    read.holds(
+        f"10 % of the chosen ones stay, and 10 % become another token; here {same:.0%} and {1 - same - masks:.0%}",
+        lambda _: abs(same - 0.102) < 0.035,
+        "10 % of all the chosen, not of what the 80 % left: half of the rest stays",
+    )
+    others = shown[(shown != 4) & (shown != batch[chosen])]
+    read.holds(
+        "no random token is special",
+        lambda _: others >= 5,
+        "draw random tokens among those that are not special",
+    )
+    read.holds(
+        "every ordinary token comes as a random one",
+        lambda _: len(others.unique()) == 45,
+        "each place has a random token of its own, from all that are not special",
+    )
+    cause = "make a generator from the seed, torch.Generator().manual_seed(seed), and draw from it alone"
+    again = answer(batch, is_special, 4, 0.3, 1)
+    again[1].equals(labels.value, cause)
+    again[0].equals(read.value, cause)
+    other = answer(batch, is_special, 4, 0.3, 2)[1].has_shape(300, 50)
+    other.holds("another seed gives other holes", lambda found: (found != labels.value).any(), cause)
+    usual = answer(batch, is_special, 4)[1].has_shape(300, 50)
+    usual.holds(
+        "without a rate, 15 % have a label",
+        lambda found: abs((found != IGNORED)[ordinary].float().mean().item() - 0.15) < 0.02,
+        "use rate",
+    )
+
+
+@exercise("4.2", "mlm_loss")
+def mlm_loss(answer: Answer) -> None:
+    """The mean over holes."""
+    logits = torch.zeros(2, 3, 4)
+    logits[0, 0] = torch.tensor([math.log(5), 0.0, 0.0, 0.0])
+    logits[1, 1] = torch.tensor([0.0, 0.0, math.log(13), 0.0])
+    labels = torch.tensor([[0, IGNORED, IGNORED], [IGNORED, 2, 1]])
+    three = math.log(8 / 5), math.log(16 / 13), math.log(4)
+    total = sum(three)
+    loss = answer(logits, labels).has_shape(cause="return one number: the mean over all holes of the batch")
+    loss.equals(
+        total / 3,
+        "the mean of -log softmax(scores)[label] over the places whose label is not -100",
+        mistakes={
+            "divide by the number of holes, not by the number of places": total / 6,
+            "the mean over holes, not their sum": total,
+            "each hole counts the same: do not take a mean for each row first": (three[0] + (three[1] + three[2]) / 2)
+            / 2,
+            "a label of 0 is a token, too: compare with -100": (three[1] + three[2]) / 2,
+            "nats: the natural logarithm": total / 3 / math.log(2),
+            "minus the logarithm": -total / 3,
+        },
+    )
+    far = answer(torch.tensor([[[1000.0, 0.0], [0.0, 1000.0]]]), torch.tensor([[1, 1]])).has_shape()
+    cause = "exp(1000) is infinite, and log(0) minus infinity: the score minus logsumexp of its row is safe"
+    far.holds("the loss is a finite number", lambda found: torch.isfinite(found), cause).equals(500.0, cause)
+    none = answer(torch.ones(1, 2, 3), torch.full((1, 2), IGNORED)).has_shape()
+    none.holds(
+        "the loss of no holes is a number", lambda found: ~torch.isnan(found), "the mean of nothing is NaN: return 0"
+    )
+    none.equals(0.0, "without any hole the loss is 0")
+    wild = logits + 50 * (labels == IGNORED)[..., None] * torch.tensor([1.0, -1.0, 0.0, 2.0])
+    answer(wild, labels).has_shape().equals(total / 3, "what the model says where no label is must not matter")
+    marks = torch.tensor([[0, 3, IGNORED, 9, 9], [IGNORED, 5, 1, IGNORED, 0], [7, IGNORED, 2, 4, IGNORED]])
+    answer(3 * random(3, 5, 10, seed=1), marks).has_shape().equals_stored("ten words")
+
+
+@exercise("4.3", "next_sentences")
+def next_sentences(answer: Answer) -> None:
+    """Half follow, half come from another document."""
+    documents = [[f"{d}.{s}" for s in range(size)] for d, size in enumerate([15, 4, 1, 22, 9, 30, 1, 13])]
+    follows = {a: b for document in documents for a, b in zip(document, document[1:])}
+    examples, calls = [], []
+    for seed in range(20):
+        call = answer(documents, seed).is_a(list, "return a list of examples (A, B, label)")
+        call.holds(
+            "each example is (A, B, label)",
+            lambda found: all(len(each) == 3 and each[2] in (0, 1) for each in found),
+            "append (first, second, 0), or 1 for the label",
+        )
+        call.holds(
+            f"there is an example for each of {len(follows)} sentences that have a next one",
+            lambda found: len(found) == len(follows),
+            "one example for each two neighbours: a sentence is A even if it was B before, and the last one of a document is never A",
+        )
+        call.holds(
+            "the As are these sentences, in order",
+            lambda found: [each[0] for each in found] == list(follows),
+            "go through documents and sentences in order",
+        )
+        examples += call.value
+        calls.append(call)
+    found = Call(answer, "next_sentences(8 documents, seed), with 20 seeds", examples)
+    cause = "make a generator from the seed, random.Random(seed), and draw from it alone"
+    answer(documents, 3).equals(calls[3].value, cause)
+    found.holds("other seeds give other examples", lambda _: calls[3].value != calls[4].value, cause)
+    found.holds(
+        "with label 0, B is the sentence after A",
+        lambda rows: all(follows[a] == b for a, b, label in rows if label == 0),
+        "label 0 means that B follows A, 1 that it does not",
+    )
+    found.holds(
+        "with label 1, B is not the sentence after A",
+        lambda rows: all(follows[a] != b for a, b, label in rows if label == 1),
+        "label 0 means that B follows A; and a random B must not be the true one by chance: take it from another document",
+    )
+    found.holds(
+        "with label 1, B is from another document",
+        lambda rows: all(a.split(".")[0] != b.split(".")[0] for a, b, label in rows if label == 1),
+        "leave A's own document out when you draw: a sentence near by may well follow in sense",
+    )
+    share = sum(label for _, _, label in examples) / len(examples)
+    found.holds(
+        f"half of the labels are 1, here {share:.0%}",
+        lambda _: abs(share - 0.5) < 0.06,
+        "with probability one half B is the next sentence, otherwise one from another document",
+    )
+    drawn = [b for _, b, label in examples if label == 1]
+    found.holds(
+        "B comes from every document, also from those of one sentence",
+        lambda _: len({b.split(".")[0] for b in drawn}) == len(documents),
+        "any other document, not the next one or the first one",
+    )
+    found.holds(
+        "B is any sentence of its document, not always the first",
+        lambda _: len({b.split(".")[1] for b in drawn}) > 20,
+        "draw a sentence, too",
+    )
+    pair = answer([["a", "b"], ["c"]], 5).is_a(list)
+    pair.holds(
+        "of two documents, B is the next sentence or the only other one",
+        lambda rows: [*map(tuple, rows)] in ([("a", "b", 0)], [("a", "c", 1)]),
+        "a document of one sentence makes no example",
+    )
+
+
+@exercise("4.4", "pack")
+def pack(answer: Answer) -> None:
+    """FULL-SENTENCES."""
+    documents = [[[11, 12], [13, 14, 15]], [[21, 22]], [[31], [32, 33], [34]]]
+    rows = answer(documents, 8, 1, 2).is_a(list, "return a list of rows")
+    rows.holds("each row begins with [CLS]", lambda found: all(row[0] == 1 for row in found), "row = [cls_id]")
+    rows.holds("each row ends with [SEP]", lambda found: all(row[-1] == 2 for row in found), "close a row with sep_id")
+    rows.holds(
+        "all tokens are there, in order",
+        lambda found: [i for row in found for i in row if i > 2] == [i for d in documents for s in d for i in s],
+        "no sentence is lost, the last row is closed, too, and no sentence comes twice",
+    )
+    rows.holds(
+        "no row has more than 8 tokens",
+        lambda found: max(map(len, found)) <= 8,
+        "count [CLS], the last [SEP], and the one between two documents",
+    )
+    rows.equals(
+        [[1, 11, 12, 13, 14, 15, 2], [1, 21, 22, 2, 31, 32, 33, 2], [1, 34, 2]],
+        "as many whole sentences as fit, and [SEP] only between documents and at the end",
+        mistakes={
+            "go on in the next document, with [SEP] between: a row need not end with its document": [
+                [1, 11, 12, 13, 14, 15, 2],
+                [1, 21, 22, 2],
+                [1, 31, 32, 33, 34, 2],
+            ],
+            "where a new document begins within a row, another [SEP] stands between": [
+                [1, 11, 12, 13, 14, 15, 2],
+                [1, 21, 22, 31, 32, 33, 34, 2],
+            ],
+            "a row is closed before a sentence that does not fit, and rows are not cut from one long text": [
+                [1, 11, 12, 13, 14, 15, 2, 2],
+                [1, 21, 22, 2, 31, 32, 33, 2],
+                [1, 34, 2],
+            ],
+            "[SEP] stands between documents, not between all sentences": [
+                [1, 11, 12, 2, 13, 14, 15, 2],
+                [1, 21, 22, 2, 31, 2],
+                [1, 32, 33, 2, 34, 2],
+            ],
+        },
+    )
+    answer(documents, 10, 1, 2).equals(
+        [[1, 11, 12, 13, 14, 15, 2, 21, 22, 2], [1, 31, 32, 33, 34, 2]],
+        "a row may have exactly `length` tokens",
+    )
+    answer(documents, 5, 1, 2).equals(
+        [[1, 11, 12, 2], [1, 13, 14, 15, 2], [1, 21, 22, 2], [1, 31, 32, 33, 2], [1, 34, 2]],
+        "a row that begins with a new document has no [SEP] at its beginning",
+    )
+    answer(documents, 100, 1, 2).equals(
+        [[1, 11, 12, 13, 14, 15, 2, 21, 22, 2, 31, 32, 33, 34, 2]], "if everything fits, there is one row"
+    )
+    answer([], 9, 1, 2).equals([], "no documents, no rows: a row of special tokens alone is none")
+    long = [[[100 * d + s] * (1 + (2 * d + 3 * s) % 5) for s in range(1 + d % 3)] for d in range(1, 9)]
+    answer(long, 12, 1, 2).equals_stored("eight documents")
+
+
+@exercise("4.5", "learning_rate")
+def learning_rate(answer: Answer) -> None:
+    """Warm-up and decay, at both ends and where they meet."""
+
+    def rate(step: int, peak: float, warmup: int, total: int, expected: float, cause: str, **mistakes: float) -> None:
+        """One value, to a millionth of the peak."""
+        call = answer(step, peak, warmup, total).has_shape(cause="return one number")
+        call.equals(expected, cause, tolerance=1e-6, mistakes={k.replace("_", " "): v for k, v in mistakes.items()})
+
+    rate(1, 8.0, 10, 110, 0.8, "steps are counted from 1: step 1 of a warm-up of 10 has a tenth of the peak")
+    rate(5, 8.0, 10, 110, 4.0, "half of the warm-up is done: half of the peak")
+    rate(10, 8.0, 10, 110, 8.0, "the last step of the warm-up has the peak")
+    rate(
+        60,
+        8.0,
+        10,
+        110,
+        4.0,
+        "after the warm-up it falls in a straight line, from the peak at step warmup to 0 at step total: (total - step) / (total - warmup)",
+        the_way_down_begins_at_step_warmup_not_at_step_0=8.0 * 50 / 110,
+    )
+    rate(11, 8.0, 10, 110, 7.92, "the first step down is a hundredth of the peak below it")
+    rate(110, 8.0, 10, 110, 0.0, "it is 0 at step total")
+    rate(200, 8.0, 10, 110, 0.0, "after the last step it is 0, not negative")
+    rate(1, 5.0, 0, 100, 4.95, "without a warm-up it falls from the first step: do not divide by a warm-up of 0")
+    rate(100, 5.0, 0, 100, 0.0, "it is 0 at step total")
+    rate(20, 3.0, 20, 20, 3.0, "if the warm-up is all there is, its last step has the peak: do not divide by 0")
+    rate(7, 3.0, 20, 20, 1.05, "peak · step / warmup")
+    rate(21, 3.0, 20, 20, 0.0, "after the last step it is 0: do not divide by total - warmup if that is 0")
+
+
+@exercise("4.6", "plot_holes")
+def plot_holes(answer: Answer) -> None:
+    """The student's own figure: holes, and those between visible tokens, against the rate."""
+    rates = [0.05, 0.15, 0.3, 0.5, 0.8]
+    drawn = answer(rates)
+    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
+    drawn.holds(
+        "there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one for all holes, and one for the good ones"
+    )
+    drawn.holds(
+        "each line has a point for each rate",
+        lambda axes: all(list(line.get_xdata()) == rates for line in axes.get_lines()[:2]),
+        "axes.plot(rates, counts)",
+    )
+    drawn.holds(
+        "both axes are labelled",
+        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
+        "axes.set_xlabel, axes.set_ylabel",
+    )
+    drawn.holds(
+        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
+    )
+
+    def lines(axes: object) -> list[list[float]]:
+        """What is drawn, the line that ends lower first."""
+        return sorted(
+            ([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]), key=lambda line: line[-1]
+        )
+
+    def near(got: list[float], wanted: list[float], limit: float = 1.2) -> bool:
+        """Equal up to so many holes in 100 tokens."""
+        return all(abs(a - b) < limit for a, b in zip(got, wanted))
+
+    drawn.holds(
+        "per 100 tokens there are 5, 15, 30, 50 and 80 holes, or nearly",
+        lambda axes: near(lines(axes)[1], [5, 15, 30, 50, 80]),
+        "count the tokens with a label, also those that do not show [MASK], and divide by the number of all, times 100",
+    )
+    both = [4.5, 10.8, 14.7, 12.5, 3.2]
+    wrong = {
+        "both neighbours must be visible, not one of them": [5.0, 14.7, 27.3, 37.5, 28.8],
+        "a neighbour with a label is a hole, even if it shows a word and not [MASK]": [4.6, 11.6, 17.3, 18.0, 10.4],
+        "this is the share of holes that are good: count them per 100 tokens, not per 100 holes": [
+            90.2,
+            72.2,
+            49,
+            25,
+            4,
+        ],
+        "look at the neighbours on both sides": [4.75, 12.75, 21.0, 25.0, 16.0],
+    }
+    cause = next((why for why, values in wrong.items() if near(lines(drawn.value)[0], values, 2.5)), "")
+    drawn.holds(
+        "of these, 4.5, 10.8, 14.7, 12.5 and 3.2 stand between two visible tokens, or nearly",
+        lambda axes: near(lines(axes)[0], both),
+        cause or "a good hole is one whose left and right neighbours have no label",
+    )

@@ -1,0 +1,630 @@
+"""Homework 4: holes, their loss, pairs of sentences, full rows, the learning rate."""
+# ruff: noqa: F811
+
+import math
+import random
+from itertools import accumulate
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+import torch.nn.functional as F
+from wrong_answers import right, wrong
+
+
+def holes(input_ids, is_special, mask_id, rate, seed, **changes):
+    """The right holes, with some parts replaced."""
+    generator = torch.Generator().manual_seed(seed)
+    chance, dice = torch.rand(2, *input_ids.shape, generator=generator)
+    chosen = changes.get("chosen", lambda chance: (chance < rate) & ~is_special[input_ids])(chance)
+    ordinary = changes.get("ordinary", (~is_special).nonzero().flatten())
+    others = ordinary[torch.randint(len(ordinary), input_ids.shape, generator=generator)]
+    masked, other = changes.get("limits", (0.8, 0.9))
+    shown = torch.where(dice < masked, mask_id, torch.where(dice < other, others, input_ids))
+    return chosen, torch.where(chosen, shown, input_ids)
+
+
+@wrong("4.1", "never chosen", "special tokens chosen, too")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=lambda chance: chance < rate)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "not what stands there now", "labels taken after masking")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+    return read, torch.where(chosen, read, -100)
+
+
+@wrong("4.1", "-100 everywhere else", "0 where nothing is to be guessed")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+    return read, torch.where(chosen, input_ids, 0)
+
+
+@wrong("4.1", "what was chosen and stayed as it was has a label, too")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    _, read = holes(input_ids, is_special, mask_id, rate, seed)
+    return read, torch.where(read != input_ids, input_ids, -100)
+
+
+@wrong("4.1", "half of the rest stays", "10 % of what is left")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, limits=(0.8, 0.82))
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "of the chosen tokens 80 % become mask_id", "[MASK] in every hole")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, limits=(1.0, 1.0))
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "change only what has a label", "80 % and 10 % of all tokens")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    ordinary = ~is_special[input_ids]
+    chosen = (torch.rand(input_ids.shape, generator=generator) < rate) & ordinary
+    masked = (torch.rand(input_ids.shape, generator=generator) < 0.8 * rate) & ordinary
+    return torch.where(masked, mask_id, input_ids), torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "among those that are not special", "random tokens from the whole vocabulary")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    every = torch.arange(len(is_special))
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=every)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "each place has a random token of its own", "one random token for all")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    one = (~is_special).nonzero().flatten()[-3:-2]
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=one)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "one random number for each of the (B, L) tokens", "the same holes in every row")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    def choose(chance):
+        return (chance[0] < rate) & ~is_special[input_ids]
+
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=choose)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "one random number for each of the (B, L) tokens", "the same number in every row")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    def choose(chance):
+        chance = chance.masked_fill(is_special[input_ids], 2.0)
+        count = round(rate * (~is_special[input_ids[0]]).sum().item())
+        return chance <= chance.sort(-1).values[:, count - 1, None]
+
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=choose)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "draw from it alone", "the seed is not used")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    seed = int(torch.randint(10**9, ()))
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "choose each token with a probability of rate", "15 %, whatever is asked for")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, 0.15, seed)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "work on a copy", "the input is changed")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    labels = input_ids.clone()
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+    labels[~chosen] = -100
+    input_ids[chosen] = read[chosen]
+    return input_ids, labels
+
+
+@right("4.1", "numpy, in a loop over what was chosen")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    generator = np.random.default_rng(seed)
+    read, special = np.array(input_ids), np.asarray(is_special)
+    labels = np.full_like(read, -100)
+    for place in zip(*np.nonzero(~special[read] & (generator.random(read.shape) < rate))):
+        labels[place] = read[place]
+        dice = generator.random()
+        if dice < 0.8:
+            read[place] = mask_id
+        elif dice < 0.9:
+            read[place] = generator.choice(np.flatnonzero(~special))
+    return read, labels
+
+
+@right("4.1", "bernoulli and multinomial, as Hugging Face's collator does it")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    generator, read, labels = torch.Generator().manual_seed(seed + 5), input_ids.clone(), input_ids.clone()
+    odds = torch.full(labels.shape, rate).masked_fill(is_special[input_ids], 0.0)
+    chosen = torch.bernoulli(odds, generator=generator).bool()
+    labels[~chosen] = -100
+    masked = torch.bernoulli(torch.full(labels.shape, 0.8), generator=generator).bool() & chosen
+    read[masked] = mask_id
+    random_ones = torch.bernoulli(torch.full(labels.shape, 0.5), generator=generator).bool() & chosen & ~masked
+    words = torch.multinomial((~is_special).float(), labels.numel(), True, generator=generator).view(labels.shape)
+    read[random_ones] = words[random_ones]
+    return read, labels
+
+
+def at_holes(logits, labels):
+    """Losses at the holes."""
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none")
+
+
+@wrong("4.2", "divide by the number of holes, not by the number of places")
+def mlm_loss(logits, labels):
+    return at_holes(logits, labels).mean()
+
+
+@wrong("4.2", "the mean over holes, not their sum")
+def mlm_loss(logits, labels):
+    return at_holes(logits, labels).sum()
+
+
+@wrong("4.2", "do not take a mean for each row first")
+def mlm_loss(logits, labels):
+    losses = [F.cross_entropy(scores, row) for scores, row in zip(logits, labels) if (row != -100).any()]
+    return torch.stack(losses).mean() if losses else torch.zeros(())
+
+
+@wrong("4.2", "a label of 0 is a token, too")
+def mlm_loss(logits, labels):
+    if not (labels > 0).any():
+        return torch.zeros(())
+    return F.cross_entropy(logits[labels > 0], labels[labels > 0])
+
+
+@wrong("4.2", "the mean of nothing is NaN", "cross_entropy alone")
+def mlm_loss(logits, labels):
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+@wrong("4.2", "the score minus logsumexp of its row is safe", "logarithm of a softmax")
+def mlm_loss(logits, labels):
+    if not (labels != -100).any():
+        return torch.zeros(())
+    rows = torch.softmax(logits[labels != -100], -1)
+    return -rows[torch.arange(len(rows)), labels[labels != -100]].log().mean()
+
+
+@wrong("4.2", "nats: the natural logarithm", "bits")
+def mlm_loss(logits, labels):
+    return F.cross_entropy(logits[labels != -100], labels[labels != -100]) / math.log(2)
+
+
+@wrong("4.2", "minus the logarithm", "no minus")
+def mlm_loss(logits, labels):
+    return -F.cross_entropy(logits[labels != -100], labels[labels != -100])
+
+
+@wrong("4.2", "return one number", "a loss for each hole")
+def mlm_loss(logits, labels):
+    return at_holes(logits, labels)
+
+
+@wrong("4.2", "over the places whose label is not -100", "every place counts, without a label as token 0")
+def mlm_loss(logits, labels):
+    return F.cross_entropy(logits.flatten(0, 1), labels.clamp(min=0).flatten())
+
+
+@right("4.2", "PyTorch's, with the empty batch apart")
+def mlm_loss(logits, labels):
+    losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="sum")
+    return losses / (labels != -100).sum().clamp(min=1)
+
+
+@right("4.2", "numpy, place by place")
+def mlm_loss(logits, labels):
+    losses = []
+    for scores, label in zip(np.asarray(logits, dtype=float).reshape(-1, logits.shape[-1]), labels.flatten().tolist()):
+        if label != -100:
+            losses.append(np.logaddexp.reduce(scores) - scores[label])
+    return np.mean(losses) if losses else 0.0
+
+
+def examples(documents, seed, negative, label=(0, 1), odds=0.5):
+    """Neighbours, or what ``negative`` draws."""
+    generator, found = random.Random(seed), []
+    for number, document in enumerate(documents):
+        for i in range(len(document) - 1):
+            if generator.random() < odds:
+                found.append((document[i], document[i + 1], label[0]))
+            else:
+                found.append((document[i], negative(generator, number, i), label[1]))
+    return found
+
+
+def other_document(documents, generator, number):
+    return generator.choice([d for i, d in enumerate(documents) if i != number])
+
+
+@wrong("4.3", "leave A's own document out", "any document, A's own among them")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        while True:
+            sentence = generator.choice(generator.choice(documents))
+            if sentence != documents[number][i + 1]:
+                return sentence
+
+    return examples(documents, seed, negative)
+
+
+@wrong("4.3", "must not be the true one by chance", "any sentence at all")
+def next_sentences(documents, seed=0):
+    return examples(documents, seed, lambda generator, number, i: generator.choice(generator.choice(documents)))
+
+
+@wrong("4.3", "label 0 means that B follows A", "labels exchanged")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice(other_document(documents, generator, number))
+
+    return examples(documents, seed, negative, label=(1, 0))
+
+
+@wrong("4.3", "draw a sentence, too", "always the first sentence")
+def next_sentences(documents, seed=0):
+    return examples(documents, seed, lambda generator, number, i: other_document(documents, generator, number)[0])
+
+
+@wrong("4.3", "any other document, not the next one", "always the next document")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice(documents[(number + 1) % len(documents)])
+
+    return examples(documents, seed, negative)
+
+
+@wrong("4.3", "with probability one half", "one in four does not follow")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice(other_document(documents, generator, number))
+
+    return examples(documents, seed, negative, odds=0.75)
+
+
+@wrong("4.3", "is A even if it was B before", "each sentence used once")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice(other_document(documents, generator, number))
+
+    found = examples(documents, seed, negative)
+    return found[::2]
+
+
+@wrong("4.3", "draw from it alone", "the seed is not used")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice(other_document(documents, generator, number))
+
+    return examples(documents, random.random(), negative)
+
+
+@wrong("4.3", "draw from it alone", "always the same seed")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice(other_document(documents, generator, number))
+
+    return examples(documents, 1, negative)
+
+
+@wrong("4.3", "for the label", "labels in words")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice(other_document(documents, generator, number))
+
+    return examples(documents, seed, negative, label=("IsNext", "NotNext"))
+
+
+@right("4.3", "numpy's generator, and labels that are booleans")
+def next_sentences(documents, seed=0):
+    generator, found = np.random.default_rng(seed), []
+    for number, document in enumerate(documents):
+        for first, second in zip(document[:-1], document[1:]):
+            is_random = bool(generator.integers(2))
+            if is_random:
+                other = int(generator.integers(len(documents) - 1))
+                pool = documents[other + (other >= number)]
+                second = pool[int(generator.integers(len(pool)))]
+            found.append([first, second, is_random])
+    return found
+
+
+@right("4.3", "any sentence of the others alike, so that long documents come more often")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        return generator.choice([s for n, d in enumerate(documents) if n != number for s in d])
+
+    return examples(documents, seed, negative)
+
+
+def packed(documents, length, cls_id, sep_id, room=1, own_rows=False, border=True, every=False, equal=True):
+    """Rows, with one rule or another changed."""
+    rows, row = [], [cls_id]
+    for document in documents:
+        if own_rows and len(row) > 1:
+            rows.append([*row, sep_id])
+            row = [cls_id]
+        for place, sentence in enumerate(document):
+            before = [sep_id] if border and len(row) > 1 and (every or place == 0) else []
+            size = len(row) + len(before) + len(sentence) + room
+            if size > length or (not equal and size == length):
+                rows.append([*row, sep_id])
+                row, before = [cls_id], []
+            row = [*row, *before, *sentence]
+    return rows, row
+
+
+@wrong("4.4", "a row need not end with its document", "each document in rows of its own")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = packed(documents, length, cls_id, sep_id, own_rows=True)
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "another [SEP] stands between", "no [SEP] between documents")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = packed(documents, length, cls_id, sep_id, border=False)
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "not between all sentences", "[SEP] after every sentence")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = packed(documents, length, cls_id, sep_id, every=True)
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "the last row is closed, too", "the last row lost")
+def pack(documents, length, cls_id, sep_id):
+    return packed(documents, length, cls_id, sep_id)[0]
+
+
+@wrong("4.4", "count [CLS], the last [SEP]", "no room for the last [SEP]")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = packed(documents, length, cls_id, sep_id, room=0)
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "as many whole sentences as fit", "rows one token shorter than they may be")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = packed(documents, length, cls_id, sep_id, equal=False)
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "rows are not cut from one long text")
+def pack(documents, length, cls_id, sep_id):
+    text = []
+    for document in documents:
+        text += [sep_id] * bool(text) + [i for sentence in document for i in sentence]
+    return [[cls_id, *text[i : i + length - 2], sep_id] for i in range(0, len(text), length - 2)]
+
+
+@wrong("4.4", "no documents, no rows", "a row of special tokens alone")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = packed(documents, length, cls_id, sep_id)
+    return [*rows, [*row, sep_id]]
+
+
+@wrong("4.4", "a row that begins with a new document has no [SEP]", "[SEP] at the beginning of a row")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = [], [cls_id]
+    for number, document in enumerate(documents):
+        for place, sentence in enumerate(document):
+            before = [sep_id] if number and place == 0 else []
+            if len(row) + len(before) + len(sentence) + 1 > length:
+                rows.append([*row, sep_id])
+                row = [cls_id]
+                before = before if length == 5 else []
+            row = [*row, *before, *sentence]
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "no sentence is lost", "what does not fit is left out")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = [], [cls_id]
+    for document in documents:
+        for place, sentence in enumerate(document):
+            before = [sep_id] if len(row) > 1 and place == 0 else []
+            if len(row) + len(before) + len(sentence) + 1 > length:
+                rows.append([*row, sep_id])
+                row = [cls_id]
+            else:
+                row = [*row, *before, *sentence]
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@right("4.4", "sizes first, then rows, as tuples")
+def pack(documents, length, cls_id, sep_id):
+    sentences = [(number, sentence) for number, document in enumerate(documents) for sentence in document]
+    rows = []
+    for number, sentence in sentences:
+        if rows:
+            border = (sep_id,) if number != rows[-1][0] else ()
+            longer = (*rows[-1][1], *border, *sentence)
+            if len(longer) < length:
+                rows[-1] = (number, longer)
+                continue
+        rows.append((number, (cls_id, *sentence)))
+    return [(*row, sep_id) for _, row in rows]
+
+
+@right("4.4", "the last [SEP] always there, and taken off to go on")
+def pack(documents, length, cls_id, sep_id):
+    rows = []
+    for document in documents:
+        for i, sentence in enumerate(document):
+            open_row = rows[-1] if rows else [cls_id] * length
+            row = open_row + sentence + [sep_id] if i == 0 else open_row[:-1] + sentence + [sep_id]
+            if rows and len(row) <= length:
+                rows[-1] = row
+            else:
+                rows.append([cls_id, *sentence, sep_id])
+    return rows
+
+
+@wrong("4.5", "without a warm-up it falls from the first step", "a warm-up of at least one step")
+def learning_rate(step, peak, warmup, total):
+    warmup = max(warmup, 1)
+    return peak * (step / warmup if step <= warmup else max(0, total - step) / max(1, total - warmup))
+
+
+@wrong("4.5", "raised ZeroDivisionError", "step / 0")
+def learning_rate(step, peak, warmup, total):
+    return peak * min(step / warmup, max(0.0, (total - step) / max(1, total - warmup)))
+
+
+@wrong("4.5", "the way down begins at step warmup", "falls from step 0")
+def learning_rate(step, peak, warmup, total):
+    return peak * step / warmup if step <= warmup and warmup else peak * max(0.0, 1 - step / total)
+
+
+@wrong("4.5", "after the last step it is 0, not negative", "negative")
+def learning_rate(step, peak, warmup, total):
+    return peak * step / warmup if step < warmup else peak * (total - step) / max(1, total - warmup)
+
+
+@wrong("4.5", "steps are counted from 1", "steps counted from 0")
+def learning_rate(step, peak, warmup, total):
+    return peak * (step - 1) / warmup if step <= warmup else peak * max(0, total - step) / (total - warmup)
+
+
+@wrong("4.5", "the last step of the warm-up has the peak", "one step late")
+def learning_rate(step, peak, warmup, total):
+    return peak * step / warmup if step < warmup else peak * max(0, total - step - 1) / max(1, total - warmup)
+
+
+@wrong("4.5", "after the warm-up it falls", "constant after the warm-up")
+def learning_rate(step, peak, warmup, total):
+    return peak * min(1.0, step / max(1, warmup))
+
+
+@wrong("4.5", "in a straight line", "a cosine")
+def learning_rate(step, peak, warmup, total):
+    if step <= warmup and warmup:
+        return peak * step / warmup
+    done = min(1.0, (step - warmup) / max(1, total - warmup))
+    return peak * ((1 + math.cos(math.pi * done)) / 2) ** 2
+
+
+@wrong("4.5", "do not divide by total - warmup", "no steps after the warm-up")
+def learning_rate(step, peak, warmup, total):
+    if step <= warmup:
+        return peak * step / warmup
+    return peak * max(0.0, (total - step) / (total - warmup)) if total != warmup else peak
+
+
+@right("4.5", "the lower of two lines")
+def learning_rate(step, peak, warmup, total):
+    up = step / warmup if warmup else 1.0
+    down = (total - step) / (total - warmup) if total > warmup else float(step <= total)
+    return peak * max(0.0, min(up, down, 1.0))
+
+
+@right("4.5", "np.interp")
+def learning_rate(step, peak, warmup, total):
+    places = [0, warmup, total] if 0 < warmup < total else [0, total] if warmup == 0 else [0, warmup]
+    heights = [0, peak, 0] if 0 < warmup < total else [peak, 0] if warmup == 0 else [0, peak]
+    return np.interp(step, places, heights, right=0.0)
+
+
+def figure(rates, good, every=None):
+    """Everything that is asked for, from functions of the holes."""
+    axes, lines = plt.figure().add_subplot(), [[], []]
+    rows = torch.arange(10, 110).repeat(200, 1)
+    special = torch.zeros(200, dtype=torch.bool)
+    special[:10] = True
+    for rate in rates:
+        read, labels = mask_tokens(rows, special, 3, rate, 9)
+        lines[0].append(100 * (every or (lambda read, found: found.float().mean()))(read, labels != -100).item())
+        lines[1].append(100 * good(read, labels != -100).item())
+    for line, name in zip(lines, ("all", "good")):
+        axes.plot(rates, line, label=name)
+    axes.set(xlabel="rate", ylabel="holes per 100 tokens")
+    axes.legend()
+    return axes
+
+
+def between(found):
+    return (found[:, 1:-1] & ~found[:, :-2] & ~found[:, 2:]).float().mean()
+
+
+@wrong("4.6", "end with: return axes", "nothing returned")
+def plot_holes(rates):
+    plt.plot(rates, rates)
+
+
+@wrong("4.6", "one for all holes, and one for the good ones", "one line")
+def plot_holes(rates):
+    axes = plt.figure().add_subplot()
+    axes.plot(rates, rates)
+    return axes
+
+
+@wrong("4.6", "both neighbours must be visible, not one of them")
+def plot_holes(rates):
+    return figure(rates, lambda read, found: (found[:, 1:-1] & ~(found[:, :-2] & found[:, 2:])).float().mean())
+
+
+@wrong("4.6", "even if it shows a word and not [MASK]", "what is not [MASK] counts as visible")
+def plot_holes(rates):
+    def good(read, found):
+        masks = read == 3
+        return (found[:, 1:-1] & ~masks[:, :-2] & ~masks[:, 2:]).float().mean()
+
+    return figure(rates, good)
+
+
+@wrong("4.6", "per 100 tokens, not per 100 holes", "the share of holes that are good")
+def plot_holes(rates):
+    return figure(rates, lambda read, found: between(found) / found.float().mean(), None)
+
+
+@wrong("4.6", "look at the neighbours on both sides", "the left neighbour only")
+def plot_holes(rates):
+    return figure(rates, lambda read, found: (found[:, 1:] & ~found[:, :-1]).float().mean())
+
+
+@wrong("4.6", "count the tokens with a label", "only [MASK] counts as a hole")
+def plot_holes(rates):
+    return figure(rates, lambda read, found: between(read == 3), lambda read, found: (read == 3).float().mean())
+
+
+@wrong("4.6", "divide by the number of all, times 100", "shares from 0 to 1")
+def plot_holes(rates):
+    return figure(rates, lambda read, found: between(found) / 100, lambda read, found: found.float().mean() / 100)
+
+
+@right("4.6", "rows end to end, in numpy")
+def plot_holes(rates):
+    def good(read, found):
+        holes = np.pad(np.asarray(found, dtype=int), ((0, 0), (1, 1)))
+        return np.mean((holes[:, 1:-1] == 1) & (holes[:, :-2] + holes[:, 2:] == 0))
+
+    return figure(rates, good)
+
+
+@right("4.6", "counted token by token, good holes first")
+def plot_holes(rates):
+    special = torch.zeros(50, dtype=torch.bool)
+    special[0] = True
+    plt.figure()
+    lines = {"good": [], "all": []}
+    for rate in rates:
+        rows = mask_tokens(torch.randint(1, 50, (200, 100)), special, 0, rate)[1].tolist()
+        holes = [[label != -100 for label in row] for row in rows]
+        alone = sum(a < b > c for row in holes for a, b, c in zip(row, row[1:], row[2:]))
+        lines["good"].append(alone / 200)
+        lines["all"].append([*accumulate(sum(row) for row in holes)][-1] / 200)
+    for name, line in lines.items():
+        plt.plot(rates, line, label=name)
+    plt.xlabel("rate")
+    plt.ylabel("per 100 tokens")
+    plt.legend()
+    return plt.gca()
