@@ -101,7 +101,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     ],
     "4.6": [
         (r"labels > -100", "no label is below -100"),
-        (r"is_special|rate\)$", "there are no special tokens in the rows, and what is read is not looked at"),
+        (r"special", "there are no special tokens in the rows, and what is read is not looked at"),
         (r"append\( (99|101) ", "1 % of a count, less than chance makes of it"),
     ],
 }

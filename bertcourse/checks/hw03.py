@@ -46,7 +46,7 @@ def bpe_step(answer: Answer) -> None:
         "compare symbols, not text: in (bt, e) there is no pair (t, e)",
     )
     single = answer({("set",): 3, ("a",): 1})
-    single[0].equals(None, "if no word has two symbols, there is no pair: return None, spellings")
+    single[0].equals(None, "if no word has two symbols, there is no pair: None in its place")
     single[1].equals({("set",): 3, ("a",): 1}, "without a pair the spellings stay as they were")
     spellings, pairs = {tuple("_" + word): n for word, n in {"set": 1, "new": 2, "renew": 2, "reset": 1}.items()}, []
     for _ in range(8):
