@@ -64,6 +64,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
     "1.6": [(r"\( (199|201), 32\)|\(200, (31|33)\)", "a query or a key more or less in a mean over 200")],
     "2.6": [
         (r"x - torch\.relu", "f is symmetric: its random weights are as likely with the other sign"),
+        (r"len\(cosines\) != depth", "the same as < for a list that grows by one"),
         (r"order <= \"post-LN\"|order >= \"pre-LN\"", "the same of two orders as =="),
         (r"order <= \"pre-LN\"", "norm of what is normalized already, but for the first layer, where x is of size 1"),
         (r"dim=\+?1\)", "the last of two axes"),
