@@ -13,6 +13,7 @@ from bertcourse.finetuning import (
     Question,
     TaggedSentence,
     entity_types,
+    join_sentences,
     public_sets,
     read_conll,
     read_nli,
@@ -248,3 +249,16 @@ def test_the_real_sets_have_their_published_sizes(load, sizes):
         assert sum(found) == 10570 and [len({question.article for question in split}) for split in splits] == [38, 5, 5]
     else:
         assert found == sizes
+
+
+def test_joined_sentences_keep_words_tags_and_documents():
+    lengths_and_documents = [(2, 0), (3, 0), (4, 0), (9, 0), (1, 1), (1, 1)]
+    sentences = [
+        TaggedSentence([f"w{i}{j}" for j in range(length)], ["O"] * length, document)
+        for i, (length, document) in enumerate(lengths_and_documents)
+    ]
+    joined = join_sentences(sentences, 6)
+    assert [(len(e.words), len(e.tags), e.document) for e in joined] == [(5, 5, 0), (4, 4, 0), (9, 9, 0), (2, 2, 1)]
+    assert [word for e in joined for word in e.words] == [word for e in sentences for word in e.words]
+    with pytest.raises(ValueError, match="at least 1; got 0"):
+        join_sentences(sentences, 0)

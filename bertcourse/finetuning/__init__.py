@@ -11,7 +11,7 @@ from bertcourse.finetuning.features import FeatureTagger
 from bertcourse.finetuning.freezing import freeze
 from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier
 from bertcourse.finetuning.low_rank import LowRankLinear, add_low_rank, load_difference, save_difference
-from bertcourse.finetuning.public_sets import Splits, rte, split_by, squad, sst2, wikigold, wnut17
+from bertcourse.finetuning.public_sets import Splits, join_sentences, rte, split_by, squad, sst2, wikigold, wnut17
 from bertcourse.finetuning.readers import (
     Answer,
     LabeledText,
@@ -82,6 +82,7 @@ __all__ = [
     "fine_tune",
     "freeze",
     "invalid_steps",
+    "join_sentences",
     "load_difference",
     "normalize_answer",
     "read_brackets",

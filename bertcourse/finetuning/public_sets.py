@@ -129,3 +129,34 @@ def split_by(
     split_of = {group: min(number // tenth, 2) for number, group in enumerate(groups)}
     dev, test, train = ([each for each in examples if split_of[group_of(each)] == number] for number in range(3))
     return Splits(train, dev, test)
+
+
+def join_sentences(sentences: Sequence[TaggedSentence], most_words: int) -> list[TaggedSentence]:
+    """Consecutive sentences of a document as one, so that a tagger reads each in its context.
+
+    Args:
+        sentences: in their order.
+        most_words: of a joined one; a sentence that is longer by itself stays as it is.
+
+    Returns:
+        Fewer and longer ones with the same words, tags and documents.
+
+    Raises:
+        ValueError: if ``most_words`` is below 1.
+
+    Source: Devlin et al. 2019, section 5.3, who give BERT "the maximal document context provided by the data".
+
+    >>> sentences = [TaggedSentence(["Ann", "left"], ["B-PER", "O"]), TaggedSentence(["Bob"], ["B-PER"])]
+    >>> join_sentences(sentences, 3)
+    [TaggedSentence(words=['Ann', 'left', 'Bob'], tags=['B-PER', 'O', 'B-PER'], document=0)]
+    """
+    if most_words < 1:
+        raise ValueError(f"most_words must be at least 1; got {most_words}.")
+    joined: list[TaggedSentence] = []
+    for words, tags, document in sentences:
+        last = joined[-1] if joined else None
+        if last and last.document == document and len(last.words) + len(words) <= most_words:
+            joined[-1] = TaggedSentence([*last.words, *words], [*last.tags, *tags], document)
+        else:
+            joined.append(TaggedSentence(list(words), list(tags), document))
+    return joined
