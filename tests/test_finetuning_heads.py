@@ -168,6 +168,10 @@ def test_classifier_scores_equal_scikit_learn(encoder, small_tokenizer, monkeypa
     assert scores["macro_f1"] == pytest.approx(100 * metrics.f1_score(gold, predicted, average="macro"))
 
 
+def one_segment(encoder):
+    return BertModel(dataclasses.replace(encoder.config, type_vocab_size=1))
+
+
 @pytest.mark.parametrize("subwords", ["first", "all"])
 @pytest.mark.parametrize("decoder", ["argmax", "viterbi", "crf"])
 def test_tags_are_learned_and_read_back(encoder, small_tokenizer, subwords, decoder):
@@ -210,6 +214,18 @@ def test_a_word_without_a_token_is_unknown_not_lost(encoder, small_tokenizer):
     (row,) = head.encode([["a", "\u200d", "b"]])
     assert [row.ids[i] for i in head.positions(row)] == [5, small_tokenizer.token_to_id("[UNK]"), 6]
     assert len(head.predict([["a", "\u200d", "b"]])[0]) == 3
+
+
+def test_capitals_are_read_as_segment_b(encoder, small_tokenizer, tmp_path):
+    head = TokenClassifier(encoder, small_tokenizer, TAGS, capitals=True, seed=1).eval()
+    sentences = [["Ab", "c", "", "DEF"]], [["ab", "c", "", "def"]]
+    (written,), (lower,) = map(head.encode, sentences)
+    assert written.ids == lower.ids and lower.type_ids == [0] * lower.length
+    assert [bool(kind) for kind in written.type_ids] == [place in (0, 3) for place in written.places]
+    assert not torch.allclose(head.logits([written])[0], head.logits([lower])[0])
+    assert TokenClassifier(encoder, small_tokenizer, TAGS).encode(sentences[0])[0].type_ids == lower.type_ids
+    head.save(tmp_path)
+    assert TokenClassifier.load(tmp_path).encode(sentences[0]) == [written]
 
 
 def test_token_loss_is_cross_entropy_over_first_subwords(encoder, small_tokenizer):
@@ -280,6 +296,7 @@ def other_vocabulary(tokenizer):
         ),
         (lambda e, t: TokenClassifier(e, t, TAGS, subwords="last"), 'subwords must be "first" or "all"'),
         (lambda e, t: TokenClassifier(e, t, TAGS, decoder="beam"), "decoder must be one of argmax"),
+        (lambda e, t: TokenClassifier(one_segment(e), t, TAGS, capitals=True), "capitals need an encoder with two segm"),
         (
             lambda e, t: TokenClassifier(e, t, ["O", "B-X"], subwords="all"),
             r"labels must be all of tag_set.*\[.I-X.\] missing",

@@ -57,9 +57,10 @@ def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: i
 
 
 def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> TokenClassifier:
-    """A head for the tags of a set, which gives valid sequences only."""
+    """A head for the tags of a set, which sees capitals, and gives valid sequences only."""
     types = sorted(entity_types([tag for split in splits for example in split for tag in example.tags]))
-    return TokenClassifier(encoder, tokenizer, tag_set(types), subwords="all", decoder="viterbi", seed=seed)
+    options = {"subwords": "all", "decoder": "viterbi", "capitals": encoder.config.type_vocab_size > 1}
+    return TokenClassifier(encoder, tokenizer, tag_set(types), **options, seed=seed)
 
 
 def reader(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SpanPredictor:

@@ -386,6 +386,9 @@ class TokenClassifier(Head):
         decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence that ``scheme``
             allows; "crf" learns which tag follows which, and takes the best sequence that is allowed.
         scheme: notation of the labels, one of ``tags.SCHEMES``.
+        capitals: words with a first letter in upper case are read as of segment B, all others as of segment A. An
+            uncased tokenizer drops capitals, and a single sentence does not need its segments: so the one can carry
+            the other. Fine-tuning learns what segment B means now.
 
     Raises:
         ValueError: if an argument is out of range.
@@ -403,11 +406,15 @@ class TokenClassifier(Head):
         subwords: str = "first",
         decoder: str = "argmax",
         scheme: str = "BIO",
+        capitals: bool = False,
         max_length: int | None = None,
         dropout: float = 0.1,
         seed: int = 0,
     ):
         super().__init__(encoder, tokenizer, max_length, dropout, seed)
+        if capitals and self.config.type_vocab_size < 2:
+            raise ValueError("capitals need an encoder with two segments; this one has type_vocab_size 1.")
+        self.capitals = capitals
         subword_tags([], [], subwords)  # refuses what it does not know
         self.labels, self.subwords = check_labels(labels), subwords
         self.bert.pooler = None
@@ -431,6 +438,7 @@ class TokenClassifier(Head):
             "subwords": self.subwords,
             "decoder": self.decoder.kind,
             "scheme": self.decoder.scheme,
+            "capitals": self.capitals,
         }
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Row]:
@@ -439,7 +447,7 @@ class TokenClassifier(Head):
         Raises:
             ValueError: if a sentence is not a list of words.
         """
-        sentences = readable_words(self.tokenizer, sentences)
+        written, sentences = sentences, readable_words(self.tokenizer, sentences)
         everything = [range(len(words)) for words in sentences]
         windows = make_windows(self.tokenizer, sentences, everything, self.max_length, (self.max_length - 2) // 2)
         word_of = [(source, word) for source, words in enumerate(sentences) for word in range(len(words))]
@@ -449,7 +457,8 @@ class TokenClassifier(Head):
             for number, (first, end) in zip(window.rows, window.spans):
                 source, word = word_of[number]
                 places[first:end] = [word] * (end - first)
-            rows.append(Row(window.ids, [0] * len(window.ids), source, places))
+            capital = [self.capitals and place is not None and written[source][place][:1].isupper() for place in places]
+            rows.append(Row(window.ids, list(map(int, capital)), source, places))
         return rows
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[Row]:
