@@ -46,6 +46,7 @@ def answer_of(variant: Variant) -> tuple[types.FunctionType, dict]:
     return mine, names
 
 
+@cache
 def verdicts(variant: Variant) -> tuple[str, str]:
     """The messages of the visible check and of the hidden test; empty where the answer passes."""
     answer, names = answer_of(variant)
@@ -98,9 +99,10 @@ def stub(*arguments, **keywords):
 def test_hidden_tests_refuse_what_only_knows_the_visible_inputs(notebook):
     """A hidden test is worth something only if it fails an answer that returns nothing of use."""
     source = read_source(notebook)
+    names = source.namespace()
     for exercise in source.exercises:
         with pytest.raises(CheckFailed):
-            exec(exercise.hidden, {**source.namespace(), exercise.name: lambda *arguments, **keywords: None})
+            exec(exercise.hidden, {**names, exercise.name: lambda *arguments, **keywords: None})
 
 
 @pytest.mark.parametrize("notebook", HOMEWORK, ids=lambda path: path.stem)

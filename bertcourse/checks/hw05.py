@@ -1,0 +1,270 @@
+"""Homework 5: word senses."""
+
+import torch
+
+from bertcourse.checks.engine import Answer, exercise, random
+
+
+@exercise("5.1", "pool_words")
+def pool_words(answer: Answer) -> None:
+    """One vector a word, from those of its tokens."""
+    tokens = torch.tensor([[9.0, 9.0], [1.0, 0.0], [3.0, 2.0], [2.0, 7.0], [0.0, 4.0], [7.0, 7.0]])
+    word_ids = [None, 0, 0, 0, 1, None]
+    means = answer(tokens, word_ids).has_shape(
+        2,
+        2,
+        cause="a row for each word: none for [CLS] and [SEP], whose word is None, and one for word 0, which an "
+        "`if word` would leave out: ask `is not None`",
+    )
+    means.equals(
+        [[2.0, 3.0], [0.0, 4.0]],
+        "the mean of the vectors of a word's own tokens",
+        mistakes={
+            "this is the sum: divide by the word's number of tokens": [[6.0, 9.0], [0.0, 4.0]],
+            "this is the first token of each word; the default is the mean": [[1.0, 0.0], [0.0, 4.0]],
+            "divide by the number of the word's tokens, not of all tokens": [[1.0, 1.5], [0.0, 4 / 6]],
+            "[CLS] and [SEP] are no part of a word": [[3.75, 4.5], [3.5, 5.5]],
+        },
+    )
+    answer(tokens, word_ids, "sum").has_shape(2, 2).equals([[6.0, 9.0], [0.0, 4.0]], "sum: all tokens, added up")
+    answer(tokens, word_ids, "first").has_shape(2, 2).equals(
+        [[1.0, 0.0], [0.0, 4.0]],
+        "first: the vector of the word's first token, whatever comes after",
+        mistakes={"this is the word's last token": [[2.0, 7.0], [0.0, 4.0]]},
+    )
+    answer(tokens, [0, 1, 1, 2, 3, 3], "mean").has_shape(
+        4, 2, cause="a sentence may come without [CLS] and [SEP]"
+    ).equals([[9.0, 9.0], [2.0, 1.0], [2.0, 7.0], [3.5, 5.5]], "a sentence may come without [CLS] and [SEP]")
+    many = [None, *(word for word in range(7) for _ in range(1 + word % 3)), None]
+    for pooling in ("mean", "sum", "first"):
+        answer(random(len(many), 5, seed=1), many, pooling).has_shape(7, 5).equals_stored(f"seven words, {pooling}")
+
+
+@exercise("5.2", "mix_layers")
+def mix_layers(answer: Answer) -> None:
+    """Layers added up, or side by side."""
+    states = [torch.tensor([[[3.0**layer, 1.0], [0.0, layer]]]) for layer in range(7)]
+    four = answer(states).has_shape(1, 2, 2, cause="a sum of tensors has their shape")
+    four.equals(
+        [[[1080.0, 4.0], [0.0, 18.0]]],
+        "the sum of the last four tensors of the list",
+        mistakes={
+            "this is the mean; add up": [[[270.0, 1.0], [0.0, 4.5]]],
+            "these are the first four: -4 counts from the end": [[[40.0, 4.0], [0.0, 6.0]]],
+            "this is one layer alone": states[-1],
+        },
+    )
+    chosen = answer(states, (0, 5)).has_shape(1, 2, 2)
+    chosen.equals(
+        [[[244.0, 2.0], [0.0, 5.0]]],
+        "hidden_states[0] is layer 0, the embeddings; take the layers that are asked for",
+        mistakes={
+            "use the argument layers; these are always the last four": [[[1080.0, 4.0], [0.0, 18.0]]],
+            "take the layers themselves, not all between them": [[[364.0, 6.0], [0.0, 15.0]]],
+        },
+    )
+    side = answer(states, (2, -1), "concat").has_shape(1, 2, 4, cause="concat: along the last axis, which gets longer")
+    side.equals([[[9.0, 1.0, 729.0, 1.0], [0.0, 2.0, 0.0, 6.0]]], "in the order of layers, the first to the left")
+    answer(states, (6, 0), "concat").equals(
+        [[[729.0, 1.0, 1.0, 1.0], [0.0, 6.0, 0.0, 0.0]]], "in the order of layers, which need not rise"
+    )
+    answer([random(3, 4, seed=seed) for seed in range(5)]).has_shape(3, 4, cause="any number of axes").equals_stored(
+        "sum"
+    )
+
+
+@exercise("5.3", "sense_embeddings")
+def sense_embeddings(answer: Answer) -> None:
+    """The mean of each sense's examples."""
+    vectors = torch.tensor([[4.0, 0.0], [1.0, 1.0], [0.0, 2.0], [2.0, 4.0], [3.0, 3.0]])
+    senses = ["die%1", "die%2", "die%1", "die%1", "die%2"]
+    found = answer(vectors, senses).is_a(dict, "return a dictionary from key to vector")
+    found.holds(
+        "there is an entry for each sense, and no other",
+        lambda found: set(found) == {"die%1", "die%2"},
+        "the keys are those in senses, each once",
+    )
+    found.holds(
+        "each embedding has D numbers",
+        lambda found: all(len(vector) == 2 for vector in found.values()),
+        "the mean over the examples, the first axis, has D numbers",
+    )
+    found.equals(
+        {"die%1": [2.0, 2.0], "die%2": [2.0, 2.0]},
+        "the mean of the vectors of the sense's own examples",
+        mistakes={
+            "these are sums: divide by the number of the sense's examples": {"die%1": [6.0, 6.0], "die%2": [4.0, 4.0]},
+            "divide by the number of the sense's examples, not of all": {"die%1": [1.2, 1.2], "die%2": [0.8, 0.8]},
+            "this is the last example of each sense: the ones before are lost": {
+                "die%1": [2.0, 4.0],
+                "die%2": [3.0, 3.0],
+            },
+            "(old + new) / 2 gives the last example half of the weight": {"die%1": [2.0, 2.5], "die%2": [2.0, 2.0]},
+            "take the mean of the vectors as they are, not divided by their lengths": {
+                "die%1": [0.482404, 0.631476],
+                "die%2": [0.707107, 0.707107],
+            },
+        },
+    )
+    answer(vectors, ["c", "a", "a", "b", "a"]).equals(
+        {"a": [4 / 3, 2.0], "b": [2.0, 4.0], "c": [4.0, 0.0]}, "a sense may have a single example"
+    )
+    names = [f"s{i * i % 7}" for i in range(30)]
+    answer(random(30, 6, seed=2), names).is_a(dict).equals_stored("thirty examples")
+
+
+@exercise("5.4", "nearest_sense")
+def nearest_sense(answer: Answer) -> None:
+    """The largest cosine among a word's senses; the first sense without any."""
+    senses = {
+        "light%1": [8.0, 6.0],
+        "light%3": [0.6, -0.8],
+        "light%5": [-1.0, -0.6],
+        "light-year%1": [0.0, 1.0],
+        "die%1": [1.0, 0.0],
+        "die%2": [0.0, -5.0],
+    }
+    senses = {sense: torch.tensor(vector) for sense, vector in senses.items()}
+    first = {"light": "light%5", "die": "die%2", "lig": "lig%9", "seal": "seal%4"}
+    found = answer(torch.tensor([0.9, -0.3]), "light", senses, first).is_a(str, "return the sense's key")
+    found.equals(
+        "light%3",
+        "take the sense with the largest cosine",
+        mistakes={
+            "compare with the senses of this word only": "die%1",
+            "a dot product favours long vectors: divide by the lengths": "light%1",
+            "the first sense is for words without any embedding": "light%5",
+        },
+    )
+    up = answer(torch.tensor([0.05, 1.0]), "light", senses, first)
+    up.equals(
+        "light%1",
+        "take the sense with the largest cosine",
+        mistakes={
+            "light-year%1 is no sense of light: a key begins with its word and a percent sign": "light-year%1",
+            "the largest cosine, neither the smallest distance nor the largest absolute value": "light%3",
+        },
+    )
+    answer(torch.tensor([-3.0, 1.0]), "die", senses, first).equals(
+        "die%2",
+        "the largest cosine wins, even if all are negative: begin below -1, not at 0",
+        mistakes={"the largest cosine wins, not the largest absolute value": "die%1"},
+    )
+    answer(torch.tensor([-0.5, 3.0]), "die", senses, first).equals(
+        "die%1", "the largest cosine wins, not the largest absolute value, even if all are negative"
+    )
+    answer(torch.tensor([1.0, 0.0]), "seal", senses, first).equals(
+        "seal%4", "no sense of seal is known: answer with first_sense[lemma]"
+    )
+    answer(torch.tensor([1.0, 0.0]), "lig", senses, first).equals(
+        "lig%9", "light%1 is no sense of lig: a key begins with its word and a percent sign"
+    )
+    many = {f"run%{i}": vector for i, vector in enumerate(random(20, 8, seed=3))}
+    for seed in range(4, 9):
+        answer(random(8, seed=seed), "run", many, {"run": "run%0"}).equals_stored(f"twenty senses, seed {seed}")
+
+
+@exercise("5.5", "vote")
+def vote(answer: Answer) -> None:
+    """The k nearest examples vote; the nearest decides a tie."""
+    cosines = torch.tensor([0.8, 0.9, 0.5, -0.6, 0.2, 0.7, 0.4])
+    senses = ["b", "a", "b", "c", "b", "c", "c"]  # nearest first: a b c b c b c
+    winner = answer(cosines, senses, 1).is_a(str, "return the sense")
+    winner.equals(
+        "a",
+        "with k = 1 the nearest example decides",
+        mistakes={"the nearest example has the largest cosine, not the smallest: descending=True": "c"},
+    )
+    answer(cosines, senses, 4).equals(
+        "b",
+        "the k nearest vote, and most votes win: here a, b, c, b",
+        mistakes={
+            "exactly k examples vote, not one less, and not the nearest alone": "a",
+            "one vote for each example; cosines do not count": "c",
+        },
+    )
+    answer(cosines, senses, 3).equals(
+        "a",
+        "a, b, c have a vote each: the tie goes to the nearest, which is a",
+        mistakes={
+            "all have a vote each: the tie goes to the nearest, not to the first in the list": "b",
+            "all have a vote each: the tie goes to the nearest, not to the farthest": "c",
+        },
+    )
+    answer(cosines, senses, 5).equals(
+        "b",
+        "b and c have two votes each; of these two, b has the nearest example",
+        mistakes={
+            "two against two, and a has one vote: only those that share the first place take part in the tie": "a",
+        },
+    )
+    answer(cosines, senses, 7).equals("b", "b and c have three votes each, and b has the nearest example")
+    answer(cosines, senses, 50).equals("b", "with fewer than k examples, all vote")
+    answer(torch.tensor([0.1, 0.99, 0.2, 0.3]), ["z", "a", "z", "z"], 4).equals(
+        "z",
+        "every vote counts alike: three votes beat one, however near it is",
+    )
+    answer(torch.tensor([0.4, 0.2, 0.3, 0.1]), ["y", "x", "x", "y"], 4).equals(
+        "y", "a tie goes to the sense whose nearest example is nearest, not to the first in the alphabet"
+    )
+    names = [f"s{i % 6}" for i in range(40)]
+    for k in (5, 6, 11, 20):
+        answer(random(40, seed=9), names, k).equals_stored(f"forty examples, {k}")
+
+
+@exercise("5.6", "plot_neighbours")
+def plot_neighbours(answer: Answer) -> None:
+    """The student's own figure: accuracy against k, with and without context."""
+    ks = [1, 3, 5, 9, 17, 33, 48]
+    drawn = answer(ks)
+    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
+    drawn.holds(
+        "there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one for the last four layers, one for layer 0"
+    )
+    drawn.holds(
+        "each line has a point for each k",
+        lambda axes: all(list(line.get_xdata()) == ks for line in axes.get_lines()[:2]),
+        "axes.plot(ks, accuracies)",
+    )
+    drawn.holds(
+        "both axes are labelled",
+        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
+        "axes.set_xlabel, axes.set_ylabel",
+    )
+    drawn.holds(
+        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
+    )
+
+    def lines(axes: object) -> list[list[float]]:
+        """The two lines' values, the lower line first."""
+        return sorted(([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]), key=sum)
+
+    drawn.holds(
+        "accuracies are in percent", lambda axes: 1 < max(lines(axes)[1]) <= 100, "100 times the share of right answers"
+    )
+    drawn.holds(
+        "no line is at 95 % or more",
+        lambda axes: max(lines(axes)[1]) < 95,
+        "a sentence must not be among its own voters: test sentences ask, training sentences vote",
+    )
+    drawn.holds(
+        "when all 48 vote, the answers are those of k = 1",
+        lambda axes: all(abs(line[-1] - line[0]) < 1e-6 for line in lines(axes)),
+        "each sense has 16 of the 48 examples of its word: let only examples of the same word vote, and break ties by "
+        "the nearest",
+    )
+    drawn.holds(
+        "with context, 70 to 90 % are right for k up to 9",
+        lambda axes: all(70 < value < 90 for value in lines(axes)[1][:4]),
+        "the sum of the last four layers: mix_layers(hidden_states); cosines, not distances",
+    )
+    drawn.holds(
+        "layer 0, which has seen no other word, is at least 15 points below at every k",
+        lambda axes: all(high - low > 15 for low, high in zip(*lines(axes))),
+        "the second line is of hidden_states[0]",
+    )
+    drawn.holds(
+        "but above guessing one of three: it sees the word's form",
+        lambda axes: min(lines(axes)[0]) > 36,
+        "the second line is of hidden_states[0]",
+    )

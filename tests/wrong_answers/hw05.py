@@ -1,0 +1,469 @@
+"""Homework 5: word senses."""
+# ruff: noqa: F811, F821
+
+from collections import Counter
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from wrong_answers import right, wrong
+
+
+@wrong("5.1", "a row for each word: none for [CLS] and [SEP]", "a row for each token")
+def pool_words(vectors, word_ids, pooling="mean"):
+    return vectors
+
+
+@wrong("5.1", "ask `is not None`", "word 0 taken for None")
+def pool_words(vectors, word_ids, pooling="mean"):
+    words = sorted({word for word in word_ids if word})
+    return torch.stack([vectors[[each == word for each in word_ids]].mean(0) for word in words])
+
+
+@wrong("5.1", "this is the sum", "the sum whatever is asked for")
+def pool_words(vectors, word_ids, pooling="mean"):
+    words = torch.zeros(1 + max(word for word in word_ids if word is not None), vectors.shape[1])
+    for vector, word in zip(vectors, word_ids):
+        if word is not None:
+            words[word] += vector
+    return words
+
+
+@wrong("5.1", "not of all tokens", "divided by the number of tokens of the sentence")
+def pool_words(vectors, word_ids, pooling="mean"):
+    count = 1 + max(word for word in word_ids if word is not None)
+    sums = torch.stack([vectors[[each == word for each in word_ids]].sum(0) for word in range(count)])
+    return sums / len(word_ids)
+
+
+@wrong("5.1", "[CLS] and [SEP] are no part of a word", "None counted to the word beside it")
+def pool_words(vectors, word_ids, pooling="mean"):
+    count = 1 + max(word for word in word_ids if word is not None)
+    word_ids = [0 if word_ids[0] is None else word_ids[0], *word_ids[1:-1], count - 1]
+    return torch.stack([vectors[[each == word for each in word_ids]].mean(0) for word in range(count)])
+
+
+@wrong("5.1", "sum: all tokens, added up", "the mean whatever is asked for")
+def pool_words(vectors, word_ids, pooling="mean"):
+    count = 1 + max(word for word in word_ids if word is not None)
+    return torch.stack([vectors[[each == word for each in word_ids]].mean(0) for word in range(count)])
+
+
+@wrong("5.1", "this is the word's last token", "the last token for the first")
+def pool_words(vectors, word_ids, pooling="mean"):
+    count = 1 + max(word for word in word_ids if word is not None)
+    own = [vectors[[each == word for each in word_ids]] for word in range(count)]
+    return torch.stack([each[-1] if pooling == "first" else getattr(each, pooling)(0) for each in own])
+
+
+@wrong("5.1", "without [CLS] and [SEP]", "the ends cut off unasked")
+def pool_words(vectors, word_ids, pooling="mean"):
+    vectors, word_ids = vectors[1:-1], word_ids[1:-1]
+    own = [vectors[[each == word for each in word_ids]] for word in range(word_ids[0], 1 + word_ids[-1])]
+    return torch.stack([each[0] if pooling == "first" else getattr(each, pooling)(0) for each in own])
+
+
+@right("5.1", "a matrix of zeros and ones")
+def pool_words(vectors, word_ids, pooling="mean"):
+    ids = torch.tensor([-1 if word is None else word for word in word_ids])
+    own = (ids == torch.arange(ids.max() + 1)[:, None]).float()
+    if pooling == "first":
+        return vectors[own.argmax(1)]
+    return own @ vectors / (own.sum(1, keepdim=True) if pooling == "mean" else 1)
+
+
+@right("5.1", "numpy, token by token")
+def pool_words(vectors, word_ids, pooling="mean"):
+    words = {}
+    for vector, word in zip(np.asarray(vectors, dtype=float), word_ids):
+        if word is not None:
+            words.setdefault(word, []).append(vector)
+    return np.stack(
+        [{"mean": np.mean(own, 0), "sum": np.sum(own, 0), "first": own[0]}[pooling] for own in words.values()]
+    )
+
+
+@wrong("5.2", "this is the mean")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    return torch.stack([hidden_states[layer] for layer in layers]).mean(0)
+
+
+@wrong("5.2", "these are the first four")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    return sum(hidden_states[: len(layers)])
+
+
+@wrong("5.2", "use the argument layers")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    return sum(hidden_states[-4:])
+
+
+@wrong("5.2", "not all between them", "a slice")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    last = layers[-1] % len(hidden_states)
+    return sum(hidden_states[layers[0] % len(hidden_states) : last + 1])
+
+
+@wrong("5.2", "hidden_states[0] is layer 0", "counted from 1")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    return sum(hidden_states[layer if layer < 0 else layer - 1] for layer in layers)
+
+
+@wrong("5.2", "work on a copy", "added up in place")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    total = hidden_states[layers[0]]
+    for layer in layers[1:]:
+        total += hidden_states[layer]
+    return total
+
+
+@wrong("5.2", "along the last axis", "concatenated along the first axis")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    chosen = [hidden_states[layer] for layer in layers]
+    return sum(chosen) if how == "sum" else torch.cat(chosen)
+
+
+@wrong("5.2", "the first to the left", "side by side in the other order")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    chosen = [hidden_states[layer] for layer in layers]
+    return sum(chosen) if how == "sum" else torch.cat(chosen[::-1], -1)
+
+
+@wrong("5.2", "which need not rise", "side by side from the lowest")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    chosen = [hidden_states[i] for i in range(len(hidden_states)) if i in {x % len(hidden_states) for x in layers}]
+    return sum(chosen) if how == "sum" else torch.cat(chosen, -1)
+
+
+@right("5.2", "stacked first")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    stacked = torch.stack(list(hidden_states))[list(layers)]
+    return stacked.sum(0) if how == "sum" else stacked.movedim(0, -2).flatten(-2)
+
+
+@right("5.2", "numpy in double precision")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    chosen = [np.asarray(hidden_states[layer], dtype=float) for layer in layers]
+    return np.sum(chosen, axis=0) if how == "sum" else np.concatenate(chosen, axis=-1)
+
+
+@wrong("5.3", "these are sums")
+def sense_embeddings(vectors, senses):
+    return {sense: vectors[[each == sense for each in senses]].sum(0) for sense in senses}
+
+
+@wrong("5.3", "not of all", "divided by the number of all examples")
+def sense_embeddings(vectors, senses):
+    return {sense: vectors[[each == sense for each in senses]].sum(0) / len(senses) for sense in senses}
+
+
+@wrong("5.3", "the last example of each sense")
+def sense_embeddings(vectors, senses):
+    return dict(zip(senses, vectors))
+
+
+@wrong("5.3", "gives the last example half of the weight", "a running mean gone wrong")
+def sense_embeddings(vectors, senses):
+    found = {}
+    for vector, sense in zip(vectors, senses):
+        found[sense] = (found[sense] + vector) / 2 if sense in found else vector
+    return found
+
+
+@wrong("5.3", "not divided by their lengths", "the mean of directions")
+def sense_embeddings(vectors, senses):
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    return {sense: unit[[each == sense for each in senses]].mean(0) for sense in senses}
+
+
+@wrong("5.3", "has D numbers", "a mean over everything")
+def sense_embeddings(vectors, senses):
+    return {sense: vectors[[each == sense for each in senses]].mean() for sense in senses}
+
+
+@wrong("5.3", "return a dictionary", "a matrix")
+def sense_embeddings(vectors, senses):
+    return torch.stack([vectors[[each == sense for each in senses]].mean(0) for sense in sorted(set(senses))])
+
+
+@wrong("5.3", "each once", "keys are numbers")
+def sense_embeddings(vectors, senses):
+    names = list(dict.fromkeys(senses))
+    return {i: vectors[[each == sense for each in senses]].mean(0) for i, sense in enumerate(names)}
+
+
+@wrong("5.3", "a sense may have a single example", "senses with one example left out")
+def sense_embeddings(vectors, senses):
+    found = {sense: vectors[[each == sense for each in senses]] for sense in senses}
+    return {sense: own.mean(0) for sense, own in found.items() if len(own) > 1}
+
+
+@right("5.3", "lists of numbers")
+def sense_embeddings(vectors, senses):
+    found = {}
+    for vector, sense in zip(vectors.tolist(), senses):
+        found.setdefault(sense, []).append(vector)
+    return {sense: [sum(column) / len(own) for column in zip(*own)] for sense, own in found.items()}
+
+
+@right("5.3", "numpy, one product")
+def sense_embeddings(vectors, senses):
+    names, index = np.unique(senses, return_inverse=True)
+    one_hot = np.eye(len(names))[index]
+    means = one_hot.T @ vectors.double().numpy() / one_hot.sum(0)[:, None]
+    return dict(zip(names.tolist(), means))
+
+
+@wrong("5.4", "a dot product favours long vectors")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma + "%")]
+    return max(own, key=lambda sense: float(vector @ embeddings[sense])) if own else first_sense[lemma]
+
+
+@wrong("5.4", "neither the smallest distance", "the smallest distance")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma + "%")]
+    return min(own, key=lambda sense: float((vector - embeddings[sense]).norm())) if own else first_sense[lemma]
+
+
+@wrong("5.4", "the senses of this word only", "all senses of all words")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    return max(embeddings, key=lambda sense: float(torch.cosine_similarity(vector, embeddings[sense], dim=0)))
+
+
+@wrong("5.4", "light-year%1 is no sense of light", "no percent sign")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma)]
+    best = max(own, key=lambda sense: float(torch.cosine_similarity(vector, embeddings[sense], dim=0)), default=None)
+    return best or first_sense[lemma]
+
+
+@wrong("5.4", "begin below -1, not at 0")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma + "%")]
+    best, highest = None if own else first_sense[lemma], 0.0
+    for sense in own:
+        cosine = float(torch.cosine_similarity(vector, embeddings[sense], dim=0))
+        if cosine > highest:
+            best, highest = sense, cosine
+    return best
+
+
+@wrong("5.4", "nor the largest absolute value", "the largest absolute value")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma + "%")]
+    if not own:
+        return first_sense[lemma]
+    return max(own, key=lambda sense: abs(float(torch.cosine_similarity(vector, embeddings[sense], dim=0))))
+
+
+@wrong("5.4", "raised ValueError", "no first sense where nothing is known")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma + "%")]
+    return max(own, key=lambda sense: float(torch.cosine_similarity(vector, embeddings[sense], dim=0)))
+
+
+@wrong("5.4", "the first sense is for words without any embedding", "always the first sense")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    return first_sense[lemma]
+
+
+@wrong("5.4", "return the sense's key", "the cosine in place of the key")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma + "%")]
+    return max(float(torch.cosine_similarity(vector, embeddings[sense], dim=0)) for sense in own)
+
+
+@right("5.4", "a matrix of unit vectors")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.split("%")[0] == lemma]
+    if len(own) == 0:
+        return first_sense[lemma]
+    matrix = torch.nn.functional.normalize(torch.stack([embeddings[sense] for sense in own]), dim=1)
+    return own[int((matrix @ vector).argmax())]
+
+
+@right("5.4", "numpy, a loop from minus infinity")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    best, highest = first_sense[lemma], -np.inf
+    for sense, embedding in embeddings.items():
+        if sense.partition("%")[0] == lemma:
+            a, b = np.asarray(vector, dtype=float), np.asarray(embedding, dtype=float)
+            if (cosine := a @ b / np.sqrt((a @ a) * (b @ b))) > highest:
+                best, highest = sense, cosine
+    return best
+
+
+@wrong("5.5", "descending=True", "the farthest vote")
+def vote(cosines, senses, k):
+    return Counter(senses[i] for i in cosines.argsort()[:k]).most_common(1)[0][0]
+
+
+@wrong("5.5", "not one less", "k - 1 voters")
+def vote(cosines, senses, k):
+    return Counter(senses[i] for i in cosines.argsort(descending=True)[: max(1, k - 1)]).most_common(1)[0][0]
+
+
+@wrong("5.5", "only those that share the first place", "a tie goes to the nearest of all")
+def vote(cosines, senses, k):
+    voters = [senses[i] for i in cosines.argsort(descending=True)[:k]]
+    ranked = Counter(voters).most_common()
+    return voters[0] if len(ranked) > 1 and ranked[0][1] == ranked[1][1] else ranked[0][0]
+
+
+@wrong("5.5", "not the nearest alone")
+def vote(cosines, senses, k):
+    return senses[int(cosines.argmax())]
+
+
+@wrong("5.5", "not to the farthest", "a tie goes to the sense met last")
+def vote(cosines, senses, k):
+    voters = [senses[i] for i in cosines.argsort(descending=True)[:k]]
+    most = max(map(voters.count, voters))
+    return [sense for sense in voters if voters.count(sense) == most][-1]
+
+
+@wrong("5.5", "not to the first in the list")
+def vote(cosines, senses, k):
+    chosen = sorted(cosines.argsort(descending=True)[:k].tolist())
+    return Counter(senses[i] for i in chosen).most_common(1)[0][0]
+
+
+@wrong("5.5", "not to the first in the alphabet")
+def vote(cosines, senses, k):
+    voters = [senses[i] for i in cosines.argsort(descending=True)[:k]]
+    return max(sorted(set(voters)), key=voters.count)
+
+
+@wrong("5.5", "raised RuntimeError", "k larger than the number of examples")
+def vote(cosines, senses, k):
+    return Counter(senses[i] for i in cosines.topk(k).indices).most_common(1)[0][0]
+
+
+@wrong("5.5", "every vote counts alike", "cosines added up")
+def vote(cosines, senses, k):
+    weights = Counter()
+    for i in cosines.argsort(descending=True)[:k].tolist():
+        weights[senses[i]] += float(cosines[i])
+    return weights.most_common(1)[0][0]
+
+
+@wrong("5.5", "return the sense", "the index of the winner")
+def vote(cosines, senses, k):
+    return int(cosines.argmax())
+
+
+@right("5.5", "a counter keeps the order of the voters")
+def vote(cosines, senses, k):
+    nearest = torch.topk(cosines, min(k, len(senses))).indices
+    return Counter(senses[i] for i in nearest).most_common(1)[0][0]
+
+
+@right("5.5", "sorted pairs, a key of two numbers")
+def vote(cosines, senses, k):
+    voters = sorted(zip(cosines.tolist(), senses), reverse=True)[:k]
+    best = {sense: cosine for cosine, sense in reversed(voters)}
+    return max(best, key=lambda sense: (sum(other == sense for _, other in voters), best[sense]))
+
+
+def accuracies(vote, senses, ks, vectors, asked, voting):
+    """Accuracy for each k, with the notebook's own function and senses."""
+    unit = vectors / vectors.norm(dim=1, keepdim=True)
+    found = []
+    for k in ks:
+        hits = [vote(unit[voting(i)] @ unit[i], [senses[j] for j in voting(i)], k) == senses[i] for i in asked]
+        found.append(100 * sum(hits) / len(hits))
+    return found
+
+
+def drawing(ks, *lines):
+    axes = plt.figure().add_subplot()
+    for number, line in enumerate(lines):
+        axes.plot(ks, line, label=f"line {number}")
+    axes.set(xlabel="k", ylabel="%")
+    axes.legend()
+    return axes
+
+
+@wrong("5.6", "end with: return axes", "nothing returned")
+def plot_neighbours(ks):
+    plt.plot(ks, ks)
+
+
+@wrong("5.6", "one for the last four layers, one for layer 0", "one line")
+def plot_neighbours(ks):
+    return drawing(ks, ks)
+
+
+@wrong("5.6", "axes.set_xlabel", "no labels")
+def plot_neighbours(ks):
+    axes = drawing(ks, ks, ks)
+    axes.set(xlabel="", ylabel="")
+    return axes
+
+
+@wrong("5.6", "100 times the share", "shares from 0 to 1")
+def plot_neighbours(ks):
+    return drawing(ks, [0.7] * len(ks), [0.4] * len(ks))
+
+
+@wrong("5.6", "test sentences ask, training sentences vote", "training sentences ask, too")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    return drawing(ks, *(accuracies(vote, senses, ks, vectors, train, voting) for vectors in kinds))
+
+
+@wrong("5.6", "only examples of the same word vote", "all training sentences vote")
+def plot_neighbours(ks):
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    return drawing(ks, *(accuracies(vote, senses, ks, vectors, test, lambda i: train) for vectors in kinds))
+
+
+@wrong("5.6", "the second line is of hidden_states[0]", "two kinds of last layers")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    kinds = (mix_layers(hidden_states), hidden_states[5])
+    return drawing(ks, *(accuracies(vote, senses, ks, vectors, test, voting) for vectors in kinds))
+
+
+@wrong("5.6", "the sum of the last four layers", "the first layers")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    kinds = (mix_layers(hidden_states, (0, 1)), hidden_states[0])
+    return drawing(ks, *(accuracies(vote, senses, ks, vectors, test, voting) for vectors in kinds))
+
+
+@right("5.6", "pyplot, four layers side by side")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    plt.figure()
+    for name, vectors in (("0", hidden_states[0]), ("four", mix_layers(hidden_states, how="concat"))):
+        plt.plot(ks, accuracies(vote, senses, ks, vectors, test, voting), label=name)
+    plt.xlabel("k")
+    plt.ylabel("percent")
+    plt.legend()
+    return plt.gca()
+
+
+@right("5.6", "numpy, one matrix of cosines a word")
+def plot_neighbours(ks):
+    lines = []
+    for vectors in (hidden_states[0].numpy(), sum(hidden_states[-4:]).numpy()):
+        unit, hits = vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.zeros(len(ks))
+        for lemma in set(lemmas):
+            ask, voters = ([i for i in part if lemmas[i] == lemma] for part in (test, train))
+            theirs = np.array(senses)[voters]
+            for i, row in zip(ask, unit[ask] @ unit[voters].T):
+                order = theirs[np.argsort(-row)]
+                hits += [Counter(order[:k].tolist()).most_common(1)[0][0] == senses[i] for k in ks]
+        lines.append(100 * hits / len(test))
+    return drawing(ks, *lines)
