@@ -1,0 +1,243 @@
+"""Homework 6: anisotropy."""
+
+import math
+
+import torch
+
+from bertcourse.checks.engine import Answer, exercise, random
+
+
+@exercise("6.1", "expected_cosine")
+def expected_cosine(answer: Answer) -> None:
+    """The mean cosine of all pairs."""
+    three = torch.tensor([[5.0, 0.0], [0.0, 2.0], [6.0, 8.0]])
+    answer(three).has_shape(cause="one number for all vectors together").equals(
+        1.4 / 3,
+        "the cosines of the three pairs are 0, 0.6 and 0.8; their mean is asked for",
+        mistakes={
+            "bring the vectors to length 1 first": 46 / 3,
+            "a vector with itself is no pair: leave out the n products that are 1": 5.8 / 9,
+            "subtract n, the products of each vector with itself, before you divide": 5.8 / 6,
+            "there are n(n - 1) ordered pairs, and the sum has each pair twice": 1.4 / 6,
+            "divide by n(n - 1): the sum has each pair twice": 2.8 / 3,
+            "it is the squared length of the sum": (math.sqrt(5.8) - 3) / 6,
+        },
+    )
+    answer(torch.tensor([[1.0, 0.0], [-2.0, 0.0]])).has_shape().equals(
+        -1.0, "two opposite vectors have a cosine of -1: no absolute values"
+    )
+    answer(torch.eye(4)).has_shape().equals(0.0, "vectors at right angles have cosine 0")
+    answer(random(60, 9, seed=1) + 0.5).has_shape().equals_stored("sixty vectors")
+    lengths = torch.linspace(0.01, 100, 3000)[:, None]
+    many = (random(3000, 16, seed=2) + 1) * lengths
+    answer(many).has_shape().equals_stored("many vectors of all lengths", "no vector counts more for being long")
+
+
+@exercise("6.2", "cosine_by_word")
+def cosine_by_word(answer: Answer) -> None:
+    """Pairs of one word, and of two."""
+    vectors = torch.tensor([[1.0, 0.0], [1.2, 1.6], [0.0, 3.0], [4.0, 0.0], [0.5, 0.0]])
+    words = ["a", "a", "a", "b", "b"]
+    both = answer(vectors, words)
+    both[0].has_shape(cause="return two numbers, same and different").equals(
+        0.6,
+        "same: the four pairs have cosines 0.6, 0, 0.8 and 1",
+        mistakes={
+            "every pair counts alike: add up over all words first, then divide; this is a mean of the words' means": 2.2
+            / 3,
+            "a vector with itself is no pair": 9.8 / 13,
+            "return the same-word mean first, then the other": 3.2 / 6,
+            "only pairs of the same word; this is all pairs": 0.56,
+            "bring the vectors to length 1 first": 2.0,
+        },
+    )
+    both[1].has_shape().equals(
+        3.2 / 6,
+        "different: the six pairs of an a and a b have cosines 1, 1, 0.6, 0.6, 0, 0",
+        mistakes={
+            "this is the mean of all pairs: leave out those of the same word": 0.56,
+            "divide by the number of pairs of different words, not of all pairs": 0.32,
+        },
+    )
+    apart = answer(vectors, ["a", "a", "b", "a", "b"])
+    apart[0].has_shape().equals(0.55, "occurrences of one word need not stand side by side")
+    single = answer(vectors, ["x", "y", "x", "y", "z"])
+    single[0].has_shape().equals(0.3, "x has one pair, y has one, and z, which occurs once, has none")
+    single[1].has_shape().equals(
+        5 / 8, "pairs of different words; a word that occurs once has pairs with all others, none with itself"
+    )
+    names = [f"w{i * i % 11}" for i in range(40)]
+    forty = answer(random(40, 6, seed=3) + 0.4, names)
+    forty[0].has_shape().equals_stored("forty, same")
+    forty[1].has_shape().equals_stored("forty, different")
+
+
+@exercise("6.3", "rogue_dimensions")
+def rogue_dimensions(answer: Answer) -> None:
+    """The dimensions that make most of the expected cosine."""
+    shift = torch.tensor([0.0, 1.5, 0.0, -3.0, 1.0, 0.0])
+    vectors = random(300, 6, seed=4).double() * torch.tensor([0.2, 0.2, 2.0, 0.2, 0.2, 0.2]) + shift
+    one = answer(vectors).is_a(object)
+    one.holds("there is at least one", lambda found: len(found) >= 1, "return a list of indices")
+    one.equals(
+        [3],
+        "dimension 3, at about -3 in all vectors, makes more than half",
+        mistakes={
+            "a contribution is a square: negative values count like positive ones": [1, 4],
+            "what is loud is not what is alike: dimension 2 has the largest spread, and a mean of 0": [2],
+            "one is too many: stop where the sum reaches the share": [3, 1],
+        },
+    )
+    answer(vectors, 0.8).equals(
+        [3, 1],
+        "the fewest dimensions that together reach the share, the largest contribution first",
+        mistakes={
+            "the sum must reach the share: one more is needed": [3],
+            "the largest contribution first": [1, 3],
+            "add contributions up until they reach the share together": [],
+        },
+    )
+    answer(vectors, 0.95).equals([3, 1, 4], "the fewest that together reach the share, the largest contribution first")
+    rows = [[0.0, 1.0, 0.2], [0.0, 1.0, -0.2], [900.0, 9.0, 0.0], [800.0, 9.0, 0.0], [0.0, 1.0, 0.0], [0.0, 2.0, 0.1]]
+    long = torch.tensor(rows)
+    answer(long, 0.6).equals([1], "bring the vectors to length 1 first: two long vectors must not decide")
+    few = torch.tensor([[2.0, 0.0, 3.0], [2.0, 3.0, 0.0], [2.0, 0.0, -3.0]])
+    answer(few, 0.9).equals(
+        [0], "subtract each vector's product with itself: a dimension used by one vector alone makes nothing alike"
+    )
+    for share in (0.3, 0.6, 0.9):
+        answer(random(30, 12, seed=5) + random(12, seed=6), share).equals_stored(f"thirty vectors, {share}")
+
+
+@exercise("6.4", "standardize")
+def standardize(answer: Answer) -> None:
+    """Mean and standard deviation of one set, applied to another."""
+    train = torch.tensor([[1.0, 2.5, 8.0], [5.0, 2.5, -8.0], [1.0, 2.5, 8.0], [5.0, 2.5, -8.0]])
+    test = torch.tensor([[7.0, 2.5, 16.0], [3.0, 5.5, 4.0]])
+    moved = answer(train, test).has_shape(2, 3, cause="transform the test vectors: as many come back")
+    moved.holds(
+        "no number is NaN or infinite",
+        lambda z: torch.isfinite(z),
+        "σ is 0 in a dimension that is the same everywhere: do not divide there",
+    )
+    dead = [[2.0, 0.0, 2.0], [0.0, 3.0, 0.5]]
+    moved.equals(
+        dead,
+        "(x - μ) / σ, with μ and σ of train, each dimension's own",
+        mistakes={
+            "divide by the standard deviation, not by the variance": [[1.0, 0.0, 0.25], [0.0, 3.0, 0.0625]],
+            "divide by n, not n - 1: correction=0": [[1.732051, 0.0, 1.732051], [0.0, 3.0, 0.433013]],
+            "μ and σ must come from train, not from test": [[1.0, -1.0, 1.0], [-1.0, 1.0, -1.0]],
+            "divide by σ, too": [[4.0, 0.0, 16.0], [0.0, 3.0, 4.0]],
+            "subtract μ, too": [[3.5, 2.5, 2.0], [1.5, 5.5, 0.5]],
+            "a dimension with σ = 0 is shifted, not set to 0": [[2.0, 0.0, 2.0], [0.0, 0.0, 0.5]],
+            "a dimension with σ = 0 is shifted like all others, but not divided": [[2.0, 2.5, 2.0], [0.0, 5.5, 0.5]],
+        },
+    )
+    answer(train, test[1:]).has_shape(1, 3).equals(
+        dead[1:], "a vector's result must not depend on which others are tested with it: μ and σ are those of train"
+    )
+    own = random(50, 4, seed=7) * torch.tensor([0.01, 1.0, 30.0, 1.0]) + 2
+    itself = answer(own, own).has_shape(50, 4)
+    itself.holds(
+        "train itself has mean 0 and standard deviation 1 in each dimension",
+        lambda z: (z.double().mean(0).abs() < 1e-3) & ((z.double().std(0, correction=0) - 1).abs() < 1e-3),
+        "one μ and one σ for each dimension: over axis 0, the vectors; σ with n, not n - 1",
+    )
+    answer(own, random(5, 4, seed=8)).has_shape(5, 4).equals_stored("five vectors", tolerance=1e-3)
+
+
+@exercise("6.5", "remove_directions")
+def remove_directions(answer: Answer) -> None:
+    """Centred, without the first principal directions."""
+    arms = torch.tensor([[3.0, 0, 0], [-3.0, 0, 0], [0, 2.0, 0], [0, -2.0, 0], [0, 0, 1.0], [0, 0, -1.0]])
+    train, test = arms + torch.tensor([0.0, 10.0, 0.0]), torch.tensor([[5.0, 14.0, 7.0], [-2.0, 10.0, 1.0]])
+    none = answer(train, test, 0).has_shape(2, 3)
+    none.equals(
+        [[5.0, 4.0, 7.0], [-2.0, 0.0, 1.0]],
+        "with k = 0, subtract the mean of train, and nothing else",
+        mistakes={
+            "the vectors stay centred: subtract the mean, and do not add it again": test,
+            "the mean is that of train, not of test": [[3.5, 2.0, 3.0], [-3.5, -2.0, -3.0]],
+        },
+    )
+    one = answer(train, test, 1).has_shape(2, 3, cause="the vectors keep their D numbers")
+    one.equals(
+        [[0.0, 4.0, 7.0], [0.0, 0.0, 1.0]],
+        "remove what lies along the first principal direction of the centred train, which is x here",
+        mistakes={
+            "remove the part along the directions, and keep the rest": [[5.0, 0.0, 0.0], [-2.0, 0.0, 0.0]],
+            "centre train before the SVD, or the first direction is that of its mean": [
+                [5.0, 0.0, 7.0],
+                [-2.0, 0.0, 1.0],
+            ],
+            "the first direction is the one with the largest singular value": [[5.0, 4.0, 0.0], [-2.0, 0.0, 0.0]],
+            "the vectors stay centred: subtract the mean, and do not add it again": [
+                [0.0, 14.0, 7.0],
+                [0.0, 10.0, 1.0],
+            ],
+            "nothing is removed yet but the mean": [[5.0, 4.0, 7.0], [-2.0, 0.0, 1.0]],
+        },
+    )
+    answer(train, test[:1], 2).has_shape(1, 3).equals(
+        [[0.0, 0.0, 7.0]], "k directions are removed, from a single vector, too"
+    )
+    cloud = random(40, 6, seed=9) @ random(6, 6, seed=10) + 3
+    for k in (1, 3):
+        left = answer(cloud, random(7, 6, seed=11), k).has_shape(7, 6)
+        left.equals_stored(
+            f"cloud, {k}",
+            "directions are the rows of Vh, the third result of torch.linalg.svd, and those of train",
+            tolerance=1e-3,
+        )
+
+
+@exercise("6.6", "plot_layers")
+def plot_layers(answer: Answer) -> None:
+    """The student's own figure: anisotropy by layer, and what takes it away."""
+    layers = list(range(7))
+    drawn = answer(layers)
+    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
+    drawn.holds(
+        "there are three lines",
+        lambda axes: len(axes.get_lines()) >= 3,
+        "as they are, without the largest dimension, centred",
+    )
+    drawn.holds(
+        "each line has a point for each layer",
+        lambda axes: all(list(line.get_xdata()) == layers for line in axes.get_lines()[:3]),
+        "axes.plot(layers, values)",
+    )
+    drawn.holds(
+        "both axes are labelled",
+        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
+        "axes.set_xlabel, axes.set_ylabel",
+    )
+    drawn.holds(
+        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
+    )
+
+    def lines(axes: object) -> list[list[float]]:
+        """The three lines' values, the highest line first."""
+        return sorted(([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:3]), key=sum, reverse=True)
+
+    drawn.holds(
+        "one line is near 0 in all layers",
+        lambda axes: max(map(abs, lines(axes)[2])) < 0.03,
+        "the third line is of the vectors minus their mean, each layer's own: states - states.mean(0)",
+    )
+    drawn.holds(
+        "as they are, two words have a cosine of 0.24 to 0.28 in layer 5, and below 0.1 in layers 0 and 6",
+        lambda axes: 0.24 < lines(axes)[0][5] < 0.28 and max(lines(axes)[0][0], lines(axes)[0][6]) < 0.1,
+        "the first line is of hidden_states[layer], unchanged: work on a clone where you cut",
+    )
+    drawn.holds(
+        "without the largest dimension, 0.12 to 0.16 are left in layer 5",
+        lambda axes: 0.12 < lines(axes)[1][5] < 0.16,
+        "set one dimension to 0, the one with the largest contribution in this very layer",
+    )
+    drawn.holds(
+        "in every layer something is left of it",
+        lambda axes: all(middle > 0.03 for middle in lines(axes)[1]),
+        "set one dimension to 0, not more",
+    )

@@ -1,0 +1,319 @@
+"""Homework 7: fine-tuning, named entities, question answering."""
+
+import torch
+from torch import nn
+
+from bertcourse.checks.engine import Answer, Call, exercise, random
+
+
+class Toy(nn.Module):
+    """A model that is not copied when it is handed over, so that a check sees what was done to it."""
+
+    def __deepcopy__(self, memo: dict) -> "Toy":
+        return self
+
+    def __repr__(self) -> str:
+        return f"a model of {len(self.bert.blocks)} blocks"
+
+
+def toy_model(blocks: int = 12) -> Toy:
+    """Embeddings of 21 numbers, blocks of 9 + 3, and a classifier of 6 + 2."""
+    model = Toy()
+    model.bert = nn.Module()
+    model.bert.embeddings = nn.Embedding(7, 3)
+    model.bert.blocks = nn.ModuleList(nn.Linear(3, 3) for _ in range(blocks))
+    model.classifier = nn.Linear(3, 2)
+    return model
+
+
+def learning(model: nn.Module) -> list[str]:
+    """The names of the parameters that learn, sorted."""
+    return sorted(name for name, weights in model.named_parameters() if weights.requires_grad)
+
+
+@exercise("7.1", "freeze")
+def freeze(answer: Answer) -> None:
+    """Chosen parameters learn, all others do not."""
+    toy = toy_model()
+
+    def after(call: Call) -> Call:
+        """What learns in the model after a call."""
+        return Call(answer, f"what learns after {call.text}", learning(toy))
+
+    head = answer(toy, ["classifier"])
+    after(head).holds(
+        "the encoder is frozen", lambda names: not any("bert" in n for n in names), "requires_grad = False"
+    )
+    after(head).equals(["classifier.bias", "classifier.weight"], "what has the prefix learns, and nothing else")
+    head.has_shape(cause="return how many numbers learn").equals(
+        8,
+        "the numbers in all tensors that learn",
+        mistakes={
+            "count numbers, not tensors: parameter.numel()": 2,
+            "these are the numbers that are frozen": 165,
+            "count only what learns": 173,
+        },
+    )
+    one = answer(toy, ["bert.blocks.1"])
+    after(one).holds(
+        "blocks 10 and 11 are frozen",
+        lambda names: not any(name.startswith("bert.blocks.1") and name[13] != "." for name in names),
+        "bert.blocks.1 is no prefix of bert.blocks.10.weight: a dot must follow, or nothing",
+    )
+    after(one).holds(
+        "the classifier is frozen now",
+        lambda names: "classifier.weight" not in names,
+        "what is not chosen must be frozen, even if it learned before: set every parameter",
+    )
+    after(one).holds(
+        "block 1 learns",
+        lambda names: "bert.blocks.1.weight" in names,
+        "a parameter that was frozen before must learn again: set every parameter, in both directions",
+    )
+    after(one).equals(["bert.blocks.1.bias", "bert.blocks.1.weight"], "block 1, and nothing else")
+    one.equals(12, "the numbers in all tensors that learn")
+    both = answer(toy, ["bert.embeddings.weight", "bert.blocks.11", "classifier"])
+    after(both).equals(
+        [
+            "bert.blocks.11.bias",
+            "bert.blocks.11.weight",
+            "bert.embeddings.weight",
+            "classifier.bias",
+            "classifier.weight",
+        ],
+        "any of the prefixes will do, and a whole name is a prefix, too",
+    )
+    both.equals(41, "each of the prefixes counts")
+    twice = answer(toy, ["bert", "bert.blocks.3"])
+    after(twice).holds("all 25 of the encoder learn", lambda names: len(names) == 25, "what begins with bert. learns")
+    twice.equals(165, "a parameter with two of the prefixes is still counted once")
+    nothing = answer(toy, [])
+    after(nothing).equals([], "without prefixes nothing learns")
+    nothing.equals(0, "without prefixes nothing learns")
+
+
+@exercise("7.2", "align_labels")
+def align_labels(answer: Answer) -> None:
+    """A word's first token has its label."""
+    labels = answer([None, 0, 1, 1, 1, 2, None], [5, 7, 0]).has_shape(7, cause="a label for each token")
+    labels.holds(
+        "[CLS] and [SEP] have -100",
+        lambda x: (x[0] == -100) & (x[-1] == -100),
+        "a token without a word has label -100, as 0 is a class",
+    )
+    labels.equals(
+        [-100, 5, 7, -100, -100, 0, -100],
+        "the first token of each word has its label, all others -100",
+        mistakes={
+            "only the first token of a word has its label; the others have -100": [-100, 5, 7, 7, 7, 0, -100],
+            "the first token of each word, not the last": [-100, 5, -100, -100, 7, 0, -100],
+            "word 0 is a word, and false to an `if`: ask `is not None`": [-100, -100, 7, -100, -100, 0, -100],
+            "label 0 is a label": [-100, 5, 7, -100, -100, -100, -100],
+            "-100 where nothing is learned, as 0 is a class": [-100, 5, 7, 0, 0, 0, -100],
+        },
+    )
+    answer([None, 3, 3, 4, 5, None], [1, 2, 3, 4, 5, 6, 7]).has_shape(6).equals(
+        [-100, 4, -100, 5, 6, -100],
+        "a window may begin with word 3, whose label is labels[3]: do not count labels, look them up",
+    )
+    answer([None, 0, 1, 2, 2, None], [8, 8, 8]).has_shape(6).equals(
+        [-100, 8, 8, 8, -100, -100], "compare words, not labels: neighbours may have the same label"
+    )
+    answer([0, 0, None, 1], [2, 3]).has_shape(4).equals(
+        [2, -100, -100, 3], "there need be no [CLS] at the beginning, and there may be one in the middle"
+    )
+
+
+@exercise("7.3", "read_entities")
+def read_entities(answer: Answer) -> None:
+    """Tags to spans, with repair."""
+
+    def entities(tags: str, expected: list, cause: str, mistakes: dict | None = None) -> None:
+        """What some tags must give."""
+        answer(tags.split()).is_a(list, "return a list of tuples").equals(expected, cause, mistakes=mistakes)
+
+    entities(
+        "B-PER I-PER O B-LOC",
+        [("PER", 0, 2), ("LOC", 3, 4)],
+        "B- begins an entity, I- of its type continues it, O ends it",
+        {
+            "end is the place after the last word": [("PER", 0, 1), ("LOC", 3, 3)],
+            "an entity that reaches the last word counts, too": [("PER", 0, 2)],
+            "the order is (type, start, end)": [(0, 2, "PER"), (3, 4, "LOC")],
+            "the type is what follows the hyphen": [("B-PER", 0, 2), ("B-LOC", 3, 4)],
+        },
+    )
+    entities(
+        "B-PER B-PER I-PER",
+        [("PER", 0, 1), ("PER", 1, 3)],
+        "B- begins a new entity, even right after one of the same type",
+    )
+    entities("B-ORG O O", [("ORG", 0, 1)], "O ends an entity")
+    entities(
+        "O I-PER I-PER O",
+        [("PER", 1, 3)],
+        "an I- after O begins an entity: repair, do not drop it",
+    )
+    entities(
+        "B-PER I-LOC I-LOC",
+        [("PER", 0, 1), ("LOC", 1, 3)],
+        "an I- of another type begins an entity of its own type",
+        {
+            "an I- of another type does not continue the entity": [("PER", 0, 3)],
+            "an I- of another type is an entity, too: do not drop it": [("PER", 0, 1)],
+            "the I- that follows the repaired one continues it": [("PER", 0, 1), ("LOC", 1, 2), ("LOC", 2, 3)],
+        },
+    )
+    entities(
+        "B-PER O I-PER",
+        [("PER", 0, 1), ("PER", 2, 3)],
+        "an O is between them: the I- continues the tag just before it, not an earlier entity",
+    )
+    entities("I-LOC I-LOC", [("LOC", 0, 2)], "an I- may be the very first tag")
+    entities(
+        "B-work-of-art I-work-of-art B-work",
+        [("work-of-art", 0, 2), ("work", 2, 3)],
+        "a type may have hyphens: it is all after the first one",
+    )
+    answer([]).equals([], "no tags, no entities")
+    tags = ["O", "B-A", "I-A", "I-B", "B-B"]
+    many = [tags[int(number)] for number in (random(60, seed=1).abs() * 9) % 5]
+    answer(many).equals_stored(
+        "sixty tags", "an I- continues a B- or I- of the same type just before it, or begins an entity"
+    )
+
+
+@exercise("7.4", "entity_f1")
+def entity_f1(answer: Answer) -> None:
+    """Entities that are wholly right."""
+
+    def scores(
+        gold: list[str], predicted: list[str], expected: tuple, cause: str, mistakes: dict | None = None
+    ) -> None:
+        """Precision, recall and F1 of some sentences."""
+        call = answer([each.split() for each in gold], [each.split() for each in predicted])
+        for i, name in enumerate(("precision", "recall", "F1")):
+            known = {words: values[i] for words, values in (mistakes or {}).items() if values[i] != expected[i]}
+            call[i].has_shape(cause="return three numbers").equals(expected[i], f"{name}: {cause}", mistakes=known)
+
+    scores(
+        ["B-PER I-PER O B-LOC", "B-ORG O", "O B-PER O O O"],
+        ["B-PER I-PER O O", "B-ORG O", "B-LOC B-PER O B-ORG O"],
+        (3 / 5, 3 / 4, 2 / 3),
+        "three are right, of five found and of four there are",
+        {
+            "precision is of those found, recall of those there are; these are exchanged": (3 / 4, 3 / 5, 2 / 3),
+            "count over all sentences together; this is a mean over sentences": (7 / 9, 5 / 6, 13 / 18),
+            "count entities, not words": (4 / 6, 4 / 5, 8 / 11),
+            "F1 is the harmonic mean, 2PR / (P + R)": (3 / 5, 3 / 4, 0.675),
+        },
+    )
+    scores(
+        ["B-PER O", "O B-PER", "B-PER O"],
+        ["B-PER O", "B-PER O", "B-PER O"],
+        (2 / 3, 2 / 3, 2 / 3),
+        "the same type and places in two sentences are two entities",
+        {"the same type and places in two sentences are two entities: keep sentences apart": (1.0, 0.5, 2 / 3)},
+    )
+    scores(
+        ["B-PER I-PER I-PER"], ["B-PER I-PER O"], (0.0, 0.0, 0.0), "an entity with a wrong end is wrong, with no credit"
+    )
+    scores(["B-PER I-PER"], ["B-LOC I-LOC"], (0.0, 0.0, 0.0), "an entity of the wrong type is wrong")
+    scores(["B-PER O"], ["O O"], (0.0, 0.0, 0.0), "where nothing is found, precision is 0")
+    scores(["O O"], ["O B-PER"], (0.0, 0.0, 0.0), "where nothing is there, recall is 0")
+    scores(
+        ["O", "O O"], ["O", "O O"], (0.0, 0.0, 0.0), "nothing there and nothing found: 0, by the rule of this exercise"
+    )
+    scores(["B-LOC I-LOC O"], ["I-LOC I-LOC O"], (1.0, 1.0, 1.0), "compare entities, repaired, and not tags")
+
+
+@exercise("7.5", "best_span")
+def best_span(answer: Answer) -> None:
+    """Start before end, and not too long."""
+    start, end = torch.tensor([1.0, 0.0, 4.0, 9.0, 0.5]), torch.tensor([0.0, 8.0, 2.0, -1.0, 3.0])
+    span = answer(start, end, 5).has_shape(2, cause="return two numbers, i and j")
+    span.holds("the end is not before the start", lambda s: s[0] <= s[1], "only spans with i <= j count")
+    span.holds("both are places", lambda s: (s >= 0) & (s < 5), "return places, not scores")
+    span.equals(
+        [3, 4],
+        "the largest start[i] + end[j] of all allowed spans",
+        mistakes={
+            "choose i and j together: the best start may have no good end": [3, 3],
+            "choose i and j together: the best end may have no good start": [0, 1],
+        },
+    )
+    length = "at most longest tokens, both ends included: j - i + 1 <= longest"
+    two = torch.tensor([0.0, 3.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 3.0, 0.0])
+    answer(*two, 2).has_shape(2).equals([1, 2], length)
+    answer(*two, 99).has_shape(2).equals([1, 2], "longest may be more than there are tokens")
+    chosen = "the largest sum of all allowed spans: choose i and j together, neither the start nor the end first"
+    together = torch.tensor([5.0, 0.0, 4.5, 0.0, 0.0]), torch.tensor([0.0, 0.0, 0.0, 3.0, 0.0])
+    answer(*together, 2).has_shape(2).equals([2, 3], chosen, mistakes={length: [0, 3]})
+    last = torch.tensor([4.0, 0.0, 0.0, 0.0, 0.0]), torch.tensor([2.0, 0.0, 0.0, 0.0, 5.0])
+    single = f"{chosen}. A single token is a span of length 1"
+    for longest, expected in ((4, [0, 0]), (5, [0, 4]), (1, [0, 0])):
+        answer(*last, longest).has_shape(2).equals(expected, single, mistakes={length: [0, 4 - expected[1]]})
+    question = torch.tensor([-torch.inf, -torch.inf, -4.0, -2.0, -7.0, -6.0])
+    answer(question, question.flip(0).roll(2), 3).has_shape(2).equals(
+        [3, 4], "all scores may be negative: what is not allowed has minus infinity, not 0"
+    )
+    for longest in (1, 4, 30):
+        answer(random(40, seed=2), random(40, seed=3), longest).has_shape(2).equals_stored(
+            f"forty tokens, {longest}", length
+        )
+
+
+@exercise("7.6", "plot_labels")
+def plot_labels(answer: Answer) -> None:
+    """The student's own figure: accuracy against the number of labels."""
+    numbers = [1, 4, 16, 64]
+    drawn = answer(numbers)
+    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
+    drawn.holds("there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one for MiniLM, one for bag of words")
+    drawn.holds(
+        "each line has a point for each number",
+        lambda axes: all(list(line.get_xdata()) == numbers for line in axes.get_lines()[:2]),
+        "axes.plot(numbers, accuracies)",
+    )
+    drawn.holds(
+        "both axes are labelled",
+        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
+        "axes.set_xlabel, axes.set_ylabel",
+    )
+    drawn.holds(
+        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
+    )
+
+    def lines(axes: object) -> list[list[float]]:
+        """The two lines' values, the lower line first."""
+        return sorted(([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]), key=sum)
+
+    drawn.holds(
+        "accuracies are in percent", lambda axes: 1 < max(lines(axes)[1]) <= 100, "100 times the share of right answers"
+    )
+    drawn.holds(
+        "the two lines are not the same",
+        lambda axes: lines(axes)[0] != lines(axes)[1],
+        "one line for each kind of features, from the same tickets",
+    )
+    drawn.holds(
+        "with 64 a class, a bag of words has 45 to 70 % right",
+        lambda axes: 45 < lines(axes)[0][-1] < 70,
+        "learn from train, and be tested on test: nobody may be tested on what was learned from. Divide the vectors by "
+        "their lengths before you take means",
+    )
+    drawn.holds(
+        "with more labels both lines rise, by 10 points or more from the first to the last",
+        lambda axes: all(line[-1] - line[0] > 10 for line in lines(axes)),
+        "use the first n of each class for each n in numbers, not always all",
+    )
+    drawn.holds(
+        "MiniLM's features are at least 10 points above the bag of words everywhere",
+        lambda axes: all(high - low > 10 for low, high in zip(*lines(axes))),
+        "one line for each kind of features, from the same tickets",
+    )
+    drawn.holds(
+        "with 64 a class, MiniLM has 75 to 92 % right",
+        lambda axes: 75 < lines(axes)[1][-1] < 92,
+        "the largest cosine with the mean of each class",
+    )

@@ -1,0 +1,457 @@
+"""Homework 6: anisotropy."""
+# ruff: noqa: F811, F821
+
+import itertools
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from wrong_answers import right, wrong
+
+
+def of_length_one(vectors):
+    return vectors / vectors.norm(dim=1, keepdim=True)
+
+
+@wrong("6.1", "bring the vectors to length 1 first")
+def expected_cosine(vectors):
+    n = len(vectors)
+    return (vectors.sum(0).square().sum() - vectors.square().sum()) / (n * (n - 1))
+
+
+@wrong("6.1", "a vector with itself is no pair")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return (unit @ unit.T).mean()
+
+
+@wrong("6.1", "subtract n, the products of each vector with itself")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return unit.sum(0).square().sum() / (len(unit) * (len(unit) - 1))
+
+
+@wrong("6.1", "divide by n(n - 1)", "n(n - 1)/2 pairs, but each counted twice")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return 2 * (unit.sum(0).square().sum() - len(unit)) / (len(unit) * (len(unit) - 1))
+
+
+@wrong("6.1", "there are n(n - 1) ordered pairs", "half of the pairs, divided by all")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return (unit @ unit.T).triu(1).sum() / (len(unit) * (len(unit) - 1))
+
+
+@wrong("6.1", "it is the squared length of the sum", "the length, not squared")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return (unit.sum(0).norm() - len(unit)) / (len(unit) * (len(unit) - 1))
+
+
+@wrong("6.1", "no absolute values")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return ((unit @ unit.T).abs().sum() - len(unit)) / (len(unit) * (len(unit) - 1))
+
+
+@wrong("6.1", "one number for all vectors together", "one number a vector")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return ((unit @ unit.T).sum(0) - 1) / (len(unit) - 1)
+
+
+@right("6.1", "all pairs, in numpy")
+def expected_cosine(vectors):
+    unit = np.asarray(vectors, dtype=float)
+    unit = unit / np.linalg.norm(unit, axis=1, keepdims=True)
+    cosines = unit @ unit.T
+    return cosines[~np.eye(len(unit), dtype=bool)].mean()
+
+
+@right("6.1", "the mean vector")
+def expected_cosine(vectors):
+    mean = torch.nn.functional.normalize(vectors.double(), dim=1).mean(0)
+    n = len(vectors)
+    return (n * float(mean @ mean) - 1) / (n - 1)
+
+
+@wrong("6.2", "this is a mean of the words' means")
+def cosine_by_word(vectors, words):
+    same = [vectors[[w == word for w in words]] for word in sorted(set(words))]
+    everything = expected_cosine(vectors)
+    return float(np.mean([expected_cosine(rows) for rows in same if len(rows) > 1])), everything
+
+
+@wrong("6.2", "a vector with itself is no pair")
+def cosine_by_word(vectors, words):
+    unit = of_length_one(vectors)
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    return (unit @ unit.T)[alike].mean(), (unit @ unit.T)[~alike].mean()
+
+
+@wrong("6.2", "return the same-word mean first")
+def cosine_by_word(vectors, words):
+    unit = of_length_one(vectors)
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    same = alike & ~torch.eye(len(unit), dtype=torch.bool)
+    return (unit @ unit.T)[~alike].mean(), (unit @ unit.T)[same].mean()
+
+
+@wrong("6.2", "this is the mean of all pairs", "two random words instead of two different ones")
+def cosine_by_word(vectors, words):
+    unit = of_length_one(vectors)
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    same = alike & ~torch.eye(len(unit), dtype=torch.bool)
+    return (unit @ unit.T)[same].mean(), expected_cosine(vectors)
+
+
+@wrong("6.2", "not of all pairs", "a sum over different words, divided by all pairs")
+def cosine_by_word(vectors, words):
+    unit = of_length_one(vectors)
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    same = alike & ~torch.eye(len(unit), dtype=torch.bool)
+    return (unit @ unit.T)[same].mean(), (unit @ unit.T)[~alike].sum() / (len(unit) * (len(unit) - 1))
+
+
+@wrong("6.2", "bring the vectors to length 1 first")
+def cosine_by_word(vectors, words):
+    products = vectors @ vectors.T
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    same = alike & ~torch.eye(len(words), dtype=torch.bool)
+    return products[same].mean(), products[~alike].mean()
+
+
+@wrong("6.2", "need not stand side by side", "neighbouring rows only")
+def cosine_by_word(vectors, words):
+    runs = [[i for i, _ in run] for _, run in itertools.groupby(enumerate(words), key=lambda pair: pair[1])]
+    pairs = [expected_cosine(vectors[run]) for run in runs for _ in range(len(run) * (len(run) - 1))]
+    unit = of_length_one(vectors)
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    return sum(pairs) / len(pairs), (unit @ unit.T)[~alike].mean()
+
+
+@wrong("6.2", "it must return several values", "one number")
+def cosine_by_word(vectors, words):
+    return torch.tensor(0.5)
+
+
+@right("6.2", "two loops over pairs")
+def cosine_by_word(vectors, words):
+    sums = {True: [], False: []}
+    for i, j in itertools.combinations(range(len(words)), 2):
+        cosine = torch.cosine_similarity(vectors[i].double(), vectors[j].double(), dim=0).item()
+        sums[words[i] == words[j]].append(cosine)
+    return [sum(sums[same]) / len(sums[same]) for same in (True, False)]
+
+
+@right("6.2", "a matrix and a mask")
+def cosine_by_word(vectors, words):
+    names, ids = np.unique(words, return_inverse=True)
+    cosines = torch.corrcoef(vectors) * 0 + of_length_one(vectors) @ of_length_one(vectors).T
+    same = torch.tensor(ids[:, None] == ids)
+    return cosines[same & ~torch.eye(len(ids), dtype=torch.bool)].mean(), cosines[~same].mean()
+
+
+@wrong("6.3", "a contribution is a square", "ranked by the signed mean")
+def rogue_dimensions(vectors, share=0.5):
+    c, order = of_length_one(vectors).mean(0).sort(descending=True)
+    return order[: int((c.cumsum(0) < share * c.sum()).sum()) + 1].tolist()
+
+
+@wrong("6.3", "what is loud is not what is alike", "ranked by variance")
+def rogue_dimensions(vectors, share=0.5):
+    c, order = vectors.var(0).sort(descending=True)
+    return order[: int((c.cumsum(0) < share * c.sum()).sum()) + 1].tolist()
+
+
+@wrong("6.3", "the sum must reach the share")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c, order = (unit.sum(0).square() - unit.square().sum(0)).sort(descending=True)
+    return order[: max(1, int((c.cumsum(0) < share * c.sum()).sum()))].tolist()
+
+
+@wrong("6.3", "one is too many")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c, order = (unit.sum(0).square() - unit.square().sum(0)).sort(descending=True)
+    return order[: int((c.cumsum(0) < share * c.sum()).sum()) + 2].tolist()
+
+
+@wrong("6.3", "the largest contribution first", "in the order of indices")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c, order = (unit.sum(0).square() - unit.square().sum(0)).sort(descending=True)
+    return sorted(order[: int((c.cumsum(0) < share * c.sum()).sum()) + 1].tolist())
+
+
+@wrong("6.3", "two long vectors must not decide", "not brought to length 1")
+def rogue_dimensions(vectors, share=0.5):
+    c, order = (vectors.sum(0).square() - vectors.square().sum(0)).sort(descending=True)
+    return order[: int((c.cumsum(0) < share * c.sum()).sum()) + 1].tolist()
+
+
+@wrong("6.3", "a dimension used by one vector alone", "each vector with itself counted")
+def rogue_dimensions(vectors, share=0.5):
+    c, order = of_length_one(vectors).sum(0).square().sort(descending=True)
+    return order[: int((c.cumsum(0) < share * c.sum()).sum()) + 1].tolist()
+
+
+@wrong("6.3", "until they reach the share together", "only dimensions that reach the share alone")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c = unit.sum(0).square() - unit.square().sum(0)
+    return [d for d in range(len(c)) if c[d] >= share * c.sum()]
+
+
+@right("6.3", "numpy, a loop")
+def rogue_dimensions(vectors, share=0.5):
+    unit = np.asarray(vectors, dtype=float)
+    unit = unit / np.linalg.norm(unit, axis=1, keepdims=True)
+    c = unit.sum(0) ** 2 - (unit**2).sum(0)
+    found, total = [], 0.0
+    for d in np.argsort(-c):
+        found.append(d)
+        total += c[d]
+        if total >= share * c.sum():
+            return found
+
+
+@right("6.3", "all pairs, a tensor of indices")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors.double())
+    c = torch.einsum("id,jd->d", unit, unit) - (unit * unit).sum(0)
+    order = torch.argsort(c, descending=True)
+    reached = torch.cumsum(c[order], 0) / c.sum() >= share
+    return order[: int(reached.int().argmax()) + 1]
+
+
+@wrong("6.4", "not by the variance")
+def standardize(train, test):
+    spread = train.var(0, correction=0)
+    return (test - train.mean(0)) / torch.where(spread == 0, 1.0, spread)
+
+
+@wrong("6.4", "correction=0", "divided by n - 1")
+def standardize(train, test):
+    spread = train.std(0)
+    return (test - train.mean(0)) / torch.where(spread == 0, 1.0, spread)
+
+
+@wrong("6.4", "not from test", "fitted to test")
+def standardize(train, test):
+    spread = test.std(0, correction=0)
+    return (test - test.mean(0)) / torch.where(spread == 0, 1.0, spread)
+
+
+@wrong("6.4", "do not divide there", "NaN")
+def standardize(train, test):
+    return (test - train.mean(0)) / train.std(0, correction=0)
+
+
+@wrong("6.4", "divide by σ, too", "centred only")
+def standardize(train, test):
+    return test - train.mean(0)
+
+
+@wrong("6.4", "subtract μ, too", "scaled only")
+def standardize(train, test):
+    spread = train.std(0, correction=0)
+    return test / torch.where(spread == 0, 1.0, spread)
+
+
+@wrong("6.4", "is shifted, not set to 0")
+def standardize(train, test):
+    spread = train.std(0, correction=0)
+    return torch.where(spread == 0, 0.0, (test - train.mean(0)) / spread)
+
+
+@wrong("6.4", "as many come back", "train transformed")
+def standardize(train, test):
+    spread = train.std(0, correction=0)
+    return (train - train.mean(0)) / torch.where(spread == 0, 1.0, spread)
+
+
+@wrong("6.4", "each dimension's own", "one μ and one σ for the whole matrix")
+def standardize(train, test):
+    return (test - train.mean()) / train.std(correction=0)
+
+
+@right("6.4", "scikit-learn's, forbidden but right")
+def standardize(train, test):
+    from sklearn.preprocessing import StandardScaler
+
+    return StandardScaler().fit(train.double().numpy()).transform(test.double().numpy())
+
+
+@right("6.4", "σ by the mean of squares")
+def standardize(train, test):
+    mean = train.double().mean(0)
+    variance = (train.double() - mean).square().mean(0)
+    return (test - mean) / torch.where(variance > 0, variance, 1).sqrt()
+
+
+@wrong("6.5", "keep the rest", "only the part along the directions kept")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    top = torch.linalg.svd(train - mean, full_matrices=False)[2][:k]
+    return (test - mean) @ top.T @ top if k else test - mean
+
+
+@wrong("6.5", "centre train before the SVD")
+def remove_directions(train, test, k):
+    top = torch.linalg.svd(train, full_matrices=False)[2][:k]
+    return (test - train.mean(0)) - (test - train.mean(0)) @ top.T @ top
+
+
+@wrong("6.5", "with the largest singular value", "the last directions removed")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    last = torch.linalg.svd(train - mean, full_matrices=False)[2].flip(0)[:k]
+    return (test - mean) - (test - mean) @ last.T @ last
+
+
+@wrong("6.5", "do not add it again")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    top = torch.linalg.svd(train - mean, full_matrices=False)[2][:k]
+    return test - (test - mean) @ top.T @ top
+
+
+@wrong("6.5", "not of test", "the mean of test")
+def remove_directions(train, test, k):
+    mean = test.mean(0)
+    top = torch.linalg.svd(train - train.mean(0), full_matrices=False)[2][:k]
+    return (test - mean) - (test - mean) @ top.T @ top
+
+
+@wrong("6.5", "nothing is removed yet but the mean")
+def remove_directions(train, test, k):
+    return test - train.mean(0)
+
+
+@wrong("6.5", "directions are the rows of Vh", "columns in place of rows")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    top = torch.linalg.svd(train - mean, full_matrices=False)[2][:, :k].T
+    return (test - mean) - (test - mean) @ top.T @ top
+
+
+@wrong("6.5", "keep their D numbers", "coordinates in place of vectors")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    if k == 0:
+        return test - mean
+    return (test - mean) @ torch.linalg.svd(train - mean, full_matrices=False)[2][k:].T
+
+
+@right("6.5", "eigenvectors of the covariance")
+def remove_directions(train, test, k):
+    mean = train.double().mean(0)
+    _, directions = torch.linalg.eigh(torch.cov((train.double() - mean).T))
+    rest = directions[:, : directions.shape[1] - k]
+    return (test.double() - mean) @ rest @ rest.T
+
+
+@right("6.5", "numpy, one direction after the other")
+def remove_directions(train, test, k):
+    train, test = np.asarray(train, dtype=float), np.asarray(test, dtype=float)
+    found = test - train.mean(0)
+    for direction in np.linalg.svd(train - train.mean(0))[2][:k]:
+        found = found - np.outer(found @ direction, direction)
+    return found
+
+
+def drawing(layers, *lines):
+    axes = plt.figure().add_subplot()
+    for number, line in enumerate(lines):
+        axes.plot(layers, line, label=f"line {number}")
+    axes.set(xlabel="layer", ylabel="cosine")
+    axes.legend()
+    return axes
+
+
+@wrong("6.6", "end with: return axes", "nothing returned")
+def plot_layers(layers):
+    plt.plot(layers, layers)
+
+
+@wrong("6.6", "as they are, without the largest dimension, centred", "two lines")
+def plot_layers(layers):
+    return drawing(layers, layers, layers)
+
+
+@wrong("6.6", "axes.set_xlabel", "no labels")
+def plot_layers(layers):
+    axes = drawing(layers, layers, layers, layers)
+    axes.set(xlabel="", ylabel="")
+    return axes
+
+
+@wrong("6.6", "each layer's own", "the mean of another layer")
+def plot_layers(layers):
+    states = [hidden_states[layer] for layer in layers]
+    raw = [expected_cosine(each) for each in states]
+    return drawing(layers, raw, raw, [expected_cosine(each - hidden_states[0].mean(0)) for each in states])
+
+
+@wrong("6.6", "in this very layer", "the same dimension in all layers")
+def plot_layers(layers):
+    states = [hidden_states[layer] for layer in layers]
+    without = [each.clone() for each in states]
+    for each in without:
+        each[:, 63] = 0
+    kinds = (states, without, [each - each.mean(0) for each in states])
+    return drawing(layers, *([expected_cosine(each) for each in kind] for kind in kinds))
+
+
+@wrong("6.6", "not more", "half of the dimensions")
+def plot_layers(layers):
+    states = [hidden_states[layer] for layer in layers]
+    without = [each.clone() for each in states]
+    for each in without:
+        each[:, rogue_dimensions(each, 0.5)] = 0
+    kinds = (states, without, [each - each.mean(0) for each in states])
+    return drawing(layers, *([expected_cosine(each) for each in kind] for kind in kinds))
+
+
+@wrong("6.6", "work on a clone where you cut", "cut in the first line's vectors")
+def plot_layers(layers):
+    states = [hidden_states[layer].clone() for layer in layers]
+    for each in states:
+        each[:, rogue_dimensions(each, 0.01)[0]] = 0
+    kinds = (states, states, [each - each.mean(0) for each in states])
+    return drawing(layers, *([expected_cosine(each) for each in kind] for kind in kinds))
+
+
+@right("6.6", "pyplot, numpy, all pairs")
+def plot_layers(layers):
+    plt.figure()
+    for kind in ("centred", "raw", "cut"):
+        line = []
+        for layer in layers:
+            x = hidden_states[layer].double().numpy()
+            if kind == "centred":
+                x = x - x.mean(0)
+            u = x / np.linalg.norm(x, axis=1, keepdims=True)
+            if kind == "cut":
+                x = np.delete(x, (u.mean(0) ** 2).argmax(), axis=1)
+                u = x / np.linalg.norm(x, axis=1, keepdims=True)
+            cosines = u @ u.T
+            line.append((cosines.sum() - len(u)) / (len(u) * (len(u) - 1)))
+        plt.plot(layers, line, label=kind)
+    plt.xlabel("layer")
+    plt.ylabel("cosine")
+    plt.legend()
+    return plt.gca()
+
+
+@right("6.6", "a function for each line")
+def plot_layers(layers):
+    def cut(x):
+        keep = torch.arange(x.shape[1]) != rogue_dimensions(x, 0.001)[0]
+        return x[:, keep]
+
+    kinds = (cut, lambda x: x - x.mean(0, keepdim=True), lambda x: x)
+    return drawing(layers, *([expected_cosine(kind(hidden_states[layer])) for layer in layers] for kind in kinds))
