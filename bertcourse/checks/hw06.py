@@ -105,6 +105,8 @@ def rogue_dimensions(answer: Answer) -> None:
     answer(few, 0.9).equals(
         [0], "subtract each vector's product with itself: a dimension used by one vector alone makes nothing alike"
     )
+    even = random(300, 4, seed=12) * 0.1 + torch.tensor([2.0, 0.0, -2.2, 1.8])
+    answer(even).equals([2, 0], "the default share is a half, which no dimension reaches alone here")
     for share in (0.3, 0.6, 0.9):
         answer(random(30, 12, seed=5) + random(12, seed=6), share).equals_stored(f"thirty vectors, {share}")
 

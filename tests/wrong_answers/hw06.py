@@ -147,8 +147,8 @@ def cosine_by_word(vectors, words):
 
 @right("6.2", "a matrix and a mask")
 def cosine_by_word(vectors, words):
-    names, ids = np.unique(words, return_inverse=True)
-    cosines = torch.corrcoef(vectors) * 0 + of_length_one(vectors) @ of_length_one(vectors).T
+    ids = np.unique(words, return_inverse=True)[1]
+    cosines = of_length_one(vectors) @ of_length_one(vectors).T
     same = torch.tensor(ids[:, None] == ids)
     return cosines[same & ~torch.eye(len(ids), dtype=torch.bool)].mean(), cosines[~same].mean()
 
