@@ -105,6 +105,23 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
         (r"special", "there are no special tokens in the rows, and what is read is not looked at"),
         (r"append\( (99|101) ", "1 % of a count, less than chance makes of it"),
     ],
+    "5.1": [(r"pooling (<=|>=)", "of three names, first is the smallest and sum the largest")],
+    "5.2": [(r"how >=", "of two names, sum is the larger")],
+    "5.4": [(r"dim= ?-1", "the last of one axis")],
+    "5.5": [(r">= most", "no count is above the largest")],
+    "6.3": [
+        (r"cumsum\(0\) <= share", "differs from < only if the sum is exactly the share"),
+        (r"cumsum\( ?-1\)", "the last of one axis"),
+    ],
+    "6.4": [(r"spread <= 0", "no spread is below 0")],
+    "6.5": [(r"full_matrices=True", "the first directions are the same")],
+    "6.6": [(r"rogue_dimensions\(states, (1\.01|-0\.99|0\.01\)\[ ?-1)", "the largest comes first, and alone at 0.01")],
+    "7.3": [
+        (r'tag < "O"', "no tag but O begins with a letter from O on"),
+        (r"place != 0", "the same as > for numbers from 0"),
+    ],
+    "7.5": [(r"\^ \(length > longest", "no length is both below 1 and too long")],
+    "7.6": [(r">= label", "rows are in the order of their classes, and the first n are taken")],
 }
 """Exercise to pairs of a pattern, found in the changed line, and the reason why the mutant is a right answer still."""
 
