@@ -243,11 +243,6 @@ def plot_neighbours(answer: Answer) -> None:
         "accuracies are in percent", lambda axes: 1 < max(lines(axes)[1]) <= 100, "100 times the share of right answers"
     )
     drawn.holds(
-        "each accuracy is a whole number of right answers of 96",
-        lambda axes: all(abs(96 * y / 100 - round(96 * y / 100)) < 0.01 for line in lines(axes) for y in line),
-        "100 times the number of right answers, divided by the 96 test rows, and not rounded",
-    )
-    drawn.holds(
         "no line is at 95 % or more",
         lambda axes: max(lines(axes)[1]) < 95,
         "a sentence must not be among its own voters: test sentences ask, training sentences vote",
@@ -272,4 +267,9 @@ def plot_neighbours(answer: Answer) -> None:
         "but above guessing one of three: it sees the word's form",
         lambda axes: min(lines(axes)[0]) > 36,
         "the second line is of hidden_states[0]",
+    )
+    drawn.holds(
+        "each accuracy is a whole number of right answers of 96",
+        lambda axes: all(abs(96 * y / 100 - round(96 * y / 100)) < 0.01 for line in lines(axes) for y in line),
+        "100 times the number of right answers, divided by the 96 test rows, and not rounded",
     )
