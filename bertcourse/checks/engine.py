@@ -349,6 +349,11 @@ def random(*shape: int, seed: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
+def line_values(axes: Any, number: int) -> list[list[float]]:
+    """What the first lines of a plot show, one list a line."""
+    return [list(map(float, line.get_ydata())) for line in axes.get_lines()[:number]]
+
+
 def as_plain(value: Any) -> Any:
     """Numbers, text, None and lists, tuples and dictionaries of them, in place of arrays."""
     if isinstance(value, Tensor):

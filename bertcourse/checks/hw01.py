@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, random
+from bertcourse.checks.engine import Answer, exercise, line_values, random
 
 
 def is_close(a: torch.Tensor, b: torch.Tensor | float) -> torch.Tensor:
@@ -193,7 +193,7 @@ def plot_entropy(answer: Answer) -> None:
 
     def ends(axes: object) -> list[tuple[float, float]]:
         """First and last value of each line, the flatter line first."""
-        lines = [[float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]]
+        lines = line_values(axes, 2)
         return sorted(((line[0], line[-1]) for line in lines), key=lambda two: two[0] - two[1])
 
     drawn.holds(

@@ -4,7 +4,7 @@ from statistics import mean
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, random
+from bertcourse.checks.engine import Answer, exercise, line_values, random
 
 
 @exercise("2.1", "split_heads")
@@ -39,8 +39,8 @@ def split_heads(answer: Answer) -> None:
             mistakes={order: [[[[e + 4 * (3 - i) for e in row] for row in head] for head in first[0]]]},
         )
     large = answer(random(3, 5, 36, seed=1), 4)
-    for i, name in enumerate(names):
-        large[i].has_shape(3, 4, 5, 3, cause="does it work for any B, L, D and H?").equals_stored(name)
+    for place, name in enumerate(names):
+        large[place].has_shape(3, 4, 5, 3, cause="does it work for any B, L, D and H?").equals_stored(name)
 
 
 @exercise("2.2", "head_shares")
@@ -282,9 +282,7 @@ def plot_turns(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """The cosines, the line that ends lower first."""
-        return sorted(
-            ([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]), key=lambda line: line[-1]
-        )
+        return sorted(line_values(axes, 2), key=lambda line: line[-1])
 
     drawn.holds(
         "the first layer's cosine is about 0.71, in both orders",

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from bertcourse.checks.engine import Answer, Call, exercise, random
+from bertcourse.checks.engine import Answer, Call, exercise, line_values, random
 
 IGNORED = -100
 
@@ -310,9 +310,7 @@ def plot_holes(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """What is drawn, the line that ends lower first."""
-        return sorted(
-            ([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]), key=lambda line: line[-1]
-        )
+        return sorted(line_values(axes, 2), key=lambda line: line[-1])
 
     def near(got: list[float], wanted: list[float], limit: float = 1.2) -> bool:
         """Equal up to so many holes in 100 tokens."""

@@ -2,7 +2,7 @@
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, random
+from bertcourse.checks.engine import Answer, exercise, line_values, random
 
 
 @exercise("5.1", "pool_words")
@@ -237,7 +237,7 @@ def plot_neighbours(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """The two lines' values, the lower line first."""
-        return sorted(([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]), key=sum)
+        return sorted(line_values(axes, 2), key=sum)
 
     drawn.holds(
         "accuracies are in percent", lambda axes: 1 < max(lines(axes)[1]) <= 100, "100 times the share of right answers"

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, random
+from bertcourse.checks.engine import Answer, exercise, line_values, random
 
 
 @exercise("6.1", "expected_cosine")
@@ -221,7 +221,7 @@ def plot_layers(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """The three lines' values, the highest line first."""
-        return sorted(([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:3]), key=sum, reverse=True)
+        return sorted(line_values(axes, 3), key=sum, reverse=True)
 
     drawn.holds(
         "one line is near 0 in all layers",

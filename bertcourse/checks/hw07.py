@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from bertcourse.checks.engine import Answer, Call, exercise, random
+from bertcourse.checks.engine import Answer, Call, exercise, line_values, random
 
 
 class Toy(nn.Module):
@@ -286,7 +286,7 @@ def plot_labels(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """The two lines' values, the lower line first."""
-        return sorted(([float(y) for y in line.get_ydata()] for line in axes.get_lines()[:2]), key=sum)
+        return sorted(line_values(axes, 2), key=sum)
 
     drawn.holds(
         "accuracies are in percent", lambda axes: 1 < max(lines(axes)[1]) <= 100, "100 times the share of right answers"

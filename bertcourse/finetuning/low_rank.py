@@ -38,10 +38,10 @@ class LowRankLinear(nn.Module):
         self.out_features, self.in_features = linear.weight.shape
         if not 1 <= rank <= min(linear.weight.shape):
             raise ValueError(f"rank must be from 1 to {min(linear.weight.shape)}, the smaller side of W; got {rank}.")
-        generator = torch.Generator().manual_seed(seed)
+        draws = torch.Generator().manual_seed(seed)
         self.register_buffer("weight", linear.weight.detach().clone())
         self.bias = linear.bias
-        self.V = nn.Parameter(torch.randn(rank, self.in_features, generator=generator) / self.in_features**0.5)
+        self.V = nn.Parameter(torch.randn(rank, self.in_features, generator=draws) / self.in_features**0.5)
         self.U = nn.Parameter(torch.zeros(self.out_features, rank))
 
     def forward(self, x: Tensor) -> Tensor:
