@@ -320,6 +320,31 @@ class Call:
         path = EXPECTED / f"hw{int(number.partition('.')[0]):02d}.json"
         return self.equals(json.loads(path.read_text(encoding="utf-8"))[f"{number} {name}"], cause, tolerance, mistakes)
 
+    def is_plot(self, number: int, lines: str, xs: Sequence[float], each: str, drawing: str) -> "Call":
+        """It is the axes of a plot, with enough lines over all the places, labels and a legend.
+
+        Args:
+            number: of lines, at least.
+            lines: what they are, if some are missing.
+            xs: where each line has its points.
+            each: what such a place is.
+            drawing: the likely call, if points are missing.
+
+        Raises:
+            CheckFailed: at the first that does not hold.
+        """
+        self.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
+        self.holds(f"there are {number} lines", lambda axes: len(axes.get_lines()) >= number, lines)
+        self.holds(
+            f"each line has a point for each {each}",
+            lambda axes: all([*line.get_xdata()] == [*xs] for line in axes.get_lines()[:number]),
+            drawing,
+        )
+        labels = "axes.set_xlabel, axes.set_ylabel, with units"
+        self.holds("both axes are labelled", lambda axes: axes.get_xlabel() and axes.get_ylabel(), labels)
+        legend = "axes.plot(…, label=…), then axes.legend()"
+        return self.holds("there is a legend", lambda axes: axes.get_legend() is not None, legend)
+
     def fail(self, what: str, expected: str, got: str, cause: str) -> None:
         """Say what is wrong.
 

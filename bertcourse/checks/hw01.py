@@ -173,22 +173,8 @@ def entropy(answer: Answer) -> None:
 def plot_entropy(answer: Answer) -> None:
     """The student's own figure: entropy against d, with and without the root."""
     drawn = answer([4, 16, 64, 256])
-    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
-    drawn.holds(
-        "there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one with scores divided by √d, and one without"
-    )
-    drawn.holds(
-        "each line has a point for each d",
-        lambda axes: all(list(line.get_xdata()) == [4, 16, 64, 256] for line in axes.get_lines()[:2]),
-        "axes.plot(dims, entropies)",
-    )
-    drawn.holds(
-        "both axes are labelled",
-        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
-        "axes.set_xlabel, axes.set_ylabel, with units",
-    )
-    drawn.holds(
-        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
+    drawn.is_plot(
+        2, "one with scores divided by √d, and one without", [4, 16, 64, 256], "d", "axes.plot(dims, entropies)"
     )
 
     def ends(axes: object) -> list[tuple[float, float]]:

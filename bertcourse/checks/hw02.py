@@ -264,20 +264,12 @@ def attend_with_cache(answer: Answer) -> None:
 def plot_turns(answer: Answer) -> None:
     """The student's own figure: how much each layer turns a vector."""
     drawn = answer(12)
-    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
-    drawn.holds("there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one for pre-LN, and one for post-LN")
-    drawn.holds(
-        "each line has a point for each layer, 1 to depth",
-        lambda axes: all([int(x) for x in line.get_xdata()] == [*range(1, 13)] for line in axes.get_lines()[:2]),
+    drawn.is_plot(
+        2,
+        "one for pre-LN, and one for post-LN",
+        [*range(1, 13)],
+        "layer, 1 to depth",
         "axes.plot(range(1, depth + 1), cosines)",
-    )
-    drawn.holds(
-        "both axes are labelled",
-        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
-        "axes.set_xlabel, axes.set_ylabel",
-    )
-    drawn.holds(
-        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
     )
 
     def lines(axes: object) -> list[list[float]]:

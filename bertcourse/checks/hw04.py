@@ -290,23 +290,7 @@ def plot_holes(answer: Answer) -> None:
     """The student's own figure: holes, and those between visible tokens, against the rate."""
     rates = [0.05, 0.15, 0.3, 0.5, 0.8]
     drawn = answer(rates)
-    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
-    drawn.holds(
-        "there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one for all holes, and one for the good ones"
-    )
-    drawn.holds(
-        "each line has a point for each rate",
-        lambda axes: all(list(line.get_xdata()) == rates for line in axes.get_lines()[:2]),
-        "axes.plot(rates, counts)",
-    )
-    drawn.holds(
-        "both axes are labelled",
-        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
-        "axes.set_xlabel, axes.set_ylabel",
-    )
-    drawn.holds(
-        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
-    )
+    drawn.is_plot(2, "one for all holes, and one for the good ones", rates, "rate", "axes.plot(rates, counts)")
 
     def lines(axes: object) -> list[list[float]]:
         """What is drawn, the line that ends lower first."""

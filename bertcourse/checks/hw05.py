@@ -217,23 +217,7 @@ def plot_neighbours(answer: Answer) -> None:
     """The student's own figure: accuracy against k, with and without context."""
     ks = [1, 3, 5, 9, 17, 33, 48]
     drawn = answer(ks)
-    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
-    drawn.holds(
-        "there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one for the last four layers, one for layer 0"
-    )
-    drawn.holds(
-        "each line has a point for each k",
-        lambda axes: all(list(line.get_xdata()) == ks for line in axes.get_lines()[:2]),
-        "axes.plot(ks, accuracies)",
-    )
-    drawn.holds(
-        "both axes are labelled",
-        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
-        "axes.set_xlabel, axes.set_ylabel",
-    )
-    drawn.holds(
-        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
-    )
+    drawn.is_plot(2, "one for the last four layers, one for layer 0", ks, "k", "axes.plot(ks, accuracies)")
 
     def lines(axes: object) -> list[list[float]]:
         """The two lines' values, the lower line first."""

@@ -199,24 +199,8 @@ def plot_layers(answer: Answer) -> None:
     """The student's own figure: anisotropy by layer, and what takes it away."""
     layers = list(range(7))
     drawn = answer(layers)
-    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
-    drawn.holds(
-        "there are three lines",
-        lambda axes: len(axes.get_lines()) >= 3,
-        "as they are, without the largest dimension, centred",
-    )
-    drawn.holds(
-        "each line has a point for each layer",
-        lambda axes: all(list(line.get_xdata()) == layers for line in axes.get_lines()[:3]),
-        "axes.plot(layers, values)",
-    )
-    drawn.holds(
-        "both axes are labelled",
-        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
-        "axes.set_xlabel, axes.set_ylabel",
-    )
-    drawn.holds(
-        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
+    drawn.is_plot(
+        3, "as they are, without the largest dimension, centred", layers, "layer", "axes.plot(layers, values)"
     )
 
     def lines(axes: object) -> list[list[float]]:

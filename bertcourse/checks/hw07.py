@@ -268,21 +268,7 @@ def plot_labels(answer: Answer) -> None:
     """The student's own figure: accuracy against the number of labels."""
     numbers = [1, 4, 16, 64]
     drawn = answer(numbers)
-    drawn.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
-    drawn.holds("there are two lines", lambda axes: len(axes.get_lines()) >= 2, "one for MiniLM, one for bag of words")
-    drawn.holds(
-        "each line has a point for each number",
-        lambda axes: all(list(line.get_xdata()) == numbers for line in axes.get_lines()[:2]),
-        "axes.plot(numbers, accuracies)",
-    )
-    drawn.holds(
-        "both axes are labelled",
-        lambda axes: axes.get_xlabel() and axes.get_ylabel(),
-        "axes.set_xlabel, axes.set_ylabel",
-    )
-    drawn.holds(
-        "there is a legend", lambda axes: axes.get_legend() is not None, "axes.plot(…, label=…), then axes.legend()"
-    )
+    drawn.is_plot(2, "one for MiniLM, one for bag of words", numbers, "number", "axes.plot(numbers, accuracies)")
 
     def lines(axes: object) -> list[list[float]]:
         """The two lines' values, the lower line first."""
