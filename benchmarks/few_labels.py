@@ -41,8 +41,8 @@ from bertcourse.finetuning import LabeledText, SequenceClassifier, Splits, fine_
 SIZES = {"tickets": (4, 16, 64, 120), "reviews": (4, 16, 64, 180), "nli": (120,)}
 # The fewer examples, the more often each is read; with random weights, more often again.
 EPOCHS = {
-    "fine-tuned": {"tickets": (16, 8, 4, 3), "reviews": (16, 8, 4, 2), "nli": (3,)},
-    "from scratch": {"tickets": (48, 24, 12, 6), "reviews": (48, 24, 12, 4), "nli": (6,)},
+    "fine-tuned": {"tickets": (20, 12, 10, 8), "reviews": (20, 12, 10, 8), "nli": (10,)},
+    "from scratch": {"tickets": (60, 36, 20, 16), "reviews": (60, 36, 20, 16), "nli": (20,)},
 }
 SETTINGS = {"batch_size": 16, "learning_rate": 2e-4, "precision": "bfloat16", "evaluations": 1}
 TWO_VECTORS = "frozen, two vectors"

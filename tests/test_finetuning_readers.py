@@ -201,8 +201,11 @@ def test_splits_are_of_whole_documents():
 
 def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
     """From files of the same form, in place of those that are fetched."""
+    sentences = [f"film {n:02} is good ." for n in range(16)]
+    phrases = [[*sentences[::2], *(f"film {n:02}" for n in range(16))], sentences[1::2], ["a new one"]]
     sentiment = [
-        written(f"sentence\tlabel\n{text}\t{label}\n", f"{text}.tsv") for text, label in (("a", 0), ("b", 1), ("c", 1))
+        written("sentence\tlabel\n" + "".join(f"{text}\t1\n" for text in texts), f"sst{n}.tsv")
+        for n, texts in enumerate(phrases)
     ]
     pairs = [
         written(f"{header}1\tA\tB\tentailment\n", f"rte{n}.tsv")
@@ -213,7 +216,10 @@ def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
     questions = written(json.dumps({"data": articles}), "squad.json")
     files = {"sst2": sentiment, "rte": pairs, "wikigold": [documents], "wnut17": [documents] * 3, "squad": [questions]}
     monkeypatch.setattr(public_sets, "fetch", files.__getitem__)
-    assert [split[0].label for split in sst2()] == ["negative", "positive", "positive"]
+    train, dev, test = ([example.text for example in split] for split in sst2())
+    assert len(dev) == 2 and set(dev) < set(sentences) and test == ["a new one"]
+    assert set(train) == {t for texts in phrases[:2] for t in texts if not any(t in sentence for sentence in dev)}
+    assert sst2().dev[0].label == "positive"
     assert [split[0].text for split in rte()] == [("A", "B")] * 3
     assert [len(split) for split in wikigold()] == [8, 1, 1] and wikigold().train[0].tags == ["B-PER"]
     assert [len(split) for split in wnut17()] == [10, 10, 10]
@@ -231,7 +237,7 @@ def test_every_public_set_is_in_the_registry_with_its_files():
 @pytest.mark.parametrize(
     ("load", "sizes"),
     [
-        (sst2, [60614, 6735, 872]),
+        (sst2, [58886, 860, 872]),
         (rte, [2127, 363, 277]),
         (wikigold, None),
         (wnut17, [3394, 1009, 1287]),
@@ -249,6 +255,13 @@ def test_the_real_sets_have_their_published_sizes(load, sizes):
         assert sum(found) == 10570 and [len({question.article for question in split}) for split in splits] == [38, 5, 5]
     else:
         assert found == sizes
+
+
+def test_phrases_find_the_sentence_they_were_cut_from():
+    phrases = ["good", "a good film .", "good film", "a b", "film .", "b c", "a b"]
+    # "a b" and "b c" overlap, and neither holds the other.
+    assert public_sets.sentences_of(phrases) == [1, 1, 1, 3, 1, 5, 3]
+    assert public_sets.sentences_of([]) == []
 
 
 def test_joined_sentences_keep_words_tags_and_documents():

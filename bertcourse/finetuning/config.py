@@ -30,9 +30,8 @@ class FineTuningConfig:
     Raises:
         ValueError: naming the field, if one is out of range.
 
-    Source: values from Devlin et al. 2019, appendix A.3; Mosbach et al. 2021, "On the Stability of Fine-tuning BERT",
-        for
-    warm-up and linear decay.
+    Source: values from Devlin et al. 2019, appendix A.3; warm-up and linear decay: Mosbach et al. 2021, "On the Stability
+        of Fine-tuning BERT".
     """
 
     epochs: int = 3
