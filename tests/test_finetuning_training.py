@@ -97,15 +97,37 @@ def test_a_tagger_and_a_reader_learn(encoder, small_tokenizer):
     assert result.scores["exact_match"] > 80
 
 
+def test_the_mean_of_the_last_weights_is_measured_and_kept(classifier, monkeypatch):
+    """With 16 steps and a quarter of them: that of the weights after steps 13 to 16; training goes on from its own."""
+    after, whole_step = [], Run.step
+
+    def recorded_step(self, *arguments):
+        whole_step(self, *arguments)
+        after.append({name: parameter.detach().clone() for name, parameter in self.learned().items()})
+
+    monkeypatch.setattr(Run, "step", recorded_step)
+    before = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
+    fine_tune(classifier, TRAIN, DEV, evaluations=16, average_last=0.25, **SETTINGS)
+    measured = list(after)
+    classifier.load_state_dict(before)
+    after.clear()
+    result = fine_tune(classifier, TRAIN, DEV, evaluations=1, average_last=0.25, **SETTINGS)
+    assert len(after) == 16 and result.step == 16
+    assert all(a[name].equal(b[name]) for a, b in zip(measured, after) for name in a)  # measured often, or not
+    for name, parameter in classifier.named_parameters():
+        mean = torch.stack([weights[name] for weights in after[12:]]).mean(dim=0)
+        torch.testing.assert_close(parameter.detach(), mean, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+@pytest.mark.parametrize(("precision", "average_last"), [("float32", 0.0), ("bfloat16", 0.5)])
 def test_interrupted_and_resumed_equals_uninterrupted_bitwise(
-    encoder, small_tokenizer, tmp_path, monkeypatch, number, precision
+    encoder, small_tokenizer, tmp_path, monkeypatch, number, precision, average_last
 ):
     def new():
         return SequenceClassifier(encoder, small_tokenizer, ["without", "with"])
 
-    settings = dict(SETTINGS, epochs=3, precision=precision, evaluations=6)
+    settings = dict(SETTINGS, epochs=3, precision=precision, average_last=average_last, evaluations=6)
     whole = new()
     expected = fine_tune(whole, TRAIN, DEV, tmp_path / "whole", **settings)
     for step in (3, 14):  # before and after a best measurement
@@ -289,6 +311,7 @@ def test_bad_input_is_named(classifier, train, dev, settings, message):
         (dict(learning_rate="fast"), "learning_rate must be of type float"),
         (dict(patience=-1), "patience must be at least 0"),
         (dict(warmup=1.0), "warmup is a share, at least 0 and below 1; got 1.0"),
+        (dict(average_last=1.0), "average_last is a share, at least 0 and below 1; got 1.0"),
         (dict(layer_decay=0.0), "layer_decay must be above 0 and at most 1"),
         (dict(precision="half"), "precision must be one of float32, bfloat16, auto; got 'half'"),
         (dict(minutes=float("nan")), "minutes must be at least 0; got nan"),

@@ -73,9 +73,10 @@ def wikigold_in_context() -> Splits:
     return Splits(*(join_sentences(split, 100) for split in wikigold()))
 
 
+SENTIMENT = {"epochs": 3, "batch_size": 32, "learning_rate": 5e-5, "average_last": 0.5, "evaluations": 6}
 TAGGING = {"learning_rate": 2e-4, "head_learning_rate": 1e-3, "layer_decay": 0.8}
 TASKS = {
-    "sst2": {"SST-2": Task(sst2, classifier, {"epochs": 3, "batch_size": 32, "learning_rate": 3e-5, "evaluations": 6})},
+    "sst2": {"SST-2": Task(sst2, classifier, SENTIMENT)},
     "rte": {"RTE": Task(rte, classifier, {"epochs": 8, "batch_size": 16, "learning_rate": 1e-4})},
     "ner": {
         "wikigold": Task(wikigold_in_context, tagger, {"epochs": 8, "batch_size": 4, **TAGGING}),

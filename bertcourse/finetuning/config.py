@@ -20,6 +20,8 @@ class FineTuningConfig:
         warmup: share of the training in which the learning rate rises; then it falls to zero.
         weight_decay: of matrices.
         clip: longest gradient.
+        average_last: share of the training, at its end, over which the weights are averaged: from then on their mean is
+            what is measured and kept; 0 for no average.
         evaluations: measurements on dev, evenly over the training; 0 for one each epoch.
         patience: stop after so many measurements without a better one; 0 never stops.
         minutes: train for so long at most, the schedule with it; 0 for as long as it takes.
@@ -31,7 +33,7 @@ class FineTuningConfig:
         ValueError: naming the field, if one is out of range.
 
     Source: values from Devlin et al. 2019, appendix A.3; warm-up and linear decay: Mosbach et al. 2021, "On the Stability
-        of Fine-tuning BERT".
+        of Fine-tuning BERT"; average: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
     """
 
     epochs: int = 3
@@ -43,6 +45,7 @@ class FineTuningConfig:
     warmup: float = 0.1
     weight_decay: float = 0.01
     clip: float = 1.0
+    average_last: float = 0.0
     evaluations: int = 0
     patience: int = 0
     minutes: float = 0.0
@@ -74,8 +77,9 @@ class FineTuningConfig:
         ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}.")
-        if not 0 <= self.warmup < 1:
-            raise ValueError(f"warmup is a share, at least 0 and below 1; got {self.warmup}.")
+        for name in ("warmup", "average_last"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is a share, at least 0 and below 1; got {getattr(self, name)}.")
         if not 0 < self.layer_decay <= 1:
             raise ValueError(f"layer_decay must be above 0 and at most 1; got {self.layer_decay}.")
         if self.precision not in PRECISIONS:

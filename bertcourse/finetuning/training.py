@@ -15,7 +15,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
@@ -113,6 +113,7 @@ class Progress:
         scores, best_step: of the best measurement on dev.
         worse: measurements since then.
         loss, losses: mean training loss since the last measurement, over so many steps.
+        averaged: steps whose weights are in the average.
         precision: "float32" or "bfloat16".
         is_over: whether there is nothing left to do.
         history: as in ``FineTuned``.
@@ -126,6 +127,7 @@ class Progress:
     worse: int = 0
     loss: float = 0.0
     losses: int = 0
+    averaged: int = 0
     precision: str = "float32"
     is_over: bool = False
     history: list[dict] = dataclasses.field(default_factory=list)
@@ -161,7 +163,7 @@ class Run:
         groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
         self.optimizer = torch.optim.AdamW(groups, fused=True)
         self.steps_of_epoch = math.ceil(len(self.rows) / config.batch_size)
-        self.progress, self.best = Progress(), {}
+        self.progress, self.best, self.mean = Progress(), {}, {}
         self.planned: tuple[int, list[list[int]]] | None = None
         if resume:
             self.load()
@@ -244,8 +246,7 @@ class Run:
         torch.manual_seed(seed_of(config.seed, DROPOUT, progress.step, 0))
         loss = self.loss(batch)
         loss.backward()
-        learned = [parameter for parameter in self.model.parameters() if parameter.requires_grad]
-        norm = nn.utils.clip_grad_norm_(learned, config.clip).item()
+        norm = nn.utils.clip_grad_norm_(self.learned().values(), config.clip).item()
         if not math.isfinite(loss.item() + norm):
             epoch, number = divmod(progress.step, self.steps_of_epoch)
             raise FloatingPointError(
@@ -261,9 +262,39 @@ class Run:
         progress.step += 1
         progress.losses += 1
         progress.loss += (loss.item() - progress.loss) / progress.losses
+        if self.done > 1 - config.average_last:
+            self.add_to_mean()
+
+    def learned(self) -> dict[str, nn.Parameter]:
+        """The weights that learn, by name."""
+        return {name: parameter for name, parameter in self.model.named_parameters() if parameter.requires_grad}
+
+    @torch.no_grad()
+    def add_to_mean(self) -> None:
+        """Take the weights into the average of those since it began."""
+        self.progress.averaged += 1
+        learned = self.learned()
+        self.mean = self.mean or {name: torch.zeros_like(parameter) for name, parameter in learned.items()}
+        for name, parameter in learned.items():
+            self.mean[name].lerp_(parameter, 1 / self.progress.averaged)
+
+    @contextlib.contextmanager
+    def mean_weights(self) -> Iterator[None]:
+        """The average of the weights in their place, if there is one yet."""
+        current = {name: parameter.detach().clone() for name, parameter in self.learned().items()} if self.mean else {}
+        self.model.load_state_dict(self.mean, strict=False)
+        try:
+            yield
+        finally:
+            self.model.load_state_dict(current, strict=False)
 
     def measure(self) -> None:
         """Answer the dev split; keep the weights if they do better than all before; end the run if patience is over."""
+        with self.mean_weights():
+            self.measure_weights()
+
+    def measure_weights(self) -> None:
+        """The same, of the weights that are in place."""
         progress = self.progress
         scores = self.model.measure(self.dev, self.dev_rows)
         epoch = round(progress.step / self.steps_of_epoch, 4)
@@ -274,11 +305,7 @@ class Run:
         name = next(iter(scores))
         if progress.scores is None or scores[name] > progress.scores[name]:
             progress.scores, progress.best_step, progress.worse = scores, progress.step, 0
-            self.best = {
-                name: parameter.detach().to("cpu", copy=True)
-                for name, parameter in self.model.named_parameters()
-                if parameter.requires_grad
-            }
+            self.best = {name: parameter.detach().to("cpu", copy=True) for name, parameter in self.learned().items()}
         else:
             progress.worse += 1
             progress.is_over = bool(self.config.patience) and progress.worse >= self.config.patience
@@ -318,12 +345,13 @@ class Run:
             )
 
     def save(self) -> None:
-        """Write the checkpoint: weights, AdamW's state, the best weights so far, and how far the run is.
+        """Write the checkpoint: weights, AdamW's state, the best and the mean weights so far, and how far the run is.
 
         Raises:
             OSError: if it cannot be written; an older one is untouched.
         """
-        best = {f"best.{name}": tensor for name, tensor in self.best.items()}
+        kept = {f"best.{name}": tensor for name, tensor in self.best.items()}
+        kept |= {f"mean.{name}": tensor for name, tensor in self.mean.items()}
         header = {
             "progress": json.dumps(dataclasses.asdict(self.progress)),
             "config": json.dumps(dataclasses.asdict(self.config)),
@@ -331,7 +359,7 @@ class Run:
         }
         path = self.output / CHECKPOINT
         try:
-            write_tensors(path, {**state_tensors(self.model, self.optimizer), **best}, header)
+            write_tensors(path, {**state_tensors(self.model, self.optimizer), **kept}, header)
         except (OSError, safetensors.SafetensorError) as error:
             raise OSError(f"cannot write {path} ({error}). Make room, then go on with resume=True.") from error
 
@@ -363,7 +391,11 @@ class Run:
             raise ValueError(
                 f"{path} is of another model: {str(error).splitlines()[-1].strip()} Make it as before."
             ) from error
-        self.best = {name.removeprefix("best."): t for name, t in tensors.items() if name.startswith("best.")}
+        self.best, mean = (
+            {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+            for prefix in ("best.", "mean.")
+        )
+        self.mean = {name: tensor.to(self.device) for name, tensor in mean.items()}
         self.progress = progress
 
 
