@@ -169,8 +169,12 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(encoder, small_tokenizer,
 
 def test_without_a_folder_ctrl_c_is_ctrl_c(classifier, monkeypatch):
     stop_at(monkeypatch, 2)
-    with pytest.raises(KeyboardInterrupt):
-        fine_tune(classifier, TRAIN, DEV, **SETTINGS)
+    inherited = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            fine_tune(classifier, TRAIN, DEV, **SETTINGS)
+    finally:
+        signal.signal(signal.SIGINT, inherited)
     assert not classifier.training
 
 
