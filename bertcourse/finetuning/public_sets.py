@@ -32,7 +32,8 @@ def sst2() -> Splits:
     """SST-2: is a phrase of a film review positive or negative? 58,886 phrases, 860 sentences, and the official 872.
 
     The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and ``train``
-    has none of their phrases: with phrases drawn at random, a model was right on 96 % of dev, and on 90 % of test.
+    has no phrase cut from them (one that two sentences share is the longer one's). With phrases drawn at random as dev,
+    a model was right on 96 % of dev and 89 % of test.
 
     Returns:
         ``Splits`` of ``LabeledText``.
