@@ -11,6 +11,8 @@ import argparse
 import json
 from pathlib import Path
 
+import torch
+
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.pretrained import read_tokenizer
 from bertcourse.files import replace_files
@@ -45,8 +47,9 @@ def main() -> None:
     counts = CountModel(corpus.train, vocabulary.size)
     for length, made in batches.items():
         measured = counts.losses(made)
-        for name in ("unigram", "bigram"):
-            report(name, length, measured[f"{name}_loss"], measured[f"{name}_accuracy"], 0.5)
+        follows = torch.cat([rows.nsp_labels for _, rows in made]).float().mean().item()
+        for name in ("unigram", "bigram"):  # which know no pairs: they give the more frequent answer
+            report(name, length, measured[f"{name}_loss"], measured[f"{name}_accuracy"], max(follows, 1 - follows))
     for folder in options.checkpoints:
         model, _ = load_pretrained(folder, BertForPreTraining)
         for length, made in batches.items():

@@ -12,7 +12,8 @@ On wikigold (Balasuriya et al. 2009), 80/10/10 % by document, and on the course'
   the scores; another for the CRF; and one for Viterbi with capitals read as segment B, as MiniLM's vocabulary has none.
   ``invalid`` counts the words of test whose tag may not follow the one before it.
 
-Each row is written as soon as it is there, and a table that was begun is gone on with.
+Each row is written as soon as it is there, and a table that was begun is gone on with; with another model or other
+settings it begins anew.
 """
 
 import argparse
@@ -115,9 +116,12 @@ def measure_tuned(model, tokenizer, labels: list[str], splits: Splits, kind: str
     decoder, capitals = kind.split(WITH_CAPITALS)[0], kind.endswith(WITH_CAPITALS)
     tagger = TokenClassifier(model, tokenizer, labels, subwords="all", decoder=decoder, capitals=capitals, seed=seed)
     result = fine_tune(tagger, splits.train, splits.dev, seed=seed, precision="auto", **TUNING)
-    ways = ("argmax", "viterbi") if kind == "viterbi" else (kind,)
-    run = {"seed": seed, "dev": round(result.scores["f1"], 2)}
-    return [{"decoder": way, **run, **decoded(tagger, way.split(WITH_CAPITALS)[0], splits)} for way in ways]
+    ways = ("argmax", "viterbi") if kind == "viterbi" else (kind,)  # dev was decoded as in training
+    dev = {way: round(result.scores["f1"], 2) if way == kind else None for way in ways}
+    return [
+        {"decoder": way, "seed": seed, "dev": dev[way], **decoded(tagger, way.split(WITH_CAPITALS)[0], splits)}
+        for way in ways
+    ]
 
 
 def main() -> None:
@@ -133,15 +137,15 @@ def main() -> None:
     model, tokenizer = bert.load_pretrained(args.model)
     labels = tag_set(sorted(entity_types([tag for split in splits for each in split for tag in each.tags])))
     path = args.output / f"entity_taggers_{args.data}.json"
-    table = read_json(path) if path.exists() else {}
-    table |= {
+    table = {
         "data": args.data,
         "model": args.model,
         "sentences": [len(split) for split in splits],
-        "settings": {"features": FEATURES, "fine_tuned": TUNING, "seeds": SEEDS},
-        "features": table.get("features", []),
-        "fine_tuned": table.get("fine_tuned", []),
+        "settings": {"features": FEATURES, "fine_tuned": TUNING, "seeds": list(SEEDS)},
     }
+    begun = read_json(path) if path.exists() else {}
+    goes_on = {name: begun.get(name) for name in table} == table
+    table |= {name: begun[name] if goes_on else [] for name in ("features", "fine_tuned")}
 
     def write() -> None:
         with replace_files(args.output, [path.name]) as draft:

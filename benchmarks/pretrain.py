@@ -1,10 +1,11 @@
 """Pretraining steps: our trainer's loss and optimizer beside Hugging Face's BertForPreTraining, in one run.
 
     python benchmarks/pretrain.py            # vocabulary 4,096 and 30,522, rows of 64 and 128; about 10 minutes on two cores
+    … --output data/results/pretrain_speed.md    # writes the table, too
 
 A step is forward, backward, clipping and AdamW on a batch of 64 rows (D = 128, 4 layers, 4 heads, 15 % hidden, NSP).
-Timed
-in turn, round after round:
+Timed in
+turn, round after round:
 
 - Hugging Face's model as its configuration comes: dropout .1, all positions through the vocabulary;
 - Hugging Face's model without dropout;
@@ -22,6 +23,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 import transformers
@@ -104,8 +106,8 @@ def seconds(
     return time.perf_counter() - start
 
 
-def compare(vocab_size: int, length: int, rounds: int, steps: int) -> None:
-    """Print the rows of the table for one setting."""
+def compare(vocab_size: int, length: int, rounds: int, steps: int) -> list[str]:
+    """The rows of the table for one setting."""
     batch = make_batch(vocab_size, length)
     (ours, theirs), (ours_dropping, theirs_dropping) = new_models(vocab_size, 0.0), new_models(vocab_size, 0.1)
     difference = max(
@@ -132,7 +134,7 @@ def compare(vocab_size: int, length: int, rounds: int, steps: int) -> None:
         for name in runs:
             times[name].append(seconds(*prepared[name], steps=steps))
     tokens = ROWS * length * steps
-    work = flops_per_token(ours.config, length, RATE)
+    work, lines = flops_per_token(ours.config, length, RATE), []
     for name in runs:
         half_used = name == "ours, bfloat16"
         peak = peak_flops(torch.device("cpu"), torch.bfloat16 if half_used else torch.float32)
@@ -141,10 +143,11 @@ def compare(vocab_size: int, length: int, rounds: int, steps: int) -> None:
         equal = "Hugging Face, default" if name == "ours, dropout .1" else "Hugging Face, no dropout"
         fair = statistics.median(a / b for a, b in zip(times[equal], times[name]))
         beside = f"{default:.2f} | {fair:.2f}" if name.startswith("ours") else f"{default:.2f} | "
-        print(
-            f"| {vocab_size:,} | {length} | {name} | {speed:,.0f} | {beside} | {speed * work / peak:.0%} | {difference:.0e} |",
-            flush=True,
+        lines.append(
+            f"| {vocab_size:,} | {length} | {name} | {speed:,.0f} | {beside} | {speed * work / peak:.0%} | {difference:.0e} |"
         )
+        print(lines[-1], flush=True)
+    return lines
 
 
 def main() -> None:
@@ -154,17 +157,22 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--output", type=Path, help="a Markdown file for the table")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    print(
-        f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} rows a batch"
-    )
-    print(
-        "| vocabulary | length | | tokens/s | × default | × at equal dropout | MFU | loss differs |\n|---|---|---|---|---|---|---|---|"
-    )
+    lines = [
+        f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} rows a batch; "
+        "`python benchmarks/pretrain.py`",
+        "",
+        "| vocabulary | length | | tokens/s | × default | × at equal dropout | MFU | loss differs |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    print(*lines, sep="\n")
     for vocab_size in options.vocab_sizes:
         for length in options.lengths:
-            compare(vocab_size, length, options.rounds, options.steps)
+            lines += compare(vocab_size, length, options.rounds, options.steps)
+    if options.output:
+        options.output.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

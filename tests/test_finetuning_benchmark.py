@@ -84,6 +84,19 @@ def test_finished_seeds_are_kept_and_an_interrupted_one_goes_on(small_world, tmp
         assert one["test"] == other["test"] and one["dev"] == other["dev"]
 
 
+def test_other_weights_are_another_run(small_world, tmp_path, monkeypatch, small_config, small_tokenizer):
+    one = run_benchmark("rte", "one/model", seeds=1, output=tmp_path, epochs=1, precision="float32")
+    calls = []
+    whole = benchmark.fine_tune
+    monkeypatch.setattr(benchmark, "fine_tune", lambda *a, **k: (calls.append(k["seed"]), whole(*a, **k))[1])
+    assert run_benchmark("rte", "one/model", seeds=1, output=tmp_path, epochs=1, precision="float32") == one and not calls
+    other = BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
+    monkeypatch.setattr(benchmark, "load_pretrained", lambda name: (other, small_tokenizer))
+    run_benchmark("rte", "two/model", seeds=1, output=tmp_path, epochs=1, precision="float32")
+    assert calls == [0]
+    assert not list(tmp_path.rglob("*.safetensors"))  # a table is left, and no models
+
+
 def test_a_quick_look_trains_on_fewer(small_world, tmp_path):
     result = run_benchmark("sst2", "small", seeds=1, limit=10, output=tmp_path, epochs=1)
     assert result["sets"]["SST-2"]["examples"] == [10, 8, 12]

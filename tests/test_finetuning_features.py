@@ -109,3 +109,10 @@ def test_another_encoder_is_refused(encoder, small_tokenizer, small_config, tmp_
     wider = BertModel(dataclasses.replace(small_config, hidden_size=32)).eval()
     with pytest.raises(ValueError, match="must be of an encoder like this one, of 32 dimensions; .*Give the encoder"):
         FeatureTagger.load(tmp_path, wider, small_tokenizer)
+
+
+def test_a_damaged_file_is_refused(encoder, small_tokenizer, tmp_path):
+    FeatureTagger(encoder, small_tokenizer, LABELS, (0,)).save(tmp_path)
+    (tmp_path / "tagger.safetensors").write_bytes(b"half")
+    with pytest.raises(ValueError, match="tagger.safetensors must be a safetensors file"):
+        FeatureTagger.load(tmp_path, encoder, small_tokenizer)

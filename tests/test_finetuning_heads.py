@@ -81,6 +81,19 @@ def test_we_load_what_transformers_saves_with_the_same_logits(small_config, smal
     ours = head.get(name, SpanPredictor).load(tmp_path)
     torch.testing.assert_close(ours(IDS, MASK, TYPES), their_logits(theirs), atol=1e-5, rtol=1e-5)
     assert not names or ours.labels == names
+    assert ours.dropout.p == (0.0 if head.get(name) is None else config.hidden_dropout_prob) != 0.5
+
+
+def test_a_tagger_of_other_things_than_entities_loads(small_config, small_tokenizer, tmp_path):
+    transformers = pytest.importorskip("transformers")
+    names = {0: "NOUN", 1: "VERB"}
+    config = transformers.BertConfig(**vars(small_config), id2label=names, label2id={n: i for i, n in names.items()})
+    transformers.BertForTokenClassification(config).save_pretrained(tmp_path)
+    small_tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tags,) = TokenClassifier.load(tmp_path).predict([["a", "b"]])
+    assert set(tags) <= {"NOUN", "VERB"}
+    with pytest.raises(ValueError, match="a tag must be"):
+        TokenClassifier(BertModel(small_config), small_tokenizer, ["NOUN", "VERB"], decoder="viterbi")
 
 
 def test_saved_and_loaded_keeps_every_option(encoder, small_tokenizer, tmp_path):
@@ -180,10 +193,11 @@ def test_tags_are_learned_and_read_back(encoder, small_tokenizer, subwords, deco
         TaggedSentence(["ab", "c", "def", "g"], ["B-PER", "I-PER", "O", "B-ORG"]),
         TaggedSentence([], []),
         TaggedSentence(["a"] * 70, (["B-PER", "I-PER", "O"] * 24)[:70]),
+        TaggedSentence(["a"] * 70, ["B-PER"] + ["I-PER"] * 69),  # over the borders of all windows
     ]
     head = TokenClassifier(encoder, small_tokenizer, TAGS, subwords, decoder)
     rows = head.rows(examples)
-    assert max(row.length for row in rows) == 32 and sum(row.source == 2 for row in rows) > 2
+    assert max(row.length for row in rows) == 32 and sum(row.source == 3 for row in rows) > 2
 
     def told(rows):
         logits = [torch.zeros(row.length, len(TAGS)) for row in rows]
@@ -290,6 +304,10 @@ def other_vocabulary(tokenizer):
         ),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict("a b"), "texts must be a list of strings or pairs"),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "b", "c")]), "text 0 must be a string or a pair"),
+        (
+            lambda e, t: SpanPredictor(e, t).rows([Question("1", "a", "a b", (Answer("b", 2),))] * 2),
+            "every question must have an id of its own; '1' is there more than once",
+        ),
         (
             lambda e, t: SequenceClassifier(e, t, LABELS).rows([LabeledText("a", "x")]),
             "example 0: the label must be one of hardware.*got 'x'",

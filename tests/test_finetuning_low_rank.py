@@ -78,9 +78,19 @@ def test_a_difference_for_another_model_changes_nothing(small_config, small_toke
 
 
 def test_a_part_that_the_model_does_not_have_is_named(encoder, small_tokenizer, tmp_path):
-    save_file({"bert.encoder.blocks.7.attention_norm.weight": torch.ones(24)}, tmp_path / "x")
+    head = SpanPredictor(encoder, small_tokenizer).span_head
+    there = {"span_head.weight": head.weight.detach(), "span_head.bias": head.bias.detach()}
+    save_file({"bert.encoder.blocks.7.attention_norm.weight": torch.ones(24), **there}, tmp_path / "x")
     with pytest.raises(ValueError, match=r"blocks\.7\.attention_norm\.weight of shape \(24,\), which is missing there"):
         load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "x")
+
+
+@pytest.mark.parametrize("missing", ["span_head.bias", "bert.encoder.blocks.1.attention.query.V"])
+def test_a_file_that_lacks_something_changes_nothing(encoder, small_tokenizer, trained, tmp_path, missing):
+    save_difference(trained, tmp_path / "whole")
+    save_file({name: t for name, t in load_file(tmp_path / "whole").items() if name != missing}, tmp_path / "part")
+    with pytest.raises(ValueError, match=f"must have the head and U and V of each map; {missing} missing"):
+        load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "part")
 
 
 def test_a_file_that_is_none_is_refused(encoder, small_tokenizer, tmp_path):

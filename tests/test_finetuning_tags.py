@@ -149,6 +149,10 @@ def test_the_bootstrap_equals_resampling_sentence_by_sentence():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (
+            lambda: write_brackets(["x"], [Entity("creative-work", 0, 1)]),
+            "types must be written in capitals A to Z in brackets, such as PER; got creative-work",
+        ),
         (lambda: read_tags(["PER"]), "a tag must be one like I-PER, O, B-PER"),
         (lambda: read_tags(["E-X"], "BIO"), "a tag must be one like I-PER, O, B-PER; got 'E-X'"),
         (lambda: read_tags(["O"], "BILOU"), "scheme must be one of IO, IOB1, BIO, BIOES; got 'BILOU'"),

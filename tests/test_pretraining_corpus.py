@@ -55,8 +55,21 @@ def test_a_long_text_has_several_shards(text, small_tokenizer, tmp_path, monkeyp
     whole = text_corpus(text, small_tokenizer, tmp_path / "one")
     monkeypatch.setattr(corpus, "SHARD_TOKENS", 40)
     made = text_corpus(text, small_tokenizer, tmp_path / "many")
-    assert len(made.train) > 2
+    assert len(made.train) > 2 and all(
+        20 <= len(shard.tokens) for shard in made.train
+    )  # the remainder has joined the last
+    assert all(
+        np.array_equal(shard.sentences[shard.documents[[0, -1]]], [0, len(shard.tokens)]) for shard in made.train
+    )
     assert np.concatenate([shard.tokens for shard in made.train]).tolist() == whole.train[0].tokens.tolist()
+
+
+def test_a_text_is_never_read_as_a_whole(text, small_tokenizer, tmp_path, monkeypatch):
+    whole = type(text).read_text
+    monkeypatch.setattr(type(text), "read_text", lambda path, **how: whole(path, **how) if path != text else 1 / 0)
+    made = text_corpus(text, small_tokenizer, tmp_path / "shards")
+    assert len(made.train[0].documents) - 1 == 16
+    assert list(corpus.read_documents(text))[:2] == ["a b c. d d.\nb c.\n", "a b c. e d.\nb c.\n"]
 
 
 def test_books_are_split_by_book_and_lose_paragraphs_with_a_slur(small_tokenizer, tmp_path, monkeypatch):

@@ -83,11 +83,20 @@ def test_what_stands_in_padding_does_not_matter(model, batch):
 
 def test_logits_of_padding_do_not_matter(model, batch):
     masked, rows = batch
-    hidden = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids).last_hidden_state
-    hidden.retain_grad()
-    torch_logits = model.mlm_head(hidden, model.bert.embeddings.word_embeddings.weight)
-    F.cross_entropy(torch_logits.flatten(0, 1), masked.all_labels().flatten()).backward()
-    assert not hidden.grad[2:, 10:].any()
+    assert not rows.attention_mask[2:, 10:].any()
+    losses = PreTrainingLoss(model)(masked, rows)
+
+    def losses_with(change: torch.Tensor):
+        handle = model.bert.encoder.register_forward_hook(
+            lambda encoder, arguments, output: output._replace(last_hidden_state=output.last_hidden_state + change)
+        )
+        changed = PreTrainingLoss(model)(masked, rows)
+        handle.remove()
+        return changed
+
+    change = torch.zeros(*masked.input_ids.shape, model.config.hidden_size)
+    change[2:, 10:] = torch.randn(change[2:, 10:].shape)
+    assert losses_with(change) == losses != losses_with(change.flip(1))  # elsewhere it matters
 
 
 def test_both_classes_of_nsp_reach_the_loss(model, batch):

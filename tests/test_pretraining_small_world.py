@@ -112,3 +112,11 @@ def test_the_sparse_world_spreads_its_words():
         documents = [SmallWorld(sparse).document(rng) for _ in range(100)]
         counts[sparse] = len({word for each in documents for sentence in each.sentences for word in sentence})
     assert counts[True] > counts[False]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_held_out_is_trained_on_by_no_seed(world, seed):
+    """To ``random.Random`` a seed and its negative are one."""
+    trained = {str(document.sentences) for document in world.documents(seed, count=60)}
+    for held_out in range(-7, 0):
+        assert trained.isdisjoint(str(document.sentences) for document in world.documents(held_out, count=60))

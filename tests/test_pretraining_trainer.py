@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 import safetensors.torch
@@ -176,26 +177,27 @@ def test_a_loss_that_is_no_number_stops_the_run(config, corpus, monkeypatch):
 
 
 def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
-    """Of the same rows; masks and dropout are drawn for each chunk."""
-    plain = dataclasses.replace(config, dropout=0.0)
-    trained = {}
-    for micro in (0, 4):
-        run = trainer.Trainer(
-            dataclasses.replace(plain, micro_batch_size=micro, output=f"{config.output}-{micro}"),
-            False,
-            corpus,
-            trainer.Processes(0, 1, 0, torch.device("cpu")),
-            trainer.threading.Event(),
+    """Of the same rows and masks; in a run masks and dropout are drawn for each chunk."""
+    config = dataclasses.replace(config, dropout=0.0, micro_batch_size=4)
+    run = trainer.Trainer(config, False, corpus, trainer.Processes(0, 1, 0, torch.device("cpu")))
+    chunks = run.batches.next_batch(16)
+    assert [len(rows.input_ids) for _, rows in chunks] == [4, 4]
+    (first, first_rows), (second, second_rows) = chunks
+    moved = second._replace(positions=second.positions + first.input_ids.numel())
+    whole = (
+        trainer.MaskedTokens(*(torch.cat(parts) for parts in zip(first, moved))),
+        trainer.RowBatch(*(None if parts[0] is None else torch.cat(parts) for parts in zip(first_rows, second_rows))),
+    )
+    gradients = {}
+    for name, batch in (("chunks", chunks), ("whole", [whole])):
+        run.optimizer.step = lambda name=name: gradients.update(
+            {name: {each: p.grad.clone() for each, p in run.model.named_parameters()}}
         )
-        run.model.train()
-        chunks = run.batches.next_batch(16)
-        assert len(chunks) == (2 if micro else 1)
-        if micro:
-            trained["ids"] = sorted(torch.cat([rows.input_ids for _, rows in chunks]).tolist())
-        else:
-            assert len(chunks[0][1].input_ids) == 8
-            whole = sorted(chunks[0][1].input_ids.tolist())
-    assert trained["ids"] == whole
+        run.clock, run.aside = 0.0, 0.0
+        run.step(batch)
+    assert max(gradient.abs().max() for gradient in gradients["whole"].values()) > 1e-3
+    for name, gradient in gradients["whole"].items():
+        torch.testing.assert_close(gradients["chunks"][name], gradient, atol=1e-7, rtol=1e-4, msg=name)
 
 
 def test_two_processes_give_the_gradients_of_one(tmp_path):
@@ -250,12 +252,30 @@ def test_a_missing_process_is_named(monkeypatch):
             pass
 
 
+def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
+    script = tmp_path / "wait.py"
+    script.write_text(
+        "import time\n"
+        "from bertcourse.pretraining.processes import joined_processes\n"
+        "with joined_processes(timeout_seconds=5) as processes:\n"
+        "    time.sleep(8 if processes.is_main else 0)\n"
+        "    processes.wait(patiently=True)\n"
+        "    assert processes.total(1.0) == [2.0]\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=120, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def test_a_process_that_is_lost_on_the_way_is_an_error_of_its_own(monkeypatch):
     from bertcourse.pretraining import processes
 
     for name, value in dict(RANK="0", WORLD_SIZE="2").items():
         monkeypatch.setenv(name, value)
-    for name in ("init_process_group", "barrier", "destroy_process_group"):
+    for name in ("init_process_group", "barrier", "new_group", "destroy_process_group"):
         monkeypatch.setattr(processes.distributed, name, lambda *arguments, **others: None)
     with pytest.raises(ConnectionError, match="process 0 of 2 lost another one .* with --resume"):
         with joined_processes():
@@ -269,6 +289,30 @@ def test_minutes_tie_the_schedule_to_the_clock(config, corpus):
     pretrain(dataclasses.replace(config, minutes=0.02, tokens=10**12), corpus=corpus)
     train = events(config, "train")
     assert 1.2 <= train[-1]["seconds"] < 4 and train[-1]["learning_rate"] < 0.01
+
+
+def test_the_time_of_a_run_is_that_of_the_clock(config, corpus, monkeypatch):
+    """With the updates, which come after the gradients, and with measurements; these do not count for the speed."""
+    update, measure = torch.optim.AdamW.step, trainer.Trainer.measure
+
+    def slowly(of, seconds):
+        return lambda self, *arguments: (time.sleep(seconds), of(self, *arguments))[1]
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", slowly(update, 0.01))
+    monkeypatch.setattr(trainer.Trainer, "measure", slowly(measure, 0.3))
+    start = time.monotonic()
+    pretrain(config, corpus=corpus)
+    clock, train = time.monotonic() - start, events(config, "train")
+    steps, training = (
+        train[-1]["step"],
+        sum(event["tokens"] - before for event, before in zip(train, [0, *(e["tokens"] for e in train)])),
+    )
+    assert 0.6 + 0.01 * (steps - 1) < train[-1]["seconds"] <= clock
+    measured = sum(
+        (event["tokens"] - before) / event["tokens_per_second"]
+        for event, before in zip(train, [0, *(e["tokens"] for e in train)])
+    )
+    assert 0.01 * (steps - 1) < measured < train[-1]["seconds"] - 0.5 and training == train[-1]["tokens"]
 
 
 def test_without_nsp_its_head_stays_as_it_was(config, corpus):
@@ -293,8 +337,9 @@ def test_without_nsp_its_head_stays_as_it_was(config, corpus):
     ],
 )
 def test_every_choice_trains(config, corpus, changes):
-    pretrain(dataclasses.replace(config, tokens=1000, **changes), corpus=corpus)
-    assert events(config, "evaluation")[-1]["mlm_loss"] < 6.9
+    pretrain(dataclasses.replace(config, tokens=12_000, **changes), corpus=corpus)
+    first, *_, last = (event["mlm_loss"] for event in events(config, "evaluation"))
+    assert last < first - 0.5
 
 
 def test_the_callers_random_numbers_and_threads_are_left_alone(config, corpus):
@@ -309,6 +354,28 @@ def test_runs_are_not_mixed(config, corpus):
         pretrain(config, resume=True, corpus=corpus)
     pretrain(config, corpus=corpus)
     with pytest.raises(FileExistsError, match="has a run already.*Go on with --resume, or name another --output"):
+        pretrain(config, corpus=corpus)
+
+
+def test_another_precision_is_refused_on_resume(config, corpus):
+    pretrain(config, corpus=corpus)
+    with pytest.raises(ValueError, match="is of a run in float32, which goes on in it; got precision bfloat16"):
+        pretrain(dataclasses.replace(config, precision="bfloat16"), resume=True, corpus=corpus)
+
+
+def test_a_run_killed_before_its_first_checkpoint_measures_the_beginning_once(config, corpus, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer.Trainer, "step", lambda self, chunks: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            pretrain(config, corpus=corpus)
+    assert len(events(config, "evaluation")) == 1
+    pretrain(config, resume=True, corpus=corpus)
+    assert [event["step"] for event in events(config, "evaluation")][:2] == [0, 16] and len(events(config, "run")) == 1
+
+
+def test_ctrl_c_ends_the_making_of_a_run_at_once(config, corpus, monkeypatch):
+    monkeypatch.setattr(trainer, "new_model", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
         pretrain(config, corpus=corpus)
 
 
@@ -336,6 +403,7 @@ def test_another_vocabulary_is_refused_on_resume(config, corpus, small_tokenizer
         (dict(warmup=2.0), "warmup is a share"),
         (dict(beta2=1.0), "beta2 must be at least 0 and below 1"),
         (dict(snapshots="0,1"), "snapshots must be shares"),
+        (dict(snapshots="0.001,0.004"), "in whole percents"),
         (dict(seed=-1), "seed must be at least 0"),
         (dict(hidden_size=15), "hidden_size must be a multiple of num_heads"),
         (dict(nsp=1), "nsp must be of type bool"),

@@ -141,7 +141,10 @@ def save_pretrained(
     tensors = {hugging_face_name(name): tensor.contiguous() for name, tensor in model.state_dict().items()}
 
     with replace_files(folder, FILES) as draft:
-        safetensors.torch.save_file(tensors, draft / "model.safetensors", metadata={"format": "pt"})
+        try:
+            safetensors.torch.save_file(tensors, draft / "model.safetensors", metadata={"format": "pt"})
+        except safetensors.SafetensorError as error:
+            raise OSError(f"cannot write {folder}/model.safetensors ({error}). Make room, and save again.") from error
         for file, content in {"config.json": config, "tokenizer_config.json": tokenizer_config(tokenizer)}.items():
             (draft / file).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         (draft / "vocab.txt").write_text("".join(f"{token}\n" for token in vocabulary), encoding="utf-8")

@@ -6,13 +6,15 @@
     squad   SQuAD 1.1, on 5 of the 48 articles of its dev split, after training on 38 of them
 
 Each seed is a run of its own: head, order and dropout. Its result is kept as soon as it is there, and a run that was
-interrupted goes on from its checkpoint, so that the command can be given again. The weights that do best on a dev split
-are measured once on the test split.
+interrupted goes on from its checkpoint, so that the command can be given again; with other weights, data or settings it
+is another run. The weights of a run that do best on a dev split are measured on the test split.
 """
 
+import hashlib
 import json
 import os
 import platform
+import shutil
 import statistics
 import time
 from collections.abc import Callable
@@ -28,7 +30,7 @@ from bertcourse.files import read_json, replace_files
 from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier
 from bertcourse.finetuning.public_sets import Splits, join_sentences, rte, squad, sst2, wikigold, wnut17
 from bertcourse.finetuning.tags import entity_types, tag_set
-from bertcourse.finetuning.training import CHECKPOINT, fine_tune
+from bertcourse.finetuning.training import CHECKPOINT, description, fine_tune
 from bertcourse.registry import cache_folder
 
 
@@ -57,7 +59,7 @@ def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: i
 
 
 def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> TokenClassifier:
-    """A head for the tags of a set, which sees capitals, and gives valid sequences only."""
+    """A head for the tags of a set, which sees capitals, and takes the best sequence of tags that is allowed."""
     types = sorted(entity_types([tag for split in splits for example in split for tag in example.tags]))
     options = {"subwords": "all", "decoder": "viterbi", "capitals": encoder.config.type_vocab_size > 1}
     return TokenClassifier(encoder, tokenizer, tag_set(types), **options, seed=seed)
@@ -123,6 +125,7 @@ def run_benchmark(
         raise ValueError(f"--seeds must be at least 1 and --limit at least 2 examples; got {seeds} and {limit}.")
     encoder, tokenizer = load_pretrained(model_name)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    weights = weights_digest(encoder)
     name = f"finetune_{task}_{Path(model_name).name}" + (f"_limit{limit}" if limit else "")
     folder = Path(output or cache_folder() / "runs")
     sets = {}
@@ -131,7 +134,7 @@ def run_benchmark(
         chosen = {"precision": "auto", **each.settings, "minutes": float(minutes), **settings}
         place = folder / name / title.replace(" ", "-").lower()
         runs = [
-            run_seed(place / f"seed{seed}", each, splits, encoder, tokenizer, device, {**chosen, "seed": seed})
+            run_seed(place, each, splits, encoder, tokenizer, device, {**chosen, "seed": seed}, weights)
             for seed in range(seeds)
         ]
         sets[title] = {"examples": [len(split) for split in splits], "settings": chosen, "runs": runs}
@@ -139,8 +142,6 @@ def run_benchmark(
         "task": task,
         "model": model_name,
         "limit": limit,
-        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
-        "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "sets": sets,
     }
     table = markdown(result)
@@ -164,6 +165,15 @@ def cut(splits: Splits, limit: int | None, most_dev: int) -> Splits:
     return Splits(some(splits.train, limit), some(splits.dev, most_dev), splits.test)
 
 
+def weights_digest(encoder: nn.Module) -> str:
+    """Other weights, another digest."""
+    digest = hashlib.sha256()
+    for name, tensor in encoder.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
 def run_seed(
     folder: Path,
     task: Task,
@@ -172,22 +182,24 @@ def run_seed(
     tokenizer: Tokenizer,
     device: torch.device,
     settings: dict,
+    weights: str,
 ) -> dict:
     """One run, or its result if it is there already, or the rest of it.
 
     Args:
-        folder: of the run.
+        folder: of all runs on these splits.
         task, splits, encoder, tokenizer, device: what to train, on what and where.
         settings: all of the run's.
+        weights: the encoder's digest.
 
     Returns:
-        Scores on test and dev, seconds, steps and examples a second.
+        Scores on test and dev, seconds, steps and examples a second, and where it ran.
     """
-    result_path = folder / "result.json"
-    if result_path.exists() and (known := read_json(result_path))["settings"] == settings:
-        return known["result"]
     model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
-    result_path.unlink(missing_ok=True)  # of other settings
+    made_of = hashlib.sha256(repr([weights, splits, description(model), sorted(settings.items())]).encode()).hexdigest()
+    folder = folder / f"seed{settings['seed']}-{made_of[:8]}"
+    if (folder / "result.json").exists():
+        return read_json(folder / "result.json")
     tuned = fine_tune(model, splits.train, splits.dev, folder, resume=(folder / CHECKPOINT).exists(), **settings)
     start = time.perf_counter()
     result = {
@@ -199,10 +211,13 @@ def run_seed(
         "train_seconds": round(tuned.seconds, 1),
         "test_seconds": round(time.perf_counter() - start, 1),
         "examples_per_second": round(tuned.examples_per_second, 1),
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
     }
     with replace_files(folder, ["result.json"]) as draft:
-        (draft / "result.json").write_text(json.dumps({"settings": settings, "result": result}), encoding="utf-8")
-    (folder / CHECKPOINT).unlink()  # three times the model, and no longer needed
+        (draft / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    (folder / CHECKPOINT).unlink()  # large, and no longer needed, as is the model
+    shutil.rmtree(folder / "model")
     return result
 
 
@@ -213,11 +228,12 @@ def rounded(scores: dict[str, float]) -> dict[str, float]:
 
 def markdown(result: dict) -> str:
     """The table for people to read."""
+    every = [run for measured in result["sets"].values() for run in measured["runs"]]
+    places = dict.fromkeys(f"{run['device']}, torch {run['versions']['torch']}" for run in every)
     lines = [
         f"# Fine-tuning {result['model']}: {', '.join(result['sets'])}",
         "",
-        f"In percent; mean and standard deviation over seeds, then each seed. {result['device']}, torch "
-        f"{result['versions']['torch']}.",
+        f"In percent; mean and standard deviation over seeds, then each seed. {'; '.join(places)}.",
     ]
     for title, measured in result["sets"].items():
         runs, settings = measured["runs"], measured["settings"]

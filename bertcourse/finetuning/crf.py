@@ -239,7 +239,7 @@ class TagDecoder(nn.Module):
         scheme: notation of the labels, one of ``tags.SCHEMES``.
 
     Raises:
-        ValueError: if there is no such decoder or scheme, or a label is not of the scheme.
+        ValueError: if there is no such decoder or scheme; or, unless it is "argmax", a label is not of the scheme.
 
     Source: Lample et al. 2016, section 2.
     """
@@ -249,7 +249,8 @@ class TagDecoder(nn.Module):
         if decoder not in DECODERS:
             raise ValueError(f"decoder must be one of {', '.join(DECODERS)}; got {decoder!r}.")
         self.labels, self.kind, self.scheme = list(labels), decoder, scheme
-        self.allowed = allowed_transitions(labels, scheme)
+        check_scheme(scheme)
+        self.allowed = None if decoder == "argmax" else allowed_transitions(labels, scheme)
         self.crf = CRF(len(self.labels)) if decoder == "crf" else None
 
     def loss(self, emissions: Sequence[Tensor], targets: Sequence[Sequence[int]]) -> Tensor:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Self
 
 import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
@@ -188,14 +189,9 @@ class FeatureTagger(nn.Module):
         """How well the model tags examples whose tags are known; see ``measure``."""
         return self.measure(examples, self.rows(examples))
 
-    def save(self, folder: str | os.PathLike) -> None:
-        """Write what was learned, without the encoder: tagger.safetensors and tagger.json.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
-        settings = {
-            "labels": self.labels,
+    def options(self) -> dict:
+        """The arguments of the tagger, but for the labels."""
+        return {
             "layers": self.layers,
             "pooling": self.pooling,
             "lstm_size": self.lstm.hidden_size if self.lstm is not None else 0,
@@ -203,6 +199,14 @@ class FeatureTagger(nn.Module):
             "scheme": self.decoder.scheme,
             "dropout": self.dropout.p,
         }
+
+    def save(self, folder: str | os.PathLike) -> None:
+        """Write what was learned, without the encoder: tagger.safetensors and tagger.json.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        settings = {"labels": self.labels, **self.options()}
         with replace_files(folder, ["tagger.safetensors", "tagger.json"]) as draft:
             safetensors.torch.save_file(self.state_dict(), draft / "tagger.safetensors")
             (draft / "tagger.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
@@ -213,12 +217,16 @@ class FeatureTagger(nn.Module):
 
         Raises:
             FileNotFoundError: if a file is missing.
-            ValueError: if the files do not fit this encoder.
+            ValueError: if the files are damaged, or their sizes do not fit this encoder.
         """
         settings = read_json(Path(folder, "tagger.json"))
         model = cls(encoder, tokenizer, **settings)
         try:
             model.load_state_dict(safetensors.torch.load_file(Path(folder, "tagger.safetensors")))
+        except SafetensorError as error:
+            raise ValueError(
+                f"{folder}/tagger.safetensors must be a safetensors file; {error}. Save it again."
+            ) from error
         except RuntimeError as error:
             raise ValueError(
                 f"{folder} must be of an encoder like this one, of {encoder.config.hidden_size} dimensions; "

@@ -12,6 +12,7 @@ BertForTokenClassification or BertForQuestionAnswering with the same logits.
 import copy
 import itertools
 import os
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -131,6 +132,9 @@ class Head(nn.Module):
         Args:
             rows: of ``encode`` or ``rows``.
             max_tokens: B × L of a batch.
+
+        Returns:
+            For each row a tensor on the CPU: (K,) of a classifier, (L, K) of a tagger, (L, 2) of a reader.
         """
         was_training, results = self.training, [None] * len(rows)
         self.eval()
@@ -143,7 +147,8 @@ class Head(nn.Module):
         return results
 
     def score(self, examples: Sequence) -> dict[str, float]:
-        """How well the model answers examples whose answers are known; ``measure`` says what is returned."""
+        """How well the model answers examples whose answers are known; ``measure`` says what is returned, ``rows`` what is
+        refused."""
         return self.measure(examples, self.rows(examples))
 
     def save(self, folder: str | os.PathLike) -> None:
@@ -189,7 +194,10 @@ class Head(nn.Module):
         check_task(cls, settings, folder)
         options = dict(settings.get("bertcourse") or {})
         dropout = settings.get("classifier_dropout")
-        options["dropout"] = settings.get("hidden_dropout_prob", 0.1) if dropout is None else dropout
+        if dropout is not None:
+            options["dropout"] = dropout
+        elif cls is not SpanPredictor:  # transformers has none before the spans
+            options["dropout"] = settings.get("hidden_dropout_prob", 0.1)
         if "labels" in cls.__init__.__annotations__:
             names = settings.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
             options["labels"] = [names[index] for index in sorted(names, key=int)]
@@ -339,11 +347,11 @@ class SequenceClassifier(Head):
         return F.cross_entropy(self(*self.batch(rows)), targets)
 
     def probabilities(self, texts: Sequence[str | tuple[str, str]]) -> Tensor:
-        """(n, K), the probability of each class for each text."""
+        """(n, K), the probability of each class for each text; ``encode`` says what is refused."""
         return torch.stack(self.logits(self.encode(texts))).softmax(dim=1)
 
     def predict(self, texts: Sequence[str | tuple[str, str]]) -> list[str]:
-        """The most probable class of each text."""
+        """The most probable class of each text; ``encode`` says what is refused."""
         return [self.labels[int(logits.argmax())] for logits in self.logits(self.encode(texts))]
 
     def measure(self, examples: Sequence[LabeledText], rows: Sequence[Row]) -> dict[str, float]:
@@ -379,12 +387,14 @@ class TokenClassifier(Head):
 
     Args:
         encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer sentence is read in overlapping
-            windows; each word's tag is from the window with most text on both sides of it. A word without a token is
+            windows; each word's scores are from the window with most text on both sides of it. A word without a token is
             read as [UNK].
         labels: the K tags, as ``tags.tag_set`` makes them.
         subwords: "first" or "all", the tokens of a word that have a tag; see ``tags.subword_tags``.
-        decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence that ``scheme``
-            allows; "crf" learns which tag follows which, and takes the best sequence that is allowed.
+        decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence of the sentence's
+            tokens that ``scheme`` allows; "crf" learns which tag follows which, too (in a long sentence, window by
+            window). With subwords "all" a word has the tag of its first token, and now and then a sequence that is
+            allowed for tokens is not for words.
         scheme: notation of the labels, one of ``tags.SCHEMES``.
         capitals: words with a first letter in upper case are read as of segment B, all others as of segment A. An
             uncased tokenizer drops capitals, and a single sentence does not need its segments: so the one can carry
@@ -498,16 +508,20 @@ class TokenClassifier(Head):
             lengths: how many words each has.
         """
         results = [["O"] * length for length in lengths]
-        positions = [self.positions(row) for row in rows]
-        emissions = [scores[where] for scores, where in zip(self.logits(rows), positions)]
-        for row, where, found in zip(rows, positions, self.decoder(emissions) if rows else []):
-            words = [row.places[i] for i in where]
-            for word, tag in zip(dict.fromkeys(words), word_tags(words, found)):
-                results[row.source][word] = tag
+        words: dict[int, list[int]] = {}
+        emissions: dict[int, list[Tensor]] = {}
+        for row, scores in zip(rows, self.logits(rows)):  # the windows of a sentence one after the other
+            where = self.positions(row)
+            words.setdefault(row.source, []).extend(row.places[i] for i in where)
+            emissions.setdefault(row.source, []).append(scores[where])
+        sequences = self.decoder([torch.cat(parts) for parts in emissions.values()]) if rows else []
+        for source, found in zip(emissions, sequences):
+            for word, tag in zip(dict.fromkeys(words[source]), word_tags(words[source], found)):
+                results[source][word] = tag
         return results
 
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """For each sentence of words its tags."""
+        """For each sentence of words its tags; ``encode`` says what is refused."""
         return self.tags(self.encode(sentences), [len(words) for words in sentences])
 
     def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[Row]) -> dict[str, float]:
@@ -661,10 +675,12 @@ class SpanPredictor(Head):
         """Examples as rows, each with the tokens of its first answer, or (0, 0).
 
         Raises:
-            ValueError: if an answer is not where it says.
+            ValueError: if an answer is not where it says, or two questions have one id.
         """
         for example in examples:
             check_answers(example)
+        if repeated := [name for name, times in Counter(example.id for example in examples).items() if times > 1]:
+            raise ValueError(f"every question must have an id of its own; {repeated[0]!r} is there more than once.")
         rows = []
         for source, window in self.windows([(example.question, example.context) for example in examples]):
             target = answer_tokens(window, next(iter(examples[source].answers), None))
@@ -693,7 +709,7 @@ class SpanPredictor(Head):
         ]
 
     def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Span]:
-        """For each pair of question and context the answer with its place and scores."""
+        """For each pair of question and context the answer with its place and scores; ``windows`` says what is refused."""
         return self.spans([context for _, context in pairs], self.encode(pairs))
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -114,6 +114,12 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
     except SafetensorError as error:
         raise ValueError(f"{path} must be a safetensors file; {error}. Fetch it again.") from error
     weights, new = model.state_dict(), {}
+    halves = {name[:-1] + ("V" if name.endswith("U") else "U") for name in learned if name.endswith((".U", ".V"))}
+    head = {name for name, _ in model.named_parameters() if not name.startswith("bert.")}
+    if missing := sorted((halves | head) - set(learned)):
+        raise ValueError(
+            f"{path} must have the head and U and V of each map; {', '.join(missing)} missing. Fetch it again."
+        )
     for name, tensor in learned.items():
         stem, _, last = name.rpartition(".")
         if last == "U" and f"{stem}.V" in learned:

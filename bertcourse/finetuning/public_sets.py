@@ -1,6 +1,6 @@
 """Chapters 7-9: public sets with their splits, from ``BERTCOURSE_DATA``, this user's cache or the network.
 
-Hyperparameters and the moment to stop are chosen on ``dev``; ``test`` is looked at once. Where the official test labels
+Hyperparameters and the moment to stop are to be chosen on ``dev``, and ``test`` is to be looked at once. Where the official test labels
 are not public, ``test`` is the official dev split, which papers report, and ``dev`` is a part of the official train
 split.
 """

@@ -87,7 +87,8 @@ def write_brackets(words: Sequence[str], entities: Sequence[Entity]) -> str:
         entities: its entities, none inside another.
 
     Raises:
-        ValueError: if an entity is not within the words, two overlap, or a word has brackets that would be misread.
+        ValueError: if an entity is not within the words, its type is not in capitals, two overlap, or a word has
+            brackets that would be misread.
 
     Source: Jurafsky & Martin, chapter 17.
 
@@ -95,6 +96,10 @@ def write_brackets(words: Sequence[str], entities: Sequence[Entity]) -> str:
     '[PER Jane] of United'
     """
     entities = check_entities(entities, len(words))
+    if others := {entity.type for entity in entities if not re.fullmatch("[A-Z]+", entity.type)}:
+        raise ValueError(
+            f"types must be written in capitals A to Z in brackets, such as PER; got {', '.join(sorted(others))}. Use tags."
+        )
     pieces = list(words)
     for entity in entities:
         pieces[entity.start] = f"[{entity.type} {pieces[entity.start]}"

@@ -5,7 +5,7 @@ rises and falls; now and then the model answers the dev split, and its best weig
 drawn from the seed and the step, so that a run which was interrupted goes on as if it had not been.
 
 The loop asks of a model what the heads have: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the
-score to go by first, and ``save(folder)``.
+score to go by first, ``options()`` and ``save(folder)``.
 """
 
 import contextlib
@@ -42,12 +42,12 @@ class FineTuned(NamedTuple):
     """What came of a run; the model itself has the best weights now.
 
     Attributes:
-        scores: of the best weights on dev.
+        scores: of the best weights on dev, in percent.
         step: after which they were found.
         steps: that were taken.
         seconds: that the run took, measurements included.
-        examples_per_second: while training.
-        history: for each measurement its step, epoch, seconds, mean training loss since the last one, and scores.
+        examples_per_second: rows, while training: of a long text each window counts.
+        history: for each measurement its step, epoch, seconds, mean training loss (nats) since the last one, and scores.
     """
 
     scores: dict[str, float]
@@ -100,6 +100,7 @@ def fine_tune(
         try:
             return Run(model, train, dev, config, Path(output) if output else None, resume, stop).run()
         finally:
+            model.zero_grad(set_to_none=True)
             model.eval()
 
 
@@ -244,6 +245,7 @@ class Run:
         progress, config = self.progress, self.config
         self.model.train()
         torch.manual_seed(seed_of(config.seed, DROPOUT, progress.step, 0))
+        self.optimizer.zero_grad(set_to_none=True)
         loss = self.loss(batch)
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.learned().values(), config.clip).item()
@@ -258,7 +260,6 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = group["peak"] * config.rate_at(done)
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
         progress.step += 1
         progress.losses += 1
         progress.loss += (loss.item() - progress.loss) / progress.losses
@@ -355,6 +356,7 @@ class Run:
         header = {
             "progress": json.dumps(dataclasses.asdict(self.progress)),
             "config": json.dumps(dataclasses.asdict(self.config)),
+            "model": json.dumps(description(self.model)),
             "data": self.data,
         }
         path = self.output / CHECKPOINT
@@ -374,29 +376,42 @@ class Run:
             with safetensors.safe_open(path, framework="pt") as file:
                 header = file.metadata()
             tensors = safetensors.torch.load_file(path)
-            progress, saved = Progress(**json.loads(header["progress"])), json.loads(header["config"])
+            progress = Progress(**json.loads(header["progress"]))
+            saved, made = json.loads(header["config"]), json.loads(header["model"])
         except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged or cut short ({error}). Delete it, and start anew.") from error
         ours = dataclasses.asdict(self.config)
-        differing = [name for name in ours if ours[name] != saved.get(name) and name not in MAY_CHANGE]
+        kept = {name: value for name, value in saved.items() if name not in MAY_CHANGE} | made
+        given = {name: value for name, value in ours.items() if name not in MAY_CHANGE} | description(self.model)
+        differing = [name for name in {**given, **kept} if given.get(name) != kept.get(name)]
         if differing or header["data"] != self.data:
-            notes = [f"{name} was {saved.get(name)!r} and is {ours[name]!r}" for name in differing]
+            notes = [f"{name} was {kept.get(name)!r} and is {given.get(name)!r}" for name in differing]
             notes += ["train or dev were others"] if header["data"] != self.data else []
             raise ValueError(
                 f"{path} is of another run: {'; '.join(notes)}. Resume with what it had, or name another output."
             )
         try:
             restore_state(self.model, self.optimizer, tensors)
-        except RuntimeError as error:
-            raise ValueError(
-                f"{path} is of another model: {str(error).splitlines()[-1].strip()} Make it as before."
-            ) from error
+        except ValueError as error:
+            raise ValueError(f"{path} is of another model: {error} Make it as before.") from error
         self.best, mean = (
             {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
             for prefix in ("best.", "mean.")
         )
         self.mean = {name: tensor.to(self.device) for name, tensor in mean.items()}
         self.progress = progress
+
+
+def description(model: nn.Module) -> dict:
+    """What a head is, apart from its weights, as JSON would give it back: its class, labels, dropout and options."""
+    labels, dropout = getattr(model, "labels", None), getattr(model, "dropout", None)
+    made = {
+        "head": type(model).__name__,
+        "labels": labels,
+        "dropout": dropout.p if dropout else None,
+        **model.options(),
+    }
+    return json.loads(json.dumps(made))
 
 
 def check_output(output: Path | None, resume: bool) -> None:

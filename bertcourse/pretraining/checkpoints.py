@@ -34,7 +34,7 @@ class Progress:
     Attributes:
         step: updates of the weights.
         tokens: tokens trained on, padding not counted, over all processes.
-        seconds: time spent training, without measurements.
+        seconds: time that the loop has taken, measurements and checkpoints included.
         position: place in the corpus.
         precision: "float32" or "bfloat16".
     """
@@ -99,8 +99,19 @@ def restore_state(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: d
     Args:
         model, optimizer: filled in place.
         tensors: by name; others than the model's and the optimizer's are left aside.
+
+    Raises:
+        ValueError: if names or shapes are not the model's; it is then as it was.
     """
-    model.load_state_dict({name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")})
+    weights = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
+    there, here = ({name: tuple(t.shape) for name, t in of.items()} for of in (weights, model.state_dict()))
+    if differing := [name for name in {**here, **there} if here.get(name) != there.get(name)]:
+        name = differing[0]
+        raise ValueError(
+            f"{len(differing)} tensors differ in name or shape, the first is {name}: {there.get(name, 'missing')} there, "
+            f"{here.get(name, 'missing')} in the model."
+        )
+    model.load_state_dict(weights)
     for name, parameter in model.named_parameters():
         state = {
             key: tensors[f"optimizer.{key}.{name}"]
@@ -159,6 +170,11 @@ def load_checkpoint(
             f"{path} is of a run with other settings: "
             + "; ".join(f"{name} was {saved.get(name)!r} and is {ours.get(name)!r}" for name in sorted(differing))
             + ". Resume with the settings of that run, or start a new one in another --output."
+        )
+    if config.precision not in ("auto", progress.precision):
+        raise ValueError(
+            f"{path} is of a run in {progress.precision}, which goes on in it; got precision {config.precision}. Leave it out, "
+            "or start a new run in another --output."
         )
     tensors = safetensors.torch.load_file(path)
     theirs, size = tensors["model.mlm_head.bias"].numel(), model.mlm_head.bias.numel()

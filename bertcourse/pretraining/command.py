@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import os
 import sys
 
 from bertcourse.pretraining.config import PRESETS, PretrainingConfig
@@ -61,4 +62,6 @@ def run(options: argparse.Namespace) -> None:
     except Interrupted as reason:
         print(f"bertcourse pretrain: {reason}", file=sys.stderr)
     else:
+        if os.environ.get("RANK", "0") != "0":  # the first of torchrun's processes says it
+            return
         print(f"the model is in {config.output}/model-100, its log in {config.output}/log.jsonl")

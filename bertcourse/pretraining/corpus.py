@@ -1,13 +1,14 @@
 """A text as token ids on disk, ready to be read piece by piece: what a training run reads, and what it is measured on.
 
-A text is cut into documents and sentences, tokenized once, and kept in shards of some million tokens. They are mapped
-into memory, so that a corpus may be larger than it, and the processes of one machine share it.
+A text is read document by document, cut into sentences, tokenized once, and kept in shards of some million tokens. They are
+mapped into memory, so that a corpus may be larger than it, and the processes of one machine share it.
 """
 
 import hashlib
 import json
 import re
 import tempfile
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from importlib import resources
@@ -78,7 +79,7 @@ def books_corpus(tokenizer: Tokenizer, folder: Path | None = None) -> Corpus:
             for document in content.split("\n\n"):
                 yield "\n".join(p for p in paragraphs(document) if not has_slur(p)), book.name in HELD_OUT_BOOKS
 
-    return make_shards(documents, text, tokenizer, folder)
+    return make_shards(documents, [text.encode()], tokenizer, folder)
 
 
 def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) -> Corpus:
@@ -99,34 +100,65 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
         raise FileNotFoundError(
             f"expected a text, one paragraph a line and an empty line between documents, in {path}; there is no such file."
         )
+
+    def documents() -> Iterator[tuple[str, bool]]:
+        count = sum(1 for _ in read_documents(path))
+        if count < 4:
+            raise ValueError(
+                f"{path} must have at least 4 documents, with an empty line between two, to train on some and hold out "
+                f"another; got {count}."
+            )
+        every = min(HELD_OUT_EVERY, count // 2)
+        for number, document in enumerate(read_documents(path)):
+            yield document, number % every == every - 1
+
+    with path.open("rb") as file:
+        return make_shards(documents, iter(lambda: file.read(2**20), b""), tokenizer, folder)
+
+
+def read_documents(path: Path) -> Iterator[str]:
+    """The documents of a text, one after the other.
+
+    Raises:
+        ValueError: if it is not UTF-8.
+    """
+    lines: list[str] = []
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            for line in file:
+                if line.strip():
+                    lines.append(line)
+                elif lines:
+                    yield "".join(lines)
+                    lines = []
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8; {error}. Save it in that encoding.") from None
-    contents = [document for document in re.split(r"\n\s*\n", text) if document.strip()]
-    if len(contents) < 4:
-        raise ValueError(
-            f"{path} must have at least 4 documents, with an empty line between two, to train on some and hold out another; "
-            f"got {len(contents)}."
-        )
-    every = min(HELD_OUT_EVERY, len(contents) // 2)
-    return make_shards(
-        lambda: ((content, i % every == every - 1) for i, content in enumerate(contents)), text, tokenizer, folder
-    )
+    if lines:
+        yield "".join(lines)
 
 
 def make_shards(
-    documents: Callable[[], Iterable[tuple[str, bool]]], text: str, tokenizer: Tokenizer, folder: Path | None
+    documents: Callable[[], Iterable[tuple[str, bool]]],
+    text: Iterable[bytes],
+    tokenizer: Tokenizer,
+    folder: Path | None,
 ) -> Corpus:
     """The shards of a text, written if they are not there yet.
 
     Args:
         documents: gives each document, and whether it is held out.
-        text: all of it; with the tokenizer it names the folder.
+        text: all of it, in pieces; with the tokenizer it names the folder.
         tokenizer: makes the ids.
         folder: where shards are kept, in a folder of their own; None for the user's cache.
+
+    Raises:
+        ValueError: if a part has no text, or shards are damaged.
+        OSError: if the disk fails or is full.
     """
-    digest = hashlib.sha256(f"{VERSION}\n{tokenizer.to_str()}\n{slur_hashes()}\n{text}".encode()).hexdigest()[:16]
+    named = hashlib.sha256(f"{VERSION}\n{tokenizer.to_str()}\n{slur_hashes()}\n".encode())
+    for piece in text:
+        named.update(piece)
+    digest = named.hexdigest()[:16]
     folder = Path(folder or pooch.os_cache("bertcourse") / "shards")
     if not (folder / digest).is_dir():
         folder.mkdir(parents=True, exist_ok=True)
@@ -153,23 +185,24 @@ def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, fo
     """
     folder.mkdir(parents=True)
     dtype = np.uint16 if tokenizer.get_vocab_size() <= 2**16 else np.uint32
-    waiting: dict[str, list[list[list[int]]]] = {"train": [], "held-out": []}
+    waiting: dict[str, list[list[array]]] = {"train": [], "held-out": []}  # arrays of 4 bytes a token
     sizes, counts = dict.fromkeys(waiting, 0), dict.fromkeys(waiting, 0)
 
     def flush(part: str) -> None:
-        shard = Documents.of(waiting[part])
-        for name, array in zip(PARTS, shard):
-            np.save(
-                folder / f"{part}-{counts[part]:05d}-{name}.npy", array.astype(dtype) if name == "tokens" else array
-            )
-        waiting[part], sizes[part], counts[part] = [], 0, counts[part] + 1
+        shard, number = Documents.of(waiting[part]), counts[part]
+        if number and sizes[part] < SHARD_TOKENS / 2:  # a remainder, too short for a shard of its own
+            number -= 1
+            shard = joined(Documents(*(np.load(folder / f"{part}-{number:05d}-{name}.npy") for name in PARTS)), shard)
+        for name, numbers in zip(PARTS, shard):
+            np.save(folder / f"{part}-{number:05d}-{name}.npy", numbers.astype(dtype) if name == "tokens" else numbers)
+        waiting[part], sizes[part], counts[part] = [], 0, number + 1
 
     for document, is_held_out in tqdm(documents, desc="tokenizing", unit=" documents", disable=None):
         part = "held-out" if is_held_out else "train"
         encodings = tokenizer.encode_batch(
             [s for p in paragraphs(document) for s in sentences(p)], add_special_tokens=False
         )
-        if ids := [encoding.ids for encoding in encodings if encoding.ids]:
+        if ids := [array("I", encoding.ids) for encoding in encodings if encoding.ids]:
             waiting[part].append(ids)
             sizes[part] += sum(map(len, ids))
             if sizes[part] >= SHARD_TOKENS:
@@ -180,6 +213,15 @@ def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, fo
         if not counts[part]:
             raise ValueError(f"the text must have words in its {part} documents; it has none. Give a longer text.")
     (folder / "corpus.json").write_text(json.dumps({"version": VERSION, **counts}) + "\n", encoding="utf-8")
+
+
+def joined(first: Documents, second: Documents) -> Documents:
+    """The documents of both."""
+    return Documents(
+        np.concatenate([first.tokens, second.tokens]),
+        np.concatenate([first.sentences, first.sentences[-1] + second.sentences[1:]]),
+        np.concatenate([first.documents, first.documents[-1] + second.documents[1:]]),
+    )
 
 
 def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:

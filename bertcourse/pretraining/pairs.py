@@ -6,6 +6,7 @@ task 2), or [CLS] with as many sentences as fit, for training without that task 
 tensors.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -41,8 +42,8 @@ class Documents(NamedTuple):
         """
         documents = [kept for document in documents if (kept := [sentence for sentence in document if len(sentence)])]
         sentences = [sentence for document in documents for sentence in document]
-        tokens = [token for sentence in sentences for token in sentence]
-        return cls(np.array(tokens, np.int64), ends(map(len, sentences)), ends(map(len, documents)))
+        tokens = np.fromiter(itertools.chain.from_iterable(sentences), np.int64)
+        return cls(tokens, ends(map(len, sentences)), ends(map(len, documents)))
 
 
 class Rows(NamedTuple):

@@ -18,12 +18,14 @@ class Processes(NamedTuple):
         count: how many there are.
         local_rank: its number on its machine.
         device: that it computes on.
+        patient: the same processes, as a group that waits for a day; None if there is one process.
     """
 
     rank: int
     count: int
     local_rank: int
     device: torch.device
+    patient: distributed.ProcessGroup | None = None
 
     @property
     def is_main(self) -> bool:
@@ -38,10 +40,10 @@ class Processes(NamedTuple):
         distributed.all_reduce(tensor)
         return tensor.tolist()
 
-    def wait(self) -> None:
-        """Go on when all processes are here."""
+    def wait(self, patiently: bool = False) -> None:
+        """Go on when all processes are here; patiently if one of them may take hours, as for tokenizing."""
         if self.count > 1:
-            distributed.barrier()
+            distributed.barrier(group=self.patient if patiently else None)
 
 
 @contextmanager
@@ -68,13 +70,14 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
     try:
         distributed.init_process_group("nccl" if has_gpu else "gloo", timeout=timedelta(seconds=timeout_seconds))
         distributed.barrier()
+        patient = distributed.new_group(backend="gloo", timeout=timedelta(days=1))
     except RuntimeError as error:
         raise ConnectionError(
             f"expected {count} processes, of which this is number {rank}; not all of them came within {timeout_seconds:g} s "
             f"({str(error).splitlines()[0]}). Start all of them with one torchrun command, or fewer with --nproc-per-node."
         ) from error
     try:
-        yield Processes(rank, count, local_rank, device)
+        yield Processes(rank, count, local_rank, device, patient)
     except RuntimeError as error:
         if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
             raise

@@ -197,8 +197,11 @@ class SmallWorld:
         return Document(topic, scene.is_pleasant, sentences, senses)
 
     def documents(self, seed: int, num_tokens: int = 0, count: int = 0) -> Iterator[Document]:
-        """Documents until there are ``count`` of them and ``num_tokens`` words in them."""
-        rng = random.Random(seed)
+        """Documents until there are ``count`` of them and ``num_tokens`` words in them.
+
+        Those held out have seeds below 0. To ``random.Random`` -1 and 1 are one seed; so others are moved out of the way.
+        """
+        rng = random.Random(seed if seed <= 0 else seed << 32)
         made = tokens = 0
         while made < count or tokens < num_tokens:
             document = self.document(rng)

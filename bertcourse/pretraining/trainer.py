@@ -57,7 +57,8 @@ def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | N
         FileNotFoundError: if there is none and ``resume`` is True, or the tokenizer or text is not there.
         ConnectionError: if a process of ``torchrun`` is missing or stops, or the books cannot be fetched.
         FloatingPointError: if the loss is no longer a number; the last checkpoint is from before.
-        OSError: if a checkpoint cannot be written; those written before are whole.
+        OSError: if a checkpoint or model cannot be written; those written before are whole.
+        ImportError: if TensorBoard is asked for and not installed.
         Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
 
     Source: Devlin et al. 2019, sections 3.1 and A.2; Liu et al. 2019; Izsak et al. 2021, "How to Train BERT with an
@@ -67,8 +68,10 @@ def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | N
     try:
         if config.threads:
             torch.set_num_threads(config.threads)
-        with joined_processes() as processes, torch.random.fork_rng(), stop_signals() as stop:
-            return Trainer(config, resume, corpus, processes, stop).run()
+        with joined_processes() as processes, torch.random.fork_rng():
+            trainer = Trainer(config, resume, corpus, processes)
+            with stop_signals() as trainer.stop:
+                return trainer.run()
     finally:
         torch.set_num_threads(threads)
 
@@ -79,9 +82,9 @@ class Trainer:
     Args:
         config, resume, corpus: as for ``pretrain``.
         processes: all that take part.
-        stop: set when the run shall end after the step at hand.
 
     Attributes:
+        stop: set when the run shall end after the step at hand.
         model, optimizer, batches: what is trained, how, and on what.
         progress: how far the run is; ``done`` says it as a share of the training.
     """
@@ -92,9 +95,8 @@ class Trainer:
         resume: bool,
         corpus: Corpus | None,
         processes: Processes,
-        stop: threading.Event,
     ):
-        self.config, self.processes, self.stop = config, processes, stop
+        self.config, self.processes, self.stop = config, processes, threading.Event()
         self.output = Path(config.output)
         check_output(self.output, resume)
         self.corpus = corpus or find_corpus(config, processes)
@@ -133,9 +135,10 @@ class Trainer:
         self.log = None
         if processes.is_main:
             self.output.mkdir(parents=True, exist_ok=True)
+            # of a run that was killed before its first checkpoint no line is kept
+            self.log = RunLog(self.output, self.progress.step or -1, config.tensorboard)
             if not resume:
                 self.save()
-            self.log = RunLog(self.output, self.progress.step, config.tensorboard)
         self.last_saved = time.monotonic()
 
     @property
@@ -156,22 +159,24 @@ class Trainer:
             unit=" tokens",
             unit_scale=True,
         )
+        self.clock, self.aside = time.perf_counter(), 0.0
         with bar, contextlib.closing(self.log) if self.log else contextlib.nullcontext():
             if self.progress.step == 0:
-                self.measure()
+                with self.time_aside():
+                    self.measure()
             self.model.train()
             while (before := self.done) < 1:
-                start = time.perf_counter()
                 for group in self.optimizer.param_groups:
                     group["lr"] = config.learning_rate_at(before)
                 chunks = self.batches.next_batch(config.length_at(before), self.processes.rank, self.processes.count)
-                stopping = self.step(chunks, start)
+                stopping = self.step(chunks)
                 if crossed(before, self.done, config.log_every):
                     self.record(bar, config.length_at(before), config.learning_rate_at(before))
-                if crossed(before, self.done, config.evaluate_every):
-                    self.measure()
-                self.keep_snapshots(before)
-                self.save_in_time(must=stopping or self.done >= 1)
+                with self.time_aside():
+                    if crossed(before, self.done, config.evaluate_every):
+                        self.measure()
+                    self.keep_snapshots(before)
+                    self.save_in_time(must=stopping or self.done >= 1)
                 if stopping and self.done < 1:
                     raise Interrupted(
                         f"stopped after step {self.progress.step}, {self.progress.tokens:,} tokens; --resume goes on from there."
@@ -181,12 +186,11 @@ class Trainer:
         self.processes.wait()
         return self.model.eval()
 
-    def step(self, chunks: list[tuple[MaskedTokens, RowBatch]], start: float) -> bool:
+    def step(self, chunks: list[tuple[MaskedTokens, RowBatch]]) -> bool:
         """Gradients of all chunks, clipped; then one update of the weights.
 
         Args:
             chunks: this process's part of the batch.
-            start: when the step began, by ``time.perf_counter``.
 
         Returns:
             Whether a process was asked to stop.
@@ -210,10 +214,11 @@ class Trainer:
             mlm, nsp = mlm + losses.mlm.item() / len(chunks), nsp + losses.nsp.item() / len(chunks)
             tokens += rows.input_ids.numel() if rows.attention_mask is None else int(rows.attention_mask.sum())
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip).item()
+        seconds, aside = self.time_passed()
         means = processes.total(
-            mlm, nsp, norm, time.perf_counter() - start, tokens * processes.count, self.stop.is_set() * processes.count
+            mlm, nsp, norm, seconds, aside, tokens * processes.count, self.stop.is_set() * processes.count
         )
-        mlm, nsp, norm, seconds, tokens, stopping = (total / processes.count for total in means)
+        mlm, nsp, norm, seconds, aside, tokens, stopping = (total / processes.count for total in means)
         if not math.isfinite(mlm + nsp + norm):
             raise FloatingPointError(
                 f"step {self.progress.step + 1}: the loss must be a number; MLM {mlm:.4g}, NSP {nsp:.4g}, gradient {norm:.4g}. "
@@ -226,8 +231,22 @@ class Trainer:
         self.progress.tokens += int(tokens)
         self.progress.seconds += seconds
         self.progress.position = self.batches.position
-        self.averages.add(mlm, nsp, norm, tokens, seconds)
+        self.averages.add(mlm, nsp, norm, tokens, seconds - aside)
         return bool(stopping)
+
+    def time_passed(self) -> tuple[float, float]:
+        """Seconds since the last call, from gradient to gradient, the update between them included; and the part of them
+        that measurements, snapshots and checkpoints took."""
+        before, aside = self.clock, self.aside
+        self.clock, self.aside = time.perf_counter(), 0.0
+        return self.clock - before, aside
+
+    @contextlib.contextmanager
+    def time_aside(self) -> Iterator[None]:
+        """What is done here does not count for the speed of the training, though for its time."""
+        start = time.perf_counter()
+        yield
+        self.aside += time.perf_counter() - start
 
     def describe(self) -> None:
         """The first line of the log: all settings, and where the run takes place."""
@@ -316,7 +335,7 @@ def find_corpus(config: PretrainingConfig, processes: Processes) -> Corpus:
     for turn in (True, False):
         if (processes.local_rank == 0) == turn:
             corpus = make_corpus(config)
-        processes.wait()
+        processes.wait(patiently=True)
     return corpus
 
 
