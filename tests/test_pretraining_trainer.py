@@ -1,16 +1,19 @@
 """The run: it learns, stops and goes on bitwise, on one process or two, and says what is wrong."""
 
 import dataclasses
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import types
 
 import pytest
 import safetensors.torch
 import torch
+from tqdm import tqdm
 
 from bertcourse import cli
 from bertcourse.bert import BertForPreTraining, load_pretrained
@@ -437,6 +440,40 @@ def test_tensorboard_is_asked_for_by_name(config, corpus, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(ImportError, match="python -m pip install tensorboard"):
         pretrain(dataclasses.replace(config, tensorboard=True), corpus=corpus)
+
+
+def test_tensorboard_is_given_what_the_log_has(config, corpus, monkeypatch):
+    written = []
+
+    class SummaryWriter:
+        def __init__(self, folder, purge_step):
+            self.add_scalar, self.close = lambda *scalar: written.append(scalar), lambda: written.append("closed")
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", types.SimpleNamespace(SummaryWriter=SummaryWriter))
+    pretrain(dataclasses.replace(config, tensorboard=True), corpus=corpus)
+    assert written[-1] == "closed"
+    losses = [(step, value) for name, value, step in written[:-1] if name == "train/mlm_loss"]
+    assert losses == [(event["step"], pytest.approx(event["mlm_loss"], rel=1e-5)) for event in events(config, "train")]
+
+
+def test_the_bar_shows_losses_and_mfu(config, corpus, monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(trainer, "progress_bar", lambda is_shown, **how: tqdm(file=shown, mininterval=0, **how))
+    pretrain(config, corpus=corpus)
+    last = shown.getvalue().split("\r")[-1]
+    assert all(f"{name}=" in last for name in ("mlm", "nsp", "MFU")) and "100%" in last and "tokens/s" in last
+
+
+def test_a_compiled_run_is_the_same_run(config, corpus, tmp_path, monkeypatch):
+    plain = pretrain(dataclasses.replace(config, tokens=1000), corpus=corpus)
+    whole, calls = torch.compile, []
+    monkeypatch.setattr(torch, "compile", lambda loss: (calls.append(loss), whole(loss, backend="eager"))[1])
+    compiled = pretrain(
+        dataclasses.replace(config, tokens=1000, compile=True, output=str(tmp_path / "c")), corpus=corpus
+    )
+    assert len(calls) == 1
+    for (name, one), other in zip(plain.state_dict().items(), compiled.state_dict().values(), strict=True):
+        torch.testing.assert_close(other, one, atol=1e-6, rtol=1e-4, msg=name)
 
 
 def test_flops_follow_the_count_of_weights():

@@ -91,6 +91,13 @@ class Batches:
     def next_batch(self, length: int, rank: int = 0, processes: int = 1) -> list[tuple[MaskedTokens, RowBatch]]:
         """This process's chunks of the next batch, whose rows have at most ``length`` tokens.
 
+        Args:
+            length: the most tokens of a row, special ones included.
+            rank, processes: this process's number, and how many there are.
+
+        Returns:
+            For each chunk its tokens, (B, L), with some hidden, and its rows.
+
         Raises:
             ValueError: if a shard has too few rows for one batch.
         """
@@ -175,7 +182,7 @@ def fixed_batches(
         shards: held-out documents.
         vocabulary, row_maker: as for ``Batches``.
         length: the most tokens of a row.
-        rows: how many rows to take, at most.
+        rows: how many rows to take, at most: as many of each shard, one more of the first if they do not share out.
         rate: share of tokens to hide.
 
     Returns:
@@ -187,10 +194,9 @@ def fixed_batches(
     Source: Devlin et al. 2019, section 3.1, for the share.
     """
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
-    per_shard = -(-rows // len(shards))
-    for documents in shards:
+    for number, documents in enumerate(shards):
         made = row_maker.rows(documents, length, rng)
-        chosen = rng.permutation(len(made))[:per_shard]
+        chosen = rng.permutation(len(made))[: rows // len(shards) + (number < rows % len(shards))]
         chosen = chosen[np.argsort(-made.lengths[chosen], kind="stable")]
         while len(chosen):
             alike = np.count_nonzero(made.lengths[chosen[:64]] > 0.8 * made.lengths[chosen[0]])

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from bertcourse.bert import BertConfig
-from bertcourse.pretraining.masking import check_shares
+from bertcourse.pretraining.masking import check_rate, check_shares
 
 PACKINGS = ("sentence-pairs", "full-sentences", "doc-sentences")
 PRECISIONS = ("auto", "float32", "bfloat16")
@@ -129,8 +129,7 @@ class PretrainingConfig:
         for name in ("beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
-        if not 0 < self.mask_rate < 1:
-            raise ValueError(f"mask_rate must be above 0 and below 1, such as 0.15 for 15 %; got {self.mask_rate}.")
+        check_rate(self.mask_rate, "mask_rate")
         check_shares(self.mask_share, self.random_share)
         if self.nsp and self.packing != "sentence-pairs":
             raise ValueError(

@@ -55,7 +55,12 @@ def evaluate(
 
 
 def score(logits: Tensor, labels: Tensor) -> tuple[float, float, float]:
-    """Sum of cross-entropies, how many are right, how many there are; labels of ``IGNORE`` left out."""
+    """Sum of cross-entropies (nats), how many are right, how many there are; labels of ``IGNORE`` left out.
+
+    Args:
+        logits: (N, K).
+        labels: (N,), from 0 to K - 1, or ``IGNORE``.
+    """
     counted = labels != IGNORE
     logits, labels = logits[counted].float(), labels[counted]
     loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
@@ -92,7 +97,17 @@ class CountModel:
 
     def losses(self, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:
         """Mean loss in nats and accuracy at the hidden tokens; the bigram model is told the token to the left,
-        unhidden."""
+        unhidden.
+
+        Args:
+            batches: such as ``fixed_batches`` makes.
+
+        Returns:
+            ``unigram_loss``, ``unigram_accuracy``, ``bigram_loss``, ``bigram_accuracy``.
+
+        Raises:
+            ValueError: if nothing is hidden.
+        """
         targets, left = [], []
         for masked, _ in batches:
             ids = masked.input_ids.flatten().clone()
@@ -100,6 +115,8 @@ class CountModel:
             ids[masked.positions[kept]] = masked.labels[kept]
             targets.append(masked.labels[kept])
             left.append(ids[masked.positions[kept] - 1])
+        if not sum(map(len, targets)):
+            raise ValueError("counting needs at least one hidden token; got none. Is the held-out text empty?")
         target, before = torch.cat(targets).numpy(), torch.cat(left).numpy()
         bigram = (self.pair_count(before, target) + self.strength * self.unigram[target]) / (
             self.counts[before] + self.strength
@@ -112,13 +129,13 @@ class CountModel:
         }
 
     def pair_count(self, before: NDArray, after: NDArray) -> NDArray:
-        """How often each token came after each other."""
+        """(N,), how often each token of ``after``, (N,), came after that of ``before``, (N,)."""
         wanted = before * self.vocab_size + after
         place = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
         return np.where(self.pairs[place] == wanted, self.pair_counts[place], 0)
 
     def most_likely(self, before: NDArray) -> NDArray:
-        """The token that the bigram model expects after each."""
+        """(N,), the token that the bigram model expects after each of ``before``, (N,)."""
         best = np.full(self.vocab_size, self.unigram.argmax())
         for token in np.unique(before):
             first, last = np.searchsorted(self.pairs, [token * self.vocab_size, (token + 1) * self.vocab_size])

@@ -218,11 +218,11 @@ def check_shares(mask_share: float, random_share: float) -> None:
         )
 
 
-def check_rate(rate: float) -> None:
+def check_rate(rate: float, name: str = "the masking rate") -> None:
     """Refuse a masking rate that hides nothing or everything.
 
     Raises:
         ValueError: naming it.
     """
     if not 0 < rate < 1:
-        raise ValueError(f"the masking rate must be above 0 and below 1, such as 0.15 for 15 %; got {rate}.")
+        raise ValueError(f"{name} must be above 0 and below 1, such as 0.15 for 15 %; got {rate}.")
