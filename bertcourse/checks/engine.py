@@ -36,7 +36,7 @@ class CheckFailed(AssertionError):
 
 
 class NotWritten(Exception):
-    """The answer is still the stub."""
+    """The answer, or one that it calls, is still the stub; the message is that function's name."""
 
 
 class Exercise(NamedTuple):
@@ -132,8 +132,9 @@ def check(number: str, answer: Callable) -> int | None:
     name = find(number).name
     try:
         checked = verify(number, answer)
-    except NotWritten:
-        print(f"{number} {name}: not written yet.")
+    except NotWritten as missing:
+        called = str(missing) in {each.name for each in EXERCISES.values()} - {name}
+        print(f"{number} {name}: {f'it calls {missing}, which is ' if called else ''}not written yet.")
     except CheckFailed as failed:
         print(f"{number} {failed}")
     else:
@@ -178,7 +179,8 @@ class Answer:
                 warnings.simplefilter("ignore")
                 value = self.function(*given[0], **given[1])
         except NotImplementedError as error:
-            raise NotWritten(str(error)) from None
+            raised_in = traceback.extract_tb(error.__traceback__)[-1].name
+            raise NotWritten(raised_in) from None
         except Exception as error:
             raise CheckFailed(
                 f"{self.name} raised {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}\n  input     {text}{place_of(error)}"
@@ -336,14 +338,14 @@ class Call:
         self.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
         self.holds(f"there are {number} lines", lambda axes: len(axes.get_lines()) >= number, lines)
         self.holds(
-            f"each line has a point for each {each}",
-            lambda axes: all([*line.get_xdata()] == [*xs] for line in axes.get_lines()[:number]),
+            f"{number} lines have a point for each {each}",
+            lambda axes: len(line_values(axes, xs, number)) == number,
             drawing,
         )
         labels = "axes.set_xlabel, axes.set_ylabel, with units"
         self.holds("both axes are labelled", lambda axes: axes.get_xlabel() and axes.get_ylabel(), labels)
         legend = "axes.plot(…, label=…), then axes.legend()"
-        return self.holds("there is a legend", lambda axes: axes.get_legend() is not None, legend)
+        return self.holds("there is a legend", lambda axes: axes.get_legend() or axes.figure.legends, legend)
 
     def fail(self, what: str, expected: str, got: str, cause: str) -> None:
         """Say what is wrong.
@@ -374,9 +376,10 @@ def random(*shape: int, seed: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-def line_values(axes: Any, number: int) -> list[list[float]]:
-    """What the first lines of a plot show, one list a line."""
-    return [list(map(float, line.get_ydata())) for line in axes.get_lines()[:number]]
+def line_values(axes: Any, xs: Sequence[float], number: int) -> list[list[float]]:
+    """What the first lines over these places show, one list a line; others, such as a level of chance, are left aside."""
+    over = [line for line in axes.get_lines() if [*line.get_xdata()] == [*xs]]
+    return [list(map(float, line.get_ydata())) for line in over[:number]]
 
 
 def as_plain(value: Any) -> Any:

@@ -55,8 +55,8 @@ def attention(answer: Answer) -> None:
     undivided.append([r / (2 * r + r * r + 1)] * 2 + [r * r / (2 * r + r * r + 1), 1 / (2 * r + r * r + 1)])
     weights.equals(
         [[1 / 3, 1 / 6, 1 / 3, 1 / 6], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [2 / 9, 2 / 9, 4 / 9, 1 / 9]],
-        "scores are dot products of queries and keys, divided by the square root of the keys' length, 2 here",
-        mistakes={"divide the scores by the square root of the keys' length": undivided},
+        "scores are dot products of queries and keys, divided by the square root of d, the number of dimensions of a key (2 here)",
+        mistakes={"divide the scores by the square root of d, the number of dimensions of a key": undivided},
     )
     both[0].has_shape(3, 3, cause="the output has a row for each query, as long as a value").equals(
         [[1 / 2, 1 / 3, 1 / 2], [1 / 3, 1 / 2, 1 / 2], [1 / 3, 1 / 3, 5 / 9]],
@@ -154,7 +154,7 @@ def entropy(answer: Answer) -> None:
     values.holds(
         "no entropy is NaN",
         lambda h: ~torch.isnan(h),
-        "0 · log 0 is 0 here, but NaN to a computer: torch.special.xlogy, or leave the zeros out",
+        "0 · log 0 is 0 here, but NaN to a computer: leave the zeros out, or put ones in their place inside the logarithm",
     )
     values.holds("no entropy is negative", lambda h: h > -1e-6, "it is minus the sum of p log p")
     bits, ln2 = [2.0, 1.75, 1.0, 0.0], math.log(2)
@@ -179,7 +179,7 @@ def plot_entropy(answer: Answer) -> None:
 
     def ends(axes: object) -> list[tuple[float, float]]:
         """First and last value of each line, the flatter line first."""
-        lines = line_values(axes, 2)
+        lines = line_values(axes, [4, 16, 64, 256], 2)
         return sorted(((line[0], line[-1]) for line in lines), key=lambda two: two[0] - two[1])
 
     drawn.holds(

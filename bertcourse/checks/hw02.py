@@ -274,7 +274,7 @@ def plot_turns(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """The cosines, the line that ends lower first."""
-        return sorted(line_values(axes, 2), key=lambda line: line[-1])
+        return sorted(line_values(axes, [*range(1, 13)], 2), key=lambda line: line[-1])
 
     drawn.holds(
         "the first layer's cosine is about 0.71, in both orders",

@@ -72,8 +72,8 @@ def mask_tokens(answer: Answer) -> None:
         "draw random tokens among those that are not special",
     )
     read.holds(
-        "every ordinary token comes as a random one",
-        lambda _: len(others.unique()) == 45,
+        "every ordinary token, or nearly, comes as a random one",
+        lambda _: len(others.unique()) >= 43,
         "each place has a random token of its own, from all that are not special",
     )
     cause = "make a generator from the seed, torch.Generator().manual_seed(seed), and draw from it alone"
@@ -183,6 +183,12 @@ def next_sentences(answer: Answer) -> None:
         lambda _: len({b.split(".")[0] for b in drawn}) == len(documents),
         "any other document, not the next one or the first one",
     )
+    many = [example for seed in range(20, 60) for example in answer(documents, seed).value]
+    found.holds(
+        "to the longest document's As there are Bs from all others",
+        lambda _: len({b.split(".")[0] for a, b, label in many if label == 1 and a.startswith("5.")}) == 7,
+        "any other document, not only a neighbour",
+    )
     found.holds(
         "B is any sentence of its document, not always the first",
         lambda _: len({b.split(".")[1] for b in drawn}) > 20,
@@ -250,6 +256,9 @@ def pack(answer: Answer) -> None:
         [[1, 11, 12, 13, 14, 15, 2, 21, 22, 2, 31, 32, 33, 34, 2]], "if everything fits, there is one row"
     )
     answer([], 9, 1, 2).equals([], "no documents, no rows: a row of special tokens alone is none")
+    answer([[], [[11]], [], [[21], [22]]], 9, 1, 2).equals(
+        [[1, 11, 2, 21, 22, 2]], "an empty document leaves no trace: no [SEP] for it"
+    )
     long = [[[100 * d + s] * (1 + (2 * d + 3 * s) % 5) for s in range(1 + d % 3)] for d in range(1, 9)]
     answer(long, 12, 1, 2).equals_stored("eight documents")
 
@@ -294,7 +303,7 @@ def plot_holes(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """What is drawn, the line that ends lower first."""
-        return sorted(line_values(axes, 2), key=lambda line: line[-1])
+        return sorted(line_values(axes, rates, 2), key=lambda line: line[-1])
 
     def near(got: list[float], wanted: list[float], limit: float = 1.2) -> bool:
         """Equal up to so many holes in 100 tokens."""

@@ -205,8 +205,14 @@ def plot_layers(answer: Answer) -> None:
 
     def lines(axes: object) -> list[list[float]]:
         """The three lines' values, the highest line first."""
-        return sorted(line_values(axes, 3), key=sum, reverse=True)
+        return sorted(line_values(axes, layers, 3), key=sum, reverse=True)
 
+    first, again = (line_values(figure.value, layers, 3) for figure in (drawn, answer(layers)))
+    drawn.holds(
+        "called once more, it draws the same",
+        lambda axes: all(abs(a - b) < 1e-6 for one, other in zip(first, again) for a, b in zip(one, other)),
+        "it changes hidden_states: set the dimension to 0 in a clone",
+    )
     drawn.holds(
         "one line is near 0 in all layers",
         lambda axes: max(map(abs, lines(axes)[2])) < 0.03,

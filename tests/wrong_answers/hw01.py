@@ -93,7 +93,7 @@ def attention(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("1.2", "divided by the square root of the keys' length", "divided by d")
+@wrong("1.2", "divided by the square root of d", "divided by d")
 def attention(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1) / query.shape[-1]
     if mask is not None:

@@ -126,6 +126,26 @@ def bpe_step(spellings):
     return [merged_words(spellings, best), best]
 
 
+@wrong("3.1", "not the joined text", "ties by the joined text")
+def bpe_step(spellings):
+    counts = Counter()
+    for symbols, count in spellings.items():
+        for two in zip(symbols, symbols[1:]):
+            counts[two] += count
+    if not counts:
+        return None, spellings
+    best, merged = min(counts, key=lambda pair: (-counts[pair], "".join(pair))), {}
+    for symbols, count in spellings.items():
+        word = []
+        for part in symbols:
+            if word and (word[-1], part) == best:
+                word[-1] += part
+            else:
+                word.append(part)
+        merged[tuple(word)] = count
+    return best, merged
+
+
 @right("3.1", "a walk by index, a defaultdict")
 def bpe_step(spellings):
     counts, words = defaultdict(int), {}

@@ -324,6 +324,17 @@ def next_sentences(documents, seed=0):
     return examples(documents, seed, negative, label=("IsNext", "NotNext"))
 
 
+@wrong("4.3", "not only a neighbour", "B from the document before or after")
+def next_sentences(documents, seed=0):
+    generator, examples = random.Random(seed), []
+    for number, document in enumerate(documents):
+        for first, second in zip(document, document[1:]):
+            other = documents[(number + generator.choice([-1, 1])) % len(documents)]
+            follows = generator.random() < 0.5
+            examples.append((first, second, 0) if follows else (first, generator.choice(other), 1))
+    return examples
+
+
 @right("4.3", "numpy's generator, and labels that are booleans")
 def next_sentences(documents, seed=0):
     generator, found = np.random.default_rng(seed), []

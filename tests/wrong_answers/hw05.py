@@ -176,6 +176,11 @@ def sense_embeddings(vectors, senses):
     return {sense: unit[[each == sense for each in senses]].mean(0) for sense in senses}
 
 
+@wrong("5.3", "choose the rows of the sense", "all rows for every sense")
+def sense_embeddings(vectors, senses):
+    return {sense: vectors.mean(0) for sense in senses}
+
+
 @wrong("5.3", "has D numbers", "a mean over everything")
 def sense_embeddings(vectors, senses):
     return {sense: vectors[[each == sense for each in senses]].mean() for sense in senses}
@@ -234,6 +239,13 @@ def nearest_sense(vector, lemma, embeddings, first_sense):
 @wrong("5.4", "light-year%1 is no sense of light", "no percent sign")
 def nearest_sense(vector, lemma, embeddings, first_sense):
     own = [sense for sense in embeddings if sense.startswith(lemma)]
+    best = max(own, key=lambda sense: float(torch.cosine_similarity(vector, embeddings[sense], dim=0)), default=None)
+    return best or first_sense[lemma]
+
+
+@wrong("5.4", "a key begins with it", "anywhere in the key")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if f"{lemma}%" in sense]
     best = max(own, key=lambda sense: float(torch.cosine_similarity(vector, embeddings[sense], dim=0)), default=None)
     return best or first_sense[lemma]
 
@@ -438,6 +450,20 @@ def plot_neighbours(ks):
 
     kinds = (mix_layers(hidden_states, (0, 1)), hidden_states[0])
     return drawing(ks, *(accuracies(vote, senses, ks, vectors, test, voting) for vectors in kinds))
+
+
+@right("5.6", "a level of chance first, and the figure's legend")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    figure, axes = plt.subplots()
+    axes.axhline(100 / 3, label="chance")
+    for name, vectors in (("layer 0", hidden_states[0]), ("last four", mix_layers(hidden_states))):
+        axes.plot(ks, accuracies(vote, senses, ks, vectors, test, voting), label=name)
+    axes.set(xlabel="k", ylabel="%")
+    figure.legend()
+    return axes
 
 
 @right("5.6", "pyplot, four layers side by side")

@@ -495,12 +495,13 @@ def drawing(numbers, *lines):
     return axes
 
 
-def accuracies(numbers, vectors, labels, train, test):
+def accuracies(numbers, vectors, labels, train, test, last=False, raw=False):
     """Accuracy in percent of the nearest class mean."""
     unit, names, found = torch.nn.functional.normalize(vectors, dim=1), sorted(set(labels)), []
     for n in numbers:
-        rows = [[i for i in train if labels[i] == name][:n] for name in names]
-        means = torch.stack([unit[own].mean(0) for own in rows])
+        rows = [[i for i in train if labels[i] == name] for name in names]
+        rows = [own[-n:] if last else own[:n] for own in rows]
+        means = torch.stack([(vectors if raw else unit)[own].mean(0) for own in rows])
         guesses = (unit[test] @ torch.nn.functional.normalize(means, dim=1).T).argmax(1).tolist()
         found.append(100 * np.mean([names[guess] == labels[i] for guess, i in zip(guesses, test)]))
     return found
@@ -543,6 +544,16 @@ def plot_labels(numbers):
 def plot_labels(numbers):
     lines = [accuracies(numbers, features["MiniLM"], labels, train, test) for _ in range(2)]
     return drawing(numbers, *lines)
+
+
+@wrong("7.6", "the first n tickets of each class", "the last n")
+def plot_labels(numbers):
+    return drawing(numbers, *(accuracies(numbers, each, labels, train, test, last=True) for each in features.values()))
+
+
+@wrong("7.6", "length 1 before you take the mean", "means of raw vectors")
+def plot_labels(numbers):
+    return drawing(numbers, *(accuracies(numbers, each, labels, train, test, raw=True) for each in features.values()))
 
 
 @right("7.6", "pyplot, scikit-learn's nearest centroid")
