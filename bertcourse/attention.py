@@ -55,7 +55,7 @@ def scaled_dot_product_attention(
         ``(output, weights)``: (..., L, D) and (..., L, M). Each row of weights sums to 1, or to 0 if all is masked.
 
     Raises:
-        ValueError: if the shapes do not fit, a tensor is empty, or the mask is not boolean.
+        ValueError: if the shapes do not fit, a tensor is empty, the mask is not boolean, or ``dropout`` is out of range.
 
     Source: Vaswani et al. 2017, "Attention Is All You Need", equation 1.
 
@@ -65,6 +65,8 @@ def scaled_dot_product_attention(
     (tensor([[6.]]), tensor([[0.3333, 0.3333, 0.3333]]))
     """
     check_attention_shapes(query, key, value, mask)
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and below 1; got {dropout}.")
     scores = (query * query.shape[-1] ** -0.5) @ key.transpose(-2, -1)  # scaled first, or float16 overflows
     if mask is not None:
         scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)

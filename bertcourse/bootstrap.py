@@ -1,7 +1,7 @@
 """Would a difference between two systems hold in another test set of the same kind? The paired bootstrap.
 
-Instances of the test set are drawn anew, with replacement, many times over; the share of draws in which the difference
-has the other sign is its p-value. Chapters 5 and 8 and the benchmarks use it.
+Instances of the test set are drawn anew, with replacement, many times over; twice the share of draws in which the
+difference has the other sign is its p-value. Chapters 5 and 8 and the benchmarks use it.
 """
 
 from collections.abc import Callable
@@ -34,19 +34,25 @@ def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 
         seed: of the draws.
 
     Raises:
-        ValueError: if there is no instance, or the lengths differ.
+        ValueError: if there is no instance, the lengths differ, an answer is neither right nor wrong, or there is no draw.
 
     Source: Efron & Tibshirani 1993, "An Introduction to the Bootstrap", chapter 16; Berg-Kirkpatrick et al. 2012.
 
     >>> paired_bootstrap(np.array([True, True, True, False]), np.array([True, False, True, False])).difference
     0.25
     """
-    system, baseline = np.asarray(system, dtype=int), np.asarray(baseline, dtype=int)
+    system, baseline = np.asarray(system), np.asarray(baseline)
+    if resamples < 1:
+        raise ValueError(f"resamples must be at least 1; got {resamples}.")
     if len(system) != len(baseline) or not len(system):
         raise ValueError(
             f"system and baseline must have an answer for each instance, at least one; got {len(system)} and "
             f"{len(baseline)}."
         )
+    for answers in (system, baseline):
+        if answers.ndim != 1 or not np.isin(answers, (0, 1)).all():
+            raise ValueError("system and baseline must be lists of right (True, 1) and wrong (False, 0); got other values.")
+    system, baseline = system.astype(int), baseline.astype(int)
     return compare((system - baseline)[:, None], lambda totals: totals[:, 0] / len(system), resamples, seed)
 
 

@@ -15,7 +15,7 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: the command line after ``bertcourse``; None for this process's own.
 
     Returns:
-        0 if all went well, 1 if not, for the shell. Bad usage exits with 2.
+        0 if all went well, 1 if not, 130 if it was interrupted, for the shell. Bad usage exits with 2.
 
     Source: argparse.
     """

@@ -21,6 +21,7 @@ import pooch
 from tqdm import tqdm
 
 from bertcourse.ebooks import book_text
+from bertcourse.files import replace_files
 
 BOOKS_URL = "https://codeload.github.com/standardebooks"
 BOOKS_FILE = "standardebooks/standardebooks.txt.xz"  # in BERTCOURSE_DATA: all books, an empty line between two
@@ -141,6 +142,8 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
         try:
             pooch.HTTPDownloader(timeout=60)(address, str(archive), None)
         except OSError as error:  # requests' errors are OSErrors
+            if error.errno is not None and not isinstance(error, ConnectionError | TimeoutError) and error.filename:
+                raise  # the disk's
             raise ConnectionError(
                 f"cannot fetch {address} ({error}). Try again, which goes on after the books that are there; or set "
                 f"BERTCOURSE_DATA to a folder that has {BOOKS_FILE}."
@@ -151,9 +154,8 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
         except (tarfile.TarError, zlib.error, EOFError, OSError, LookupError, ValueError, SyntaxError) as error:
             raise ValueError(f"{address} must be the archive of a book; it is damaged ({error}). Try again.") from error
     check_sha256(text, book.sha256, address)
-    draft = kept.with_suffix(".tmp")
-    draft.write_bytes(text.encode())
-    draft.replace(kept)
+    with replace_files(folder, [kept.name]) as draft:
+        (draft / kept.name).write_bytes(text.encode())
     return text
 
 

@@ -24,7 +24,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from tqdm import tqdm
 
-from bertcourse.bert import Batch, BertForPreTraining, BertModel, length_buckets
+from bertcourse.bert import BertForPreTraining, BertModel, length_buckets, pad_rows
 from bertcourse.files import read_json, replace_files
 
 POOLINGS = ("sum", "mean", "concat", "stack")
@@ -408,8 +408,9 @@ def batch_vectors(
     Source: Loureiro & Jorge 2019, section 4.1: the mean over a word's tokens.
     """
     device = next(model.parameters()).device
-    hidden_states = model(*(part.to(device) for part in pad(batch)), output_hidden_states=True).hidden_states
-    chosen = [hidden_states[layer] for layer in layers]
+    inputs = [window.ids for window in batch], [[0] * len(window.ids) for window in batch]
+    hidden_states = model(*(part.to(device) for part in pad_rows(*inputs)), output_hidden_states=True).hidden_states
+    chosen = [hidden_states[layer].float() for layer in layers]
     if pooling in ("sum", "mean"):
         hidden = sum(chosen) / (len(chosen) if pooling == "mean" else 1)  # (B, L, D)
     else:
@@ -420,30 +421,11 @@ def batch_vectors(
             positions += range(row * length + first, row * length + end)
             words += [end - first]
     lengths = torch.tensor(words, device=device)
-    tokens = hidden.flatten(0, 1)[torch.tensor(positions, device=device)].float()  # (tokens, …, D)
+    tokens = hidden.flatten(0, 1)[torch.tensor(positions, device=device)]  # (tokens, …, D)
     owner = torch.repeat_interleave(torch.arange(len(words), device=device), lengths)
     vectors = torch.zeros((len(words), *tokens.shape[1:]), device=device).index_add_(0, owner, tokens)
     vectors /= lengths.view(-1, *[1] * (vectors.dim() - 1))
     return vectors.flatten(1) if pooling == "concat" else vectors
-
-
-def pad(batch: Sequence[Window]) -> Batch:
-    """A batch of windows as tensors; see ``bertcourse.bert.batching.pad_batch``.
-
-    Args:
-        batch: B windows.
-
-    Raises:
-        Nothing.
-
-    Source: input format of Devlin et al. 2019, section 3.
-    """
-    input_ids = torch.zeros(len(batch), max(len(window.ids) for window in batch), dtype=torch.long)
-    attention_mask = torch.zeros_like(input_ids)
-    for row, window in enumerate(batch):
-        input_ids[row, : len(window.ids)] = torch.tensor(window.ids)
-        attention_mask[row, : len(window.ids)] = 1
-    return Batch(input_ids, attention_mask, torch.zeros_like(input_ids))
 
 
 def cache_key(model: BertModel | BertForPreTraining, windows: Sequence[Window], settings: dict) -> str:
@@ -541,20 +523,21 @@ def new_array(path: Path, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     """
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     size, free = path.stat().st_size, shutil.disk_usage(path.parent).free
-    try:
-        if hasattr(os, "posix_fallocate"):
+    reason = None if free >= size else os.strerror(errno.ENOSPC)
+    if hasattr(os, "posix_fallocate"):
+        try:
             with open(path, "r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, size)
-        elif free < size:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    except OSError as error:
-        if error.errno in NO_ROOM:  # else the file system cannot reserve
-            del array
-            path.unlink()
-            raise OSError(
-                f"{path.parent} must have room for {size:,} bytes of vectors; got {free:,} ({error.strerror}). Free "
-                f"some, or name another folder."
-            ) from error
+            reason = None
+        except OSError as error:  # it has no room, or the file system cannot reserve any
+            reason = error.strerror if error.errno in NO_ROOM else reason
+    if reason:
+        del array
+        path.unlink()
+        raise OSError(
+            f"{path.parent} must have room for {size:,} bytes of vectors; got {free:,} ({reason}). Free some, or name "
+            "another folder."
+        )
     return array
 
 

@@ -101,7 +101,7 @@ def attention_map(weights: Tensor, tokens: Sequence[str], title: str = "", ax: A
         values: write each weight into its cell.
 
     Returns:
-        For each token, the one it attends to most and how much: "it → animal .42, …".
+        For each token, the one it attends to most and how much: "it → animal 0.42, …".
 
     Raises:
         ValueError: if there are more or fewer names than rows.
@@ -331,8 +331,9 @@ def answer_map(
     """
     if not len(places) == len(start) == len(end):
         raise ValueError(f"start and end must be one for each of {len(places)} tokens; got {len(start)} and {len(end)}.")
-    lines = textwrap.wrap(text, columns, break_on_hyphens=False, replace_whitespace=False, drop_whitespace=True)
-    cell, at = {}, 0  # from a character to its line and column
+    lines = textwrap.wrap(text, columns, break_on_hyphens=False, replace_whitespace=False, expand_tabs=False)
+    cell: dict[int, tuple[int, int]] = {}  # from a character to its line and column; a space at a line's end has none
+    at = 0
     for row, line in enumerate(lines):
         at = text.index(line, at)
         cell |= {at + column: (row, column) for column in range(len(line))}
@@ -341,11 +342,15 @@ def answer_map(
         _, ax = plt.subplots(figsize=(0.2 + 0.078 * columns, 0.45 + 0.24 * len(lines)))
     for place, *shares in zip(places, start, end):
         for character in range(*place) if place else ():
+            if character not in cell:
+                continue
             row, column = cell[character]
             for half, share in enumerate(shares):
                 face = to_rgba(COLORS[half], min(1.0, float(share)) * 0.9)
                 ax.add_patch(Rectangle((column, row + half * 0.5 - 0.5), 1, 0.5, facecolor=face, linewidth=0))
     for character in range(*answer) if answer else ():
+        if character not in cell:
+            continue
         row, column = cell[character]
         ax.plot([column, column + 1], [row + 0.42] * 2, color="black", linewidth=1.2)
     for character, (row, column) in cell.items():

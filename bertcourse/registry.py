@@ -11,6 +11,7 @@ import hashlib
 import lzma
 import os
 import tarfile
+import zlib
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -197,7 +198,7 @@ def make_semcor(archive: Path, folder: Path) -> None:
                 _, _, path = member.name.partition("/data/semcor3.0/")
                 if member.isfile() and "/tagfiles/" in path:
                     tag_files[path] = tar.extractfile(member).read().decode("latin-1")
-    except (tarfile.TarError, EOFError, OSError) as error:
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
         raise ValueError(
             f"{archive.name} must be the archive of a repository; it is damaged ({error}). Try again."
         ) from error

@@ -277,7 +277,8 @@ class EncoderOutput(NamedTuple):
 
     Attributes:
         last_hidden_state: (B, L, D).
-        hidden_states: None, or what went into each layer and what came out of the last: layers + 1 tensors (B, L, D).
+        hidden_states: None, or what went into each layer and what came out of the last (of a pre-LN stack, after its final
+            normalization): layers + 1 tensors (B, L, D).
         attentions: None, or a tensor of weights (B, H, L, L) for each layer.
     """
 
@@ -342,7 +343,8 @@ class TransformerEncoder(nn.Module):
         """
         hidden_states, attentions = [], []
         for block in self.blocks:
-            hidden_states.append(x)
+            if output_hidden_states:
+                hidden_states.append(x)
             x, weights = block(x, mask, output_attentions)
             attentions.append(weights)
         x = self.final_norm(x)

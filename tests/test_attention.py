@@ -31,9 +31,9 @@ def test_the_cat_sat():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
     query, key = x, x @ torch.tensor([[0.0, 1.0], [1.0, 0.0]])
     value = x @ torch.tensor([[1.0, 1.0], [0.0, 1.0]])
-    weights = torch.softmax(query[0] @ key.T, dim=-1)  # the lecture's example is not scaled
-    torch.testing.assert_close(weights, torch.tensor([0.1554, 0.4223, 0.4223]), atol=1e-4, rtol=0)
-    torch.testing.assert_close(weights @ value, torch.tensor([0.5777, 1.4223]), atol=1e-4, rtol=0)
+    output, weights = scaled_dot_product_attention(query * 2**0.5, key, value)  # the lecture's example is not scaled
+    torch.testing.assert_close(weights[0], torch.tensor([0.1554, 0.4223, 0.4223]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(output[0], torch.tensor([0.5777, 1.4223]), atol=1e-4, rtol=0)
 
 
 def test_thinking_machines():

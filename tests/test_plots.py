@@ -115,6 +115,9 @@ def test_answer_map_colours_starts_above_and_ends_below_and_underlines_the_answe
     lower = {box.get_xy() for box in ax.patches if 0.5 < box.get_facecolor()[3] < 0.6}
     assert lower == {(column, 1.0) for column in range(6)}  # "wheels", the lower half of the second
     assert len(ax.lines) == 3 and ax.get_title("left") == "A title"
+    over_the_border = plots.answer_map(text, places, start, end, answer=(7, 18), columns=11)
+    assert len(over_the_border.lines) == 3 + 1 + 6  # the space where the line was broken is not drawn
+    plots.answer_map("one\ttwo three", [(0, 3), (4, 7), (8, 13)], [0, 0, 1], [0, 0, 1], answer=(0, 7), columns=8)
     with pytest.raises(ValueError, match="one for each of 7 tokens; got 1 and 7"):
         plots.answer_map(text, places, [1], end)
 

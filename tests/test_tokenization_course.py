@@ -1,5 +1,6 @@
 """The shipped tokenizer, and the command that trains it."""
 
+import string
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,10 @@ def test_shipped_tokenizer_spells_ascii_and_loads_everywhere():
     assert ours.tokens[:5] == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     encoding = ours.encode(TEXT)
     assert "[UNK]" not in encoding.tokens
+    for character in string.printable:
+        assert "[UNK]" not in ours.encode(character).tokens
+        if character.isalnum():
+            assert "[UNK]" not in ours.encode(f"a{character} {character}a").tokens
     ids = [2, *encoding.ids, 3]
     assert tokenizers.Tokenizer.from_file(str(SHIPPED / "tokenizer.json")).encode(TEXT).ids == ids
     assert transformers.AutoTokenizer.from_pretrained(SHIPPED)(TEXT)["input_ids"] == ids

@@ -97,6 +97,15 @@ def test_merge_undoes_split():
     assert torch.equal(layer.merge_heads(split), x)
 
 
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_dropout_at_both_sublayers_only_in_training(norm, monkeypatch):
+    block, x, dropped = EncoderBlock(12, 3, 20, norm=norm, dropout=0.5), torch.randn(2, 7, 12), []
+    whole = torch.nn.Dropout.forward
+    monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, y: (dropped.append(self.p), whole(self, y))[1])
+    assert not torch.equal(block.train()(x)[0], block(x)[0]) and dropped == [0.5] * 4  # twice in each pass
+    assert torch.equal(block.eval()(x)[0], block(x)[0])
+
+
 def test_attention_dropout_only_in_training():
     layer, x = MultiHeadAttention(12, 3, dropout=0.5), torch.randn(2, 7, 12)
     for need_weights in (False, True):

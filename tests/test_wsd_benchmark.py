@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from bertcourse import cli, embeddings, wsd_benchmark
@@ -99,3 +100,23 @@ def test_the_command_runs_it_and_names_errors(small_world, monkeypatch, capsys):
 
 def test_p_values_are_printed_in_digits_that_mean_something():
     assert [p_text(p) for p in (0.0, 0.0314, 1.0)] == ["< .001", ".031", "1"]
+
+
+def test_each_row_is_measured_on_its_own_layers():
+    """Senses that layer 2 alone can tell, and two dimensions of which the loud one says nothing."""
+    train, test = corpus("d0", 24, [BANK]), corpus("senseval2", 12, [BANK])
+    rng = np.random.default_rng(0)
+
+    def vectors(of: SenseCorpus) -> np.ndarray:
+        x = rng.normal(size=(len(of.instances), 6, 2)) * [1000.0, 0.1]
+        second = np.array([each.senses[0] == SENSES[BANK][1] for each in of.instances])
+        x[:, 2, 1] = np.where(second, 1.0, -1.0)
+        return x
+
+    rows = wsd_benchmark.measure(train, test, vectors(train), vectors(test), {BANK: SENSES[BANK]})
+    f1 = {row["system"]: row["f1"]["ALL"] for row in rows}
+    assert f1["layer 2, standardized"] == 100 > f1["layer 2, raw"]
+    assert all(score < 95 for name, score in f1.items() if "layer" in name and not name.startswith("layer 2"))
+    assert f1["sum of last four, standardized"] == 100  # layers 2 to 5
+    gain = next(row["against_first_sense"] for row in rows if row["system"] == "layer 2, standardized")
+    assert gain["difference"] == pytest.approx((100 - f1["WordNet first sense"]) / 100) and gain["low"] > 0

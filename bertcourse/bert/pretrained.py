@@ -90,7 +90,7 @@ def load_pretrained(
     "Sentence-BERT", for the weights of "minilm".
     """
     folder = find_folder(name_or_path)
-    if str(name_or_path) == "minilm":
+    if name_or_path == "minilm":
         check_sha256(folder / "model.safetensors", MINILM_SHA256)
     config = read_config(folder)
     tensors = read_tensors(folder)
@@ -113,9 +113,9 @@ def save_pretrained(
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and vocab.txt.
 
     ``AutoModel.from_pretrained`` and ``AutoTokenizer.from_pretrained`` of ``transformers`` read the folder, and so does
-    ``load_pretrained``. All files are written under other names first; then they replace the old ones, one by one and
-    config.json last. An interruption leaves no file half written; between two replacements it leaves new weights beside
-    the old config.json, or none, and ``load_pretrained`` refuses what does not fit. Save again then.
+    ``load_pretrained``. All files are written under other names first; then an old config.json is deleted, and the files
+    replace the old ones, one by one and config.json last. An interruption leaves no file half written; between two
+    replacements it leaves a folder without config.json, which ``load_pretrained`` refuses. Save again then.
 
     Args:
         model: what to save; its dtype is kept.
@@ -150,6 +150,7 @@ def save_pretrained(
         (draft / "vocab.txt").write_text("".join(f"{token}\n" for token in vocabulary), encoding="utf-8")
         tokenizer.save(str(draft / "tokenizer.json"))
         shutil.copymode(draft / "config.json", draft / "model.safetensors")  # safetensors lets its owner alone read it
+        Path(folder, "config.json").unlink(missing_ok=True)  # what follows is not whole before the new one is there
 
 
 def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
@@ -218,9 +219,9 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
     Source: Wolf et al. 2020, "Transformers", for the layout and the hub.
     """
     name = str(name_or_path)
-    if name == "course":
+    if name_or_path == "course":  # a Path of this name is a folder
         return course_file("checkpoints/course/model.safetensors").parent
-    if name == "minilm":
+    if name_or_path == "minilm":
         return find_minilm()
     for local in local_folders(name):
         if local.is_dir():

@@ -46,8 +46,11 @@ def sense_sentences() -> list[SenseExample]:
 
     Source: data/senses/README.md, which also says how hard they are.
     """
-    files = course_file("senses/README.md").parent.glob("lemmas/*.txt")
-    return [example for path in sorted(files) for example in read_lemma(path)]
+    folder = course_file("senses/README.md").parent / "lemmas"
+    files = sorted(folder.glob("*.txt"))
+    if not files:
+        raise FileNotFoundError(f"expected a file for each lemma in {folder}; there is none. Fetch the repository anew.")
+    return [example for path in files for example in read_lemma(path)]
 
 
 def read_lemma(path: Path) -> Iterator[SenseExample]:

@@ -12,7 +12,9 @@ from bertcourse.tokenization.wordpiece_training import train_wordpiece
 
 
 def train_course_tokenizer(texts: Iterable[str], vocab_size: int = 8192) -> WordPieceTokenizer:
-    """Learn an uncased WordPiece tokenizer by the rule of BPE, which can spell all of ASCII.
+    """Learn an uncased WordPiece tokenizer by the rule of BPE, which has each character of ASCII as a word by itself.
+
+    Inside a word it can spell the letters and digits that the texts have there.
 
     Args:
         texts: what to learn from.

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
-from pathlib import Path
 from typing import NamedTuple
 
 import tokenizers

@@ -89,5 +89,6 @@ def tokens_per_word(tokenizer: Tokenizer, word_counts: Mapping[str, int]) -> flo
     Source: "fertility" in Rust et al. 2021, "How Good is Your Tokenizer?", section 3.2.
     """
     word_counts = check_word_counts(word_counts)
-    tokens = sum(len(tokenizer.segment(word)) * count for word, count in word_counts.items())
+    pieces = {word: sum(piece.id is not None for piece in tokenizer.segment(word)) for word in word_counts}
+    tokens = sum(pieces[word] * count for word, count in word_counts.items())
     return tokens / sum(word_counts.values())
