@@ -23,6 +23,7 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
+NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
 # What a lecture's kernel runs with. A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
 # lecture then takes four times the CPU seconds, all of them spent waiting; if it slept at once, training would take twice
@@ -198,9 +199,9 @@ def problems(path: Path) -> list[str]:
             if output.output_type == "error" and not tags & {"nbval-raises-exception", "raises-exception"}:
                 found.append(f"code cell {number} stores an error: {output.ename}: {output.evalue}")
         for tag in tags:
-            if "nbval" in tag.lower() and tag not in KNOWN_TAGS:
+            if NBVAL_MARK.search(tag) and tag not in KNOWN_TAGS:
                 found.append(f"code cell {number} has the tag {tag!r}, which nbval does not know: {sorted(KNOWN_TAGS)}")
-        if re.search(r"#.*nbval", cell.source, re.IGNORECASE):
+        if re.search(rf"#.*({NBVAL_MARK.pattern})", cell.source, re.IGNORECASE):
             found.append(f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag")
         if (lines := len(cell.source.splitlines())) > MOST_LINES and not is_homework:
             found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")

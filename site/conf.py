@@ -29,7 +29,7 @@ def write_index(app):
     lectures = "\n".join(path.stem for path in sorted(Path(app.srcdir).glob("*.ipynb")))
     Path(app.srcdir, "index.md").write_text(
         "# bertcourse\n\nA course in notebooks that builds, measures and explains BERT. Every number in it was computed when "
-        f"this site was built.\n\n```{{toctree}}\n:maxdepth: 2\n\n{lectures}\n```\n",
+        f"this site was built, or is read from the stored tables of longer runs.\n\n```{{toctree}}\n:maxdepth: 2\n\n{lectures}\n```\n",
         encoding="utf-8",
     )
 

@@ -3,6 +3,7 @@ and submissions.
 """
 
 import copy
+import json
 import shutil
 from pathlib import Path
 
@@ -152,6 +153,14 @@ LEFT_BEHIND = """import os, subprocess
 child = subprocess.Popen(["sleep", "300"], start_new_session=True)
 print(f"left {child.pid}")
 """
+PRINTS_FOR_EVER = """import threading, time
+get_ipython().kernel._publish_status_and_flush = lambda *arguments, **options: None
+def for_ever():
+    while True:
+        print("again")
+        time.sleep(0.1)
+threading.Thread(target=for_ever, daemon=True).start()
+"""
 SHARED_MEMORY = """import mmap
 block = mmap.mmap(-1, 3 * 2**30)
 for _ in range(48):
@@ -240,6 +249,13 @@ def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = T
         "visit = lambda self, tree: __import__('ast').parse('99')\n"
         "get_ipython().ast_transformers.append(type('T', (), {'visit': visit})())",
     )
+    put_code("result-of-its-own", "def doubled(values):\n    __import__('sys').displayhook('x')\n    return values")
+    put_code("huge-result", RIGHT["doubled"] + "\n'x' * 10**7")
+    put_code("prints-for-ever", PRINTS_FOR_EVER + RIGHT["doubled"])
+    tags = json.loads(nbformat.writes(right))
+    tags["cells"][2]["metadata"] |= {"tags": ["a", "a", "b,c", 3], "collapsed": "true", "name": ""}
+    put_bytes("broken-metadata", json.dumps(tags).encode())
+    put_bytes("no-worksheets", b'{"nbformat": 4, "worksheets": []}')
 
     tampered = changed()
     cell_of(tampered, "1-check").source = "1"
@@ -345,6 +361,11 @@ VERDICTS = {
     "redefines-check": ("review", 3, "it changed check; the original was put back"),
     "changes-check": ("review", 3, "it changed check; the original was put back"),
     "too-many-points": ("review", 0, "it changed get_ipython().ast_transformers"),
+    "result-of-its-own": ("review", 3, "has a result that no check gives; 0 points were taken"),
+    "huge-result": ("graded", 6, ""),
+    "prints-for-ever": ("graded", 6, ""),
+    "broken-metadata": ("graded", 6, ""),
+    "no-worksheets": ("not graded", 0, "it is a broken notebook"),
     "tampered-check": ("review", 3, "cell hw01-1-check was changed; the original was put back"),
     "tampered-points": ("review", 6, "the points, locks or type of cell hw01-1-check were changed; put back"),
     "missing-checks": ("graded", 6, "cell hw01-1-hidden was deleted; it was put back"),

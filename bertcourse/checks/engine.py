@@ -238,7 +238,8 @@ class Call:
             )
         if found != shape:
             self.fail("wrong shape", f"shape {shape}", f"shape {found}", cause)
-        return Call(self.answer, self.text, torch.as_tensor(self.value))
+        value = self.value if isinstance(self.value, Tensor) else torch.as_tensor(as_plain(self.value))
+        return Call(self.answer, self.text, value)
 
     def is_a(self, kind: type, cause: str = "") -> "Call":
         """It is of a type.

@@ -5,6 +5,7 @@ left out and the notebook is run once more, so that one bad cell costs its own p
 """
 
 import json
+import math
 import os
 import queue
 import shutil
@@ -43,6 +44,7 @@ KEPT_VARIABLES = (
     "COVERAGE_PROCESS_START",
 )
 CELL_CHARACTERS = 100_000
+DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
 
 
 @dataclass(frozen=True)
@@ -344,7 +346,8 @@ class Process:
             "XDG_CACHE_HOME": str(home / ".cache"),
             "IPYTHONDIR": str(home / ".ipython"),
             "MPLCONFIGDIR": str(with_font_list(home / "matplotlib")),
-            "HF_HOME": str(hugging_face_home()),
+            "HF_HOME": str(home / "huggingface"),
+            "HF_HUB_CACHE": os.environ.get("HF_HUB_CACHE", str(hugging_face_home() / "hub")),
             "HF_HUB_OFFLINE": "1",
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONIOENCODING": "utf-8",
@@ -368,18 +371,20 @@ class Process:
         cell.outputs, cell.execution_count, characters = [], None, 0
         request = self.client.execute(cell.source, allow_stdin=False, stop_on_error=False)
         deadline, interrupted, reply, idle = time.monotonic() + max(seconds, 0.5), False, None, False
+        drained = math.inf
         while reply is None or not idle:
             try:
                 message = self.client.get_iopub_msg(timeout=0.2 if reply is None else 1.0)
             except queue.Empty:
                 message = None
-            if message is None and reply is not None:  # it answered, and nothing more comes
+            if reply is not None and (message is None or time.monotonic() > drained):  # nothing more comes, or no end of it
                 break
             if message is not None and message["parent_header"].get("msg_id") == request:
                 idle |= message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
                 characters = store(cell, message, characters)
             if reply is None:
                 reply = self.take_reply(request)
+                drained = time.monotonic() + DRAIN_SECONDS if reply is not None else drained
             if self.cancel.is_set():
                 raise Cancelled
             if reply is None and not self.manager.is_alive():
@@ -507,6 +512,8 @@ def store(cell: NotebookNode, message: dict, characters: int) -> int:
         return characters + size
     if kind == "stream":
         append_stream(cell, content["name"], content["text"])
+    elif size > CELL_CHARACTERS * 50:
+        cell.outputs.append(error_output("TooMuchOutput", f"a result or an error of {size:,} characters"))
     else:
         cell.outputs.append(nbformat.v4.output_from_msg(message))
     return characters + size
@@ -575,7 +582,7 @@ def hugging_face_home() -> Path:
 def readable_from_environment() -> list[str]:
     """Data and models that notebooks may read."""
     return [
-        str(hugging_face_home()),
+        str(hugging_face_home() / "hub"),  # not the token beside it
         *(os.environ[name] for name in ("BERTCOURSE_DATA", "BERTCOURSE_MODELS", "HF_HUB_CACHE") if name in os.environ),
     ]
 

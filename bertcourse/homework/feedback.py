@@ -130,6 +130,16 @@ def squeezed(text: str) -> str:
     return re.sub(r"\\+[nt]|[\s\\\"']", "", text)
 
 
+def for_student(message: str) -> str:
+    """What was odd, without what the student's code may have quoted in it, such as a hidden test, and without our paths.
+
+    >>> for_student("it tried to write /home/us/answer = 42")
+    'it tried to write what is not its own'
+    """
+    message = re.sub(r"(it tried to \w+) /.*", r"\1 what is not its own", message, flags=re.DOTALL)
+    return re.sub(r"(for which nbgrader gives 0 points): .*", r"\1", message, flags=re.DOTALL)
+
+
 def summary(result: dict, notebook: NotebookNode | None = None) -> str:
     """A table of results in HTML: each graded cell, its points, what it said; above it what was odd.
 
@@ -142,7 +152,7 @@ def summary(result: dict, notebook: NotebookNode | None = None) -> str:
         about = cell.metadata.get("nbgrader", {})
         if about.get("grade"):
             now[about["grade_id"]] = about.get("score")
-    lines = [f"<p>{html.escape(message)}.</p>" for message in result["messages"]]
+    lines = [f"<p>{html.escape(for_student(message))}.</p>" for message in result["messages"]]
     if result["cells"]:
         lines.append("<table><tr><th>check</th><th>points</th><th>what it said</th></tr>")
         for name, cell in result["cells"].items():

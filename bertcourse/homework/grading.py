@@ -404,19 +404,29 @@ def is_tampering(message: str) -> bool:
 
 
 def note_odd_outputs(notebook: NotebookNode, run: Run) -> None:
-    """Report, and make safe for nbgrader, results of graded cells that it misreads: too many points, or negative."""
+    """Report, and make safe for nbgrader, outputs of graded cells that it misreads.
+
+    Of several errors and results it takes the first, a result that is no number for all points, and any number as it is.
+    So an error stands alone; a check may have one result, a number of points, and a hidden test none.
+    """
     for cell in notebook.cells:
         about = cell.metadata.get("nbgrader", {})
         if cell.cell_type != "code" or not about.get("grade"):
             continue
-        for output in cell.outputs:
-            if output.output_type == "execute_result" and not 0 <= number(output) <= float(about["points"]):
-                run.say(
-                    f"cell {about['grade_id']} gave {number(output):g} of {about['points']} points; 0 were taken",
-                    review=True,
-                )
-                cell.outputs = [error_output("WrongPoints", "a result that is no number of points")]
-                break
+        errors = [output for output in cell.outputs if output.output_type == "error"]
+        results = [output for output in cell.outputs if output.output_type == "execute_result"]
+        is_hidden = bool(split_hidden(cell.source)[1])
+        if is_hidden and results or len(results) > 1 or any(number(each) is None for each in results):
+            run.say(f"cell {about['grade_id']} has a result that no check gives; 0 points were taken", review=True)
+            errors = [error_output("WrongResult", "a result that no check gives")]
+        elif results and not 0 <= number(results[0]) <= float(about["points"]):
+            run.say(
+                f"cell {about['grade_id']} gave {number(results[0]):g} of {about['points']} points; 0 were taken",
+                review=True,
+            )
+            errors = [error_output("WrongPoints", "a result that is no number of points")]
+        if errors:
+            cell.outputs = errors[:1]
         if any(output.output_type == "stream" and output.name == "stderr" for output in cell.outputs):
             text = "".join(
                 output.text for output in cell.outputs if output.output_type == "stream" and output.name == "stderr"
@@ -428,12 +438,12 @@ def note_odd_outputs(notebook: NotebookNode, run: Run) -> None:
             )
 
 
-def number(output: NotebookNode) -> float:
-    """The number that a result is, or 0 if it is none."""
+def number(output: NotebookNode) -> float | None:
+    """The number that a result is, None if it is none."""
     try:
         return float(output["data"].get("text/plain", ""))
     except ValueError:
-        return 0.0
+        return None
 
 
 def failure(cell: NotebookNode) -> str:

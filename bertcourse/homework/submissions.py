@@ -155,6 +155,14 @@ def read_submission(path: Path) -> tuple[NotebookNode, list[str]]:
 
     Source: nbformat 3 and 4.
     """
+    try:
+        return read_notebook(path)
+    except (KeyError, TypeError, AttributeError, RecursionError, nbformat.ValidationError) as error:
+        raise ValueError(f"it is a broken notebook ({type(error).__name__}: {str(error).splitlines()[0][:120]})") from None
+
+
+def read_notebook(path: Path) -> tuple[NotebookNode, list[str]]:
+    """As ``read_submission``; a notebook that is broken in other ways raises other errors, too."""
     if path.stat().st_size == 0:
         raise ValueError("the file is empty")
     if path.stat().st_size > MOST_BYTES:
@@ -231,6 +239,10 @@ def rebuild(cell: object) -> NotebookNode | None:
         del metadata["nbgrader"]
     if not isinstance(metadata.get("nbgrader", {}).get("grade_id", ""), str):
         del metadata["nbgrader"]
+    metadata = NotebookNode({name: value for name, value in metadata.items() if name in ("nbgrader", "tags")})
+    tags = metadata.pop("tags", None)
+    if isinstance(tags, list):  # of those that nbformat allows
+        metadata["tags"] = [tag for tag in dict.fromkeys(map(str, tags)) if tag and "," not in tag]
     new = getattr(nbformat.v4, f"new_{cell['cell_type']}_cell")(
         source.encode("utf-8", "replace").decode(), metadata=metadata
     )
