@@ -250,6 +250,23 @@ def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = T
         "get_ipython().ast_transformers.append(type('T', (), {'visit': visit})())",
     )
     put_code("result-of-its-own", "def doubled(values):\n    __import__('sys').displayhook('x')\n    return values")
+    put_code(
+        "hides-the-result",
+        "def doubled(values):\n    __import__('sys').displayhook = lambda value: None\n    return values",
+    )
+    put_code(
+        "clears-the-error",
+        "def cleared(result):\n    from IPython.display import clear_output\n    clear_output()\n    result.error_in_exec = None\n"
+        "def doubled(values):\n    get_ipython().events.register('post_run_cell', cleared)\n    return values",
+    )
+    put_code(
+        "replaces-the-kernel",
+        "async def fake(*arguments, **options):\n"
+        "    return {'status': 'ok', 'execution_count': 1, 'payload': [], 'user_expressions': {}}\n"
+        "get_ipython().kernel.do_execute = fake",
+        mean="mean = None",
+    )
+    put_code("names-of-its-own", "import random as CheckFailed\nsum = 0\n" + RIGHT["doubled"], "def mean(values):\n    return 3 if len(values) == 3 and values[0] == 1 else 30")
     put_code("huge-result", RIGHT["doubled"] + "\n'x' * 10**7")
     put_code("prints-for-ever", PRINTS_FOR_EVER + RIGHT["doubled"])
     tags = json.loads(nbformat.writes(right))
@@ -360,8 +377,12 @@ VERDICTS = {
     ),
     "redefines-check": ("review", 3, "it changed check; the original was put back"),
     "changes-check": ("review", 3, "it changed check; the original was put back"),
-    "too-many-points": ("review", 0, "it changed get_ipython().ast_transformers"),
+    "too-many-points": ("review", 3, "it changed get_ipython().ast_transformers"),
     "result-of-its-own": ("review", 3, "has a result that no check gives; 0 points were taken"),
+    "hides-the-result": ("review", 3, "cell hw01-1-check does not show what came of it; 0 points were taken"),
+    "clears-the-error": ("review", 3, "cell hw01-1-check does not show what came of it; 0 points were taken"),
+    "replaces-the-kernel": ("review", 0, "cell hw01-1-check was not run by the grader; 0 points were taken"),
+    "names-of-its-own": ("graded", 6, ""),
     "huge-result": ("graded", 6, ""),
     "prints-for-ever": ("graded", 6, ""),
     "broken-metadata": ("graded", 6, ""),

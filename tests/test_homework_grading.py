@@ -19,7 +19,7 @@ from bertcourse.homework import grading, submissions  # noqa: E402
 from bertcourse.homework.course import load_config, read_assignments  # noqa: E402
 from bertcourse.homework.execution import Limits  # noqa: E402
 from bertcourse.homework.export import export  # noqa: E402
-from bertcourse.homework.feedback import write_feedback  # noqa: E402
+from bertcourse.homework.feedback import hide, squeezed, write_feedback  # noqa: E402
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
 LIMITS = Limits(cell_seconds=2, total_seconds=60, memory=2**29, processes=16, grace_seconds=2)
@@ -160,9 +160,12 @@ def test_feedback_shows_results_and_no_hidden_test(batch):
         ), page
     text = (batch.output / "feedback" / "partly" / "hw01" / "hw01.html").read_text(encoding="utf-8")
     assert "1.2 mean([10, 20, 60]) is wrong" in text and "1.2: expected 3, got 7" in text
-    assert "left out: it showed a hidden test" in (
-        batch.output / "feedback" / "peeks" / "hw01" / "hw01.html"
-    ).read_text(encoding="utf-8")
+    peeked = (batch.output / "feedback" / "peeks" / "hw01" / "hw01.html").read_text(encoding="utf-8")
+    assert "_graded_" in peeked  # what IPython knows of a hidden test
+    line = "if doubled([7, -3]) != [14, -6]:"
+    shown = nbformat.v4.new_output("stream", name="stdout", text=repr([f"  {line}\n"]))
+    assert "left out: it showed a hidden test" in hide(shown, {squeezed(line)}).text
+    assert hide(shown, {squeezed("another line of a hidden test")}) is shown
     assert "the file is empty" in (batch.output / "feedback" / "empty" / "hw01" / "hw01.html").read_text(
         encoding="utf-8"
     )

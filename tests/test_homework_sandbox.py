@@ -181,6 +181,29 @@ def test_a_changed_shell_is_found(originals):
     shell.run_cell = len
     shell.ast_transformers.append(print)
     assert originals.changes({}, shell) == ["get_ipython().run_cell", "get_ipython().ast_transformers"]
+    assert shell.ast_transformers == [] and originals.changes({}, types.SimpleNamespace(run_cell=print, ast_transformers=[])) == []
+    hook, sys.displayhook = sys.displayhook, lambda value: None
+    assert originals.changes({}, types.SimpleNamespace(run_cell=print, ast_transformers=[])) == ["sys.displayhook"]
+    assert sys.displayhook is hook
+
+
+def test_what_was_added_to_the_checks_is_found_and_taken_away(originals):
+    from bertcourse.checks import engine
+
+    engine.abs = lambda number: 0
+    engine.Call.__getattribute__ = lambda self, name: print
+    kept, engine.math = engine.math, types.ModuleType("math")
+    found = originals.changes({})
+    assert not hasattr(engine, "abs") and "__getattribute__" not in vars(engine.Call) and engine.math is kept
+    for name in ("abs", "Call.__getattribute__", "math"):
+        assert f"bertcourse.checks.engine.{name}" in found
+    assert originals.changes({}) == []
+
+
+def test_names_that_nothing_graded_uses_are_the_students_own(originals):
+    namespace = {"math": "mine", "check": print}
+    assert originals.changes(namespace, used={"check", "doubled"}) == ["check"]
+    assert namespace["math"] == "mine" and namespace["check"] is not print
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")

@@ -23,6 +23,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
 
+from bertcourse.homework.course import split_hidden
 from bertcourse.homework.kernel import fingerprint
 
 KEPT_VARIABLES = (
@@ -84,6 +85,8 @@ class Run:
         seconds: on the clock.
         peak: most memory of all its processes, in bytes.
         walls: "system" or "python": what held it in.
+        ran, failed: fingerprints of the graded cells that the kernel ran to their end, and that raised an error in it.
+        results: the numbers that graded cells gave, by fingerprint.
     """
 
     messages: list[str] = field(default_factory=list)
@@ -91,6 +94,9 @@ class Run:
     seconds: float = 0.0
     peak: int = 0
     walls: str = ""
+    ran: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    results: dict[str, str] = field(default_factory=dict)
 
     def say(self, message: str, review: bool = False) -> None:
         """Add a line, once."""
@@ -186,9 +192,9 @@ def run_once(
         shutil.copytree(
             files, work, ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints", "__pycache__"), symlinks=True
         )
-    process = Process(
-        folder, work, setup, hidden, [cell.source for cell in notebook.cells if is_graded_code(cell)], limits, cancel
-    )
+    graded = [cell.source for cell in notebook.cells if is_graded_code(cell)]
+    process = Process(folder, work, setup, hidden, graded, limits, cancel)
+    run.ran, run.failed, run.results = set(), set(), {}
     try:
         process.start()
         for index, cell in enumerate(notebook.cells):
@@ -211,6 +217,11 @@ def run_once(
         for line in process.reports():
             if line["kind"] == "walls":
                 run.walls = line["text"]
+            elif line["kind"] in ("ran", "failed"):
+                getattr(run, line["kind"]).add(line["text"])
+            elif line["kind"] == "result":
+                mark, _, result = line["text"].partition(" ")
+                run.results[mark] = result
             else:
                 run.say(line["text"], review=line["kind"] in ("changed", "read", "process", "write", "network"))
 
@@ -284,6 +295,7 @@ class Process:
             "hidden": list(map(str, hidden)),
             "setup": setup,
             "graded": list(map(fingerprint, graded)),
+            "tests": [fingerprint(source) for source in graded if split_hidden(source)[1]],
             "memory": limits.memory,
             "file_size": limits.file_size,
             "processes": 8 * limits.processes,
@@ -377,7 +389,9 @@ class Process:
                 message = self.client.get_iopub_msg(timeout=0.2 if reply is None else 1.0)
             except queue.Empty:
                 message = None
-            if reply is not None and (message is None or time.monotonic() > drained):  # nothing more comes, or no end of it
+            if reply is not None and (
+                message is None or time.monotonic() > drained
+            ):  # nothing more comes, or no end of it
                 break
             if message is not None and message["parent_header"].get("msg_id") == request:
                 idle |= message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"

@@ -30,6 +30,7 @@ from traitlets.config import Config
 from bertcourse.files import replace_files
 from bertcourse.homework.course import CONFIG, SOURCE, Assignment, grade_id, load_config, read_assignments, split_hidden
 from bertcourse.homework.execution import Cancelled, Limits, Run, error_output, run_submission
+from bertcourse.homework.kernel import fingerprint
 from bertcourse.homework.submissions import Submission, find_submissions, read_submission, unpack
 
 REPORTS = ("report.json", "report.csv", "report.txt")
@@ -415,8 +416,14 @@ def note_odd_outputs(notebook: NotebookNode, run: Run) -> None:
             continue
         errors = [output for output in cell.outputs if output.output_type == "error"]
         results = [output for output in cell.outputs if output.output_type == "execute_result"]
-        is_hidden = bool(split_hidden(cell.source)[1])
-        if is_hidden and results or len(results) > 1 or any(number(each) is None for each in results):
+        is_hidden, mark = bool(split_hidden(cell.source)[1]), fingerprint(cell.source)
+        if not errors and mark not in run.ran:
+            run.say(f"cell {about['grade_id']} was not run by the grader; 0 points were taken", review=True)
+            errors = [error_output("NotRun", "something stood in for the grader")]
+        elif not errors and (mark in run.failed or run.results.get(mark, "") != "".join(map(text_of, results))):
+            run.say(f"cell {about['grade_id']} does not show what came of it; 0 points were taken", review=True)
+            errors = [error_output("WrongResult", "its outcome was hidden")]
+        elif is_hidden and results or len(results) > 1 or any(number(each) is None for each in results):
             run.say(f"cell {about['grade_id']} has a result that no check gives; 0 points were taken", review=True)
             errors = [error_output("WrongResult", "a result that no check gives")]
         elif results and not 0 <= number(results[0]) <= float(about["points"]):
@@ -438,10 +445,15 @@ def note_odd_outputs(notebook: NotebookNode, run: Run) -> None:
             )
 
 
+def text_of(output: NotebookNode) -> str:
+    """A result as it is shown."""
+    return str(output["data"].get("text/plain", ""))
+
+
 def number(output: NotebookNode) -> float | None:
     """The number that a result is, None if it is none."""
     try:
-        return float(output["data"].get("text/plain", ""))
+        return float(text_of(output))
     except ValueError:
         return None
 

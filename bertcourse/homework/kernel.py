@@ -6,9 +6,12 @@ The order matters: Landlock and seccomp bind the thread that calls them and what
 anything that starts threads; the originals are kept before any of the student's code.
 """
 
+import ast
+import builtins
 import hashlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import bertcourse.homework  # before the course's folder can no longer be listed  # noqa: F401
@@ -20,13 +23,54 @@ def fingerprint(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()
 
 
+def names_in(code: str) -> set[str]:
+    """The names that a cell uses."""
+    try:
+        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    except SyntaxError:  # a magic command
+        return set()
+
+
+def graded_cell(code: str, namespace: dict, originals: dict | None) -> Callable[[], object] | None:
+    """A cell as a function that returns what its last line gives.
+
+    Args:
+        code: of the cell.
+        namespace: the notebook's names.
+        originals: for a hidden test, what the setup cell's imports bind. It then has names of its own: what it calls
+            ``rows`` is not the student's ``rows``, and a student's ``sum = 0`` is not its ``sum``. None for a check, which
+            runs as any cell.
+
+    Returns:
+        The function; None for code that only IPython understands.
+    """
+    try:
+        lines = ast.parse(code).body
+    except SyntaxError:
+        return None
+    last = lines.pop() if lines and isinstance(lines[-1], ast.Expr) else None
+    body = compile(ast.Module(lines, []), "<graded cell>", "exec")
+    value = compile(ast.Expression(last.value), "<graded cell>", "eval") if last else None
+
+    def run() -> object:
+        names = namespace
+        if originals is not None:
+            hiding = vars(builtins)
+            names = {name: each for name, each in namespace.items() if name not in hiding} | originals
+        exec(body, names)
+        return eval(value, names) if value else None
+
+    return run
+
+
 def main(connection: str, job_file: str) -> None:  # pragma: no cover (it runs in a process that is killed)
     """Lock this process in and serve a notebook.
 
     Args:
         connection: path of the connection file.
-        job_file: JSON: own, readable, hidden (paths), setup (source), graded (fingerprints of cells), memory,
-            file_size, processes, reports (path), walls (whether to use the system's).
+        job_file: JSON: own, readable, hidden (paths), setup (source), graded and tests (fingerprints of graded cells,
+            and of those with a hidden test), memory, file_size, processes, reports (path), walls (whether to use the
+            system's).
 
     Source: ipykernel's launcher.
     """
@@ -46,19 +90,42 @@ def main(connection: str, job_file: str) -> None:  # pragma: no cover (it runs i
 
     if walls:  # it opens a network socket, for what forked processes print
         IOPubThread._setup_pipe_in = lambda thread: setattr(thread, "_pipe_flag", False)
-    originals, graded = Originals(job["setup"]), set(job["graded"])
+    originals, graded, tests = Originals(job["setup"]), set(job["graded"]), set(job["tests"])
     compare = reporter(originals, reports.add)
 
     class GradingKernel(IPythonKernel):
-        """Compares with the originals before and after each graded cell."""
+        """Compares with the originals before and after each graded cell, and notes what came of it.
+
+        What a cell prints and shows goes through IPython, which the student's code can reach; the notes do not.
+        """
 
         async def do_execute(self, code, silent, *arguments, **options):
-            of_interest = fingerprint(code) in graded
-            if of_interest:
-                compare(self.shell.user_ns, self.shell)
-            reply = await super().do_execute(code, silent, *arguments, **options)
-            if of_interest:
-                compare(self.shell.user_ns, self.shell)
+            mark = fingerprint(code)
+            if mark not in graded:
+                return await super().do_execute(code, silent, *arguments, **options)
+            namespace = self.shell.user_ns
+            used = set() if mark in tests else names_in(code)
+            compare(namespace, self.shell, used)
+            run, name = graded_cell(code, namespace, originals.names if mark in tests else None), f"_graded_{mark[:12]}"
+            if run is not None:
+
+                def noted():
+                    try:
+                        result = run()
+                    except BaseException:
+                        reports.note("failed", mark)
+                        raise
+                    if result is not None:
+                        reports.note("result", f"{mark} {result}")
+                    return result
+
+                namespace[name] = noted
+            reply = await super().do_execute(f"{name}()" if run else code, silent, *arguments, **options)
+            namespace.pop(name, None)
+            if reply.get("status") == "error":
+                reports.note("failed", mark)
+            reports.note("ran", mark)
+            compare(namespace, self.shell, used)
             return reply
 
     app = IPKernelApp.instance(kernel_class=GradingKernel)

@@ -158,7 +158,9 @@ def read_submission(path: Path) -> tuple[NotebookNode, list[str]]:
     try:
         return read_notebook(path)
     except (KeyError, TypeError, AttributeError, RecursionError, nbformat.ValidationError) as error:
-        raise ValueError(f"it is a broken notebook ({type(error).__name__}: {str(error).splitlines()[0][:120]})") from None
+        raise ValueError(
+            f"it is a broken notebook ({type(error).__name__}: {str(error).splitlines()[0][:120]})"
+        ) from None
 
 
 def read_notebook(path: Path) -> tuple[NotebookNode, list[str]]:
