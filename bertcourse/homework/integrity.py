@@ -184,10 +184,12 @@ class Originals:
                 if self.methods[name] is not None and vars(type(shell)).get(name) is not self.methods[name]:
                     setattr(type(shell), name, self.methods[name])
         for name, each in callbacks(shell).items():
-            if list(map(id, each)) != list(map(id, self.callbacks[name])):
+            kept = [one for one in each if one in self.callbacks[name] or is_librarys(one)]
+            kept += [one for one in self.callbacks[name] if one not in kept]
+            if list(map(id, each)) != list(map(id, kept)):
                 found.append(f"get_ipython().events ({name})")
                 if put_back:
-                    each[:] = self.callbacks[name]
+                    each[:] = kept
         for name, value in self.hooks.items():
             if getattr(sys, name) is not value:
                 found.append(f"sys.{name}")
@@ -205,6 +207,11 @@ def shell_part(shell: object, name: str) -> object:
     """A method's function, or the members of a list, of IPython's shell."""
     value = getattr(shell, name, None)
     return tuple(map(id, value)) if isinstance(value, list) else id(getattr(value, "__func__", value))
+
+
+def is_librarys(callback: Callable) -> bool:
+    """Whether it is what a library adds that draws in notebooks."""
+    return str(getattr(callback, "__module__", "")).split(".")[0] in ("matplotlib", "matplotlib_inline", "ipywidgets")
 
 
 def callbacks(shell: object) -> dict[str, list]:

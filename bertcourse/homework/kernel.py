@@ -32,7 +32,7 @@ def names_in(code: str) -> set[str]:
 
 
 def graded_cell(code: str, namespace: dict, originals: dict | None) -> Callable[[], object] | None:
-    """A cell as a function that returns what its last line gives.
+    """A cell as a function that returns what its last line gives; of a hidden test None.
 
     Args:
         code: of the cell.
@@ -48,7 +48,8 @@ def graded_cell(code: str, namespace: dict, originals: dict | None) -> Callable[
         lines = ast.parse(code).body
     except SyntaxError:
         return None
-    last = lines.pop() if lines and isinstance(lines[-1], ast.Expr) else None
+    shows = originals is None and lines and isinstance(lines[-1], ast.Expr)  # a hidden test shows nothing
+    last = lines.pop() if shows else None
     body = compile(ast.Module(lines, []), "<graded cell>", "exec")
     value = compile(ast.Expression(last.value), "<graded cell>", "eval") if last else None
 
