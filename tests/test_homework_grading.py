@@ -206,6 +206,23 @@ def test_moodle_gets_its_columns(batch, tmp_path):
     )
     export(batch.output, "moodle", tmp_path / "filled.csv", tmp_path / "roster.csv", batch.course)
     assert "Participant partly,Anna Ro,3" in (tmp_path / "filled.csv").read_text(encoding="utf-8")
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("Identifier,Full name,Grade\nParticipant partly,Anna Ro,\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="has no column for hw01, hw02"):
+        export(batch.output, "moodle", tmp_path / "filled.csv", sheet, batch.course)
+    export(batch.output, "moodle", tmp_path / "filled.csv", sheet, batch.course, "hw01")
+    assert "Participant partly,Anna Ro,3" in (tmp_path / "filled.csv").read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="assignment must be one of hw01, hw02; got 'hw09'"):
+        export(batch.output, "moodle", tmp_path / "filled.csv", sheet, batch.course, "hw09")
+    before = (tmp_path / "filled.csv").read_bytes()
+    sheet.write_text("Identifier,Full name,Grade\nParticipant partly,A,\npartly,B,\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="has two rows for partly"):
+        export(batch.output, "moodle", tmp_path / "filled.csv", sheet, batch.course, "hw01")
+    assert (tmp_path / "filled.csv").read_bytes() == before
+    # one column for all: that somebody's full name is another's ID gives nobody a grade
+    sheet.write_text("Identifier,Full name,Grade\npartly,A,\nwrong,partly,\n", encoding="utf-8")
+    export(batch.output, "moodle", tmp_path / "filled.csv", sheet, batch.course, "hw01")
+    assert "wrong,partly,0" in (tmp_path / "filled.csv").read_text(encoding="utf-8")
 
 
 def test_a_roster_without_the_assignment_is_refused(batch, tmp_path):
@@ -402,3 +419,35 @@ def test_the_courses_own_solutions_have_all_points(tmp_path):
         assert one.points == one.max_points - one.by_hand > 0, one.messages
         # the source's hidden tests are put back in their released form; nothing else is odd
         assert all("-hidden was changed; the original was put back" in message for message in one.messages)
+
+
+@pytest.mark.parametrize("names", [["rossimaria_1_2_hw01.ipynb", "lijan_3_4_hw01.ipynb"], ["1", "3"]])
+def test_a_download_that_was_packed_anew_is_unwrapped(tmp_path, names):
+    for name in names:
+        path = tmp_path / "all" / "hw01" / (name if name.endswith(".ipynb") else f"{name}/hw01.ipynb")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{}", encoding="utf-8")
+    found = submissions.find_submissions(tmp_path / "all", ["hw01", "hw02"])
+    assert [one.student for one in found] == ["1", "3"] and [one.has_folder for one in found] == ["." not in names[0]] * 2
+
+
+def test_a_lone_student_is_not_taken_for_a_wrapping(tmp_path):
+    (tmp_path / "maria" / "hw01").mkdir(parents=True)
+    (tmp_path / "maria" / "hw01" / "hw01.ipynb").write_text("{}", encoding="utf-8")
+    (found,) = submissions.find_submissions(tmp_path, ["hw01"])
+    assert found.student == "maria"
+
+
+def test_moodles_files_beside_the_notebook_are_there(tmp_path):
+    folder = tmp_path / "Zoë O'Neil_123_assignsubmission_file_"
+    folder.mkdir()
+    (folder / "hw01.ipynb").write_text("{}", encoding="utf-8")
+    (folder / "mine.csv").write_text("1", encoding="utf-8")
+    (tmp_path / "Jan Li_7_assignsubmission_file_").mkdir()
+    (tmp_path / "Jan Li_7_assignsubmission_file_" / "hw01.ipynb").write_text("{}", encoding="utf-8")
+    found = {one.student: one for one in submissions.find_submissions(tmp_path, ["hw01"])}
+    assignment = next(iter(read_assignments(example.make_course(tmp_path / "course")).values()))
+    with grading.files_beside(found["123"], assignment) as files:
+        assert (files / "mine.csv").read_text() == "1"
+    with grading.files_beside(found["7"], assignment) as files:
+        assert not (files / "mine.csv").exists()

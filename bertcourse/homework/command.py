@@ -31,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     export.add_argument(
         "--roster", type=Path, help="the CSV that the platform exported, to be filled in (default: a new table)"
     )
+    export.add_argument("--assignment", help="this one alone, as for Moodle's grading worksheet (default: all)")
     export.add_argument("--to", type=Path, help="the CSV to write (default: grades-FORMAT.csv in the course folder)")
     for action in (grade, feedback, export):
         action.add_argument(
@@ -84,7 +85,7 @@ def run(options: argparse.Namespace) -> bool:
     from bertcourse.homework.export import export
 
     target = options.to or options.output / f"grades-{options.format}.csv"
-    for message in export(options.output, options.format, target, options.roster, source):
+    for message in export(options.output, options.format, target, options.roster, source, options.assignment):
         print(message)
     print(target)
     return True

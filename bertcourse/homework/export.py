@@ -17,6 +17,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from bertcourse.files import replace_files
 from bertcourse.homework.course import SOURCE
 from bertcourse.homework.grading import settings
 
@@ -66,7 +67,14 @@ def read_grades(output: Path, source: Path = SOURCE) -> Grades:
         return Grades(points, {one.name: one.max_score for one in gradebook.assignments}, sorted(waiting))
 
 
-def export(output: Path, kind: str, target: Path, roster: Path | None = None, source: Path = SOURCE) -> list[str]:
+def export(
+    output: Path,
+    kind: str,
+    target: Path,
+    roster: Path | None = None,
+    source: Path = SOURCE,
+    assignment: str | None = None,
+) -> list[str]:
     """Write the grades for a learning platform.
 
     Args:
@@ -75,19 +83,33 @@ def export(output: Path, kind: str, target: Path, roster: Path | None = None, so
         target: the CSV to write.
         roster: the CSV that the platform exported, to be filled in.
         source: the folder of the assignments.
+        assignment: the only one to write, as Moodle's grading sheet of one assignment needs; None for all.
 
     Returns:
         A line for each thing to know: who is not in the roster, what is still to be graded by hand.
 
     Raises:
         FileNotFoundError: if nothing was graded there, or there is no such roster.
-        ValueError: if ``kind`` is neither, or the roster has no column for a student or none for an assignment.
+        ValueError: if ``kind`` is neither, nothing of the assignment was graded, the roster has no column for a student or
+            none for an assignment, or two of its rows are one student's.
+        OSError: if the file cannot be written; an older one is untouched.
     """
     if kind not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {kind!r}.")
     grades = read_grades(output, source)
+    if assignment is not None:
+        if assignment not in grades.max_points:
+            raise ValueError(f"assignment must be one of {', '.join(sorted(grades.max_points))}; got {assignment!r}.")
+        grades = Grades(
+            {key: points for key, points in grades.points.items() if key[1] == assignment},
+            {assignment: grades.max_points[assignment]},
+            [key for key in grades.open if key[1] == assignment],
+        )
     rows, messages = fill_in(roster, kind, grades) if roster else (new_rows(kind, grades), [])
-    with open(target, "w", encoding="utf-8", newline="") as file:
+    with (
+        replace_files(target.parent, [target.name]) as draft,
+        open(draft / target.name, "w", encoding="utf-8", newline="") as file,
+    ):
         csv.writer(file).writerows(rows)
     if grades.open:
         listed = ", ".join(f"{student} {name}" for student, name in grades.open[:10]) + (
@@ -142,13 +164,19 @@ def fill_in(roster: Path, kind: str, grades: Grades) -> tuple[list[list[str]], l
             "Make the assignments there under these names, and export again."
         )
     known = {normal(student): student for student, _ in grades.points}
+    people = [row for row in rows[1:] if row and row[0].strip() != "Points Possible"]
+
+    def students_by(index: int) -> list[str | None]:
+        """Of each row, by one column, the student; one column for all, as an ID may be another's login."""
+        return [known.get(normal(row[index])) if index < len(row) else None for row in people]
+
+    students = max(map(students_by, keys), key=lambda found: len(set(found) - {None}))
     found = set()
-    for row in rows[1:]:
-        student = next(
-            (known[name] for index in keys if index < len(row) and (name := normal(row[index])) in known), None
-        )
-        if student is None or row[0].strip() == "Points Possible":
+    for row, student in zip(people, students):
+        if student is None:
             continue
+        if student in found:
+            raise ValueError(f"{roster} has two rows for {student}. Give each student a row of their own.")
         found.add(student)
         for name, index in columns.items():
             if (student, name) in grades.points:

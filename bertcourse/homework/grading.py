@@ -484,8 +484,7 @@ def files_beside(submission: Submission, assignment: Assignment) -> Iterator[Pat
     with tempfile.TemporaryDirectory(prefix="hw-files-") as folder:
         own = Path(folder) / "work"
         own.mkdir()
-        alone = submission.path.parent.name in (submission.student, assignment.name)  # not one folder for all students
-        for place in [submission.path.parent] * alone + [assignment.folder]:
+        for place in [submission.path.parent] * submission.has_folder + [assignment.folder]:
             for path in place.rglob("*"):
                 inside = path.relative_to(place)
                 if (

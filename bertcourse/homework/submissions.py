@@ -35,12 +35,14 @@ class Submission:
         assignment: "hw01"; empty if neither the file's name nor its cells say.
         path: the file.
         messages: what is odd about how it came.
+        has_folder: whether its folder is the student's own, so that what lies beside it is theirs, too.
     """
 
     student: str
     assignment: str
     path: Path
     messages: list[str] = field(default_factory=list)
+    has_folder: bool = False
 
 
 def find_submissions(folder: Path, names: list[str]) -> list[Submission]:
@@ -61,6 +63,7 @@ def find_submissions(folder: Path, names: list[str]) -> list[Submission]:
         raise FileNotFoundError(
             f"expected a folder or zip of submissions in {folder}; there is none. Name what your platform gave you."
         )
+    folder = without_wrapping(folder)
     found: dict[tuple[str, str], list[Submission]] = {}
     for path in sorted(folder.rglob("*")):
         inner = path.relative_to(folder)
@@ -103,7 +106,22 @@ def identify(path: Path, inner: Path, names: list[str]) -> Submission | None:
         return None
     if assignment and file_name != f"{assignment}.ipynb":
         messages.append(f"the file was called {file_name}; taken as {assignment}")
-    return Submission(re.sub(r"[^\w.@-]+", "-", student).strip("-.") or "unnamed", assignment, path, messages)
+    name = re.sub(r"[^\w.@-]+", "-", student).strip("-.") or "unnamed"
+    return Submission(name, assignment, path, messages, has_folder=len(inner.parts) > 1)
+
+
+def without_wrapping(folder: Path) -> Path:
+    """The folder of all submissions, if this one has nothing but it, as in a download that was packed anew.
+
+    A lone folder of a student is not taken for one: it has to be called as an assignment, or to hold what Canvas or Moodle
+    hands out.
+    """
+    visible = [path for path in folder.iterdir() if not path.name.startswith((".", "__")) and path.name not in BESIDES]
+    if len(visible) != 1 or not visible[0].is_dir():
+        return folder
+    inside = [path.name for path in visible[0].iterdir()]
+    holds_all = NUMBER.fullmatch(visible[0].name) or any(CANVAS.fullmatch(name) or MOODLE.fullmatch(name) for name in inside)
+    return without_wrapping(visible[0]) if holds_all else folder
 
 
 def assignment_of(path: Path, file_name: str, inner: Path, names: list[str]) -> str | None:
