@@ -135,6 +135,11 @@ def test_what_is_graded_stays_until_it_changes(batch, monkeypatch):
     assert asked == ["wrong"] and batch.results["wrong"].points == 3
     assert batch.results["partly"] == old["partly"]
     path.write_bytes(before)
+    beside = batch.submissions / "partly" / "table.csv"
+    beside.write_text("1", encoding="utf-8")
+    batch.grade()
+    assert asked == ["wrong", "partly", "wrong"] or asked == ["wrong", "wrong", "partly"]
+    beside.unlink()
     batch.grade()
 
 

@@ -7,6 +7,7 @@ written questions are graded with its formgrader.
 """
 
 import contextlib
+import functools
 import copy
 import csv
 import hashlib
@@ -123,6 +124,18 @@ def grade(
     return write_reports(list(results.values()), output)
 
 
+@functools.cache
+def package_digest() -> str:
+    """Another package, another digest: checks, what lectures and homework import, and the grader itself."""
+    import bertcourse
+
+    digest = hashlib.sha256()
+    for path in sorted(Path(bertcourse.__path__[0]).rglob("*")):
+        if path.suffix in (".py", ".json"):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 class Grader:
     """Grades submissions of known assignments into one course folder.
 
@@ -189,14 +202,12 @@ class Grader:
         return result
 
     def fingerprint(self, submission: Submission, assignment: Assignment) -> str:
-        """What a result depends on: the file, the assignment, the limits, the checks."""
-        import bertcourse
-
+        """What a result depends on: the file and those beside it, the assignment, the limits, the package."""
         digest = hashlib.sha256(submission.path.read_bytes())
-        checks = sorted(
-            path for path in Path(bertcourse.__path__[0], "checks").rglob("*") if path.suffix in (".py", ".json")
-        )
-        for text in (assignment.fingerprint, repr(self.limits), *(path.read_text(encoding="utf-8") for path in checks)):
+        beside = submission.path.parent.rglob("*") if submission.has_folder else []
+        for path in sorted(path for path in beside if path.is_file() and not path.is_symlink()):
+            digest.update(str(path.relative_to(submission.path.parent)).encode() + path.read_bytes())
+        for text in (assignment.fingerprint, repr(self.limits), package_digest()):
             digest.update(text.encode())
         return digest.hexdigest()
 
