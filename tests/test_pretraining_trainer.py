@@ -378,8 +378,12 @@ def test_a_run_killed_before_its_first_checkpoint_measures_the_beginning_once(co
 
 def test_ctrl_c_ends_the_making_of_a_run_at_once(config, corpus, monkeypatch):
     monkeypatch.setattr(trainer, "new_model", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
-    with pytest.raises(KeyboardInterrupt):
-        pretrain(config, corpus=corpus)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pretrain(config, corpus=corpus)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_another_vocabulary_is_refused_on_resume(config, corpus, small_tokenizer):
