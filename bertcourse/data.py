@@ -21,7 +21,7 @@ import pooch
 from tqdm import tqdm
 
 from bertcourse.ebooks import book_text
-from bertcourse.files import replace_files
+from bertcourse.files import is_of_the_disk, replace_files
 
 BOOKS_URL = "https://codeload.github.com/standardebooks"
 BOOKS_FILE = "standardebooks/standardebooks.txt.xz"  # in BERTCOURSE_DATA: all books, an empty line between two
@@ -142,8 +142,8 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
         try:
             pooch.HTTPDownloader(timeout=60)(address, str(archive), None)
         except OSError as error:  # requests' errors are OSErrors
-            if error.errno is not None and not isinstance(error, ConnectionError | TimeoutError) and error.filename:
-                raise  # the disk's
+            if is_of_the_disk(error):
+                raise
             raise ConnectionError(
                 f"cannot fetch {address} ({error}). Try again, which goes on after the books that are there; or set "
                 f"BERTCOURSE_DATA to a folder that has {BOOKS_FILE}."

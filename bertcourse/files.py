@@ -32,6 +32,20 @@ def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[P
             os.replace(Path(draft, name), folder / name)
 
 
+def is_of_the_disk(error: OSError) -> bool:
+    """Whether an error of a download is the disk's, such as a full one, and not the network's.
+
+    Args:
+        error: what was raised; the errors of requests are OSErrors, too.
+
+    Raises:
+        Nothing.
+
+    Source: the errno and filename that Python gives errors of files.
+    """
+    return error.errno is not None and bool(error.filename) and not isinstance(error, ConnectionError | TimeoutError)
+
+
 def read_json(path: Path) -> dict:
     """The JSON object in a file.
 

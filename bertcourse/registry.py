@@ -19,7 +19,7 @@ from typing import NamedTuple
 import pooch
 from tqdm import tqdm
 
-from bertcourse.files import replace_files
+from bertcourse.files import is_of_the_disk, replace_files
 from bertcourse.semcor import framework_files
 
 AR_MAGIC, AR_HEADER = b"!<arch>\n", 60  # a Debian package is an ar archive
@@ -173,8 +173,8 @@ def download(url: str, path: Path, advice: str) -> None:
     try:
         pooch.HTTPDownloader(timeout=60, progressbar=bar)(url, str(path), None)
     except OSError as error:  # requests' errors are OSErrors
-        if error.errno is not None and not isinstance(error, ConnectionError | TimeoutError) and error.filename:
-            raise  # the disk's
+        if is_of_the_disk(error):
+            raise
         raise ConnectionError(f"cannot fetch {url} ({error}). {advice}") from error
     finally:
         bar.close()

@@ -2,6 +2,7 @@
 
 import pytest
 
+from bertcourse import files
 from bertcourse.files import read_json, replace_files
 
 
@@ -30,3 +31,9 @@ def test_what_is_no_json_object_is_refused_by_name(tmp_path, content, message):
     (tmp_path / "a.json").write_bytes(content)
     with pytest.raises(ValueError, match=message):
         read_json(tmp_path / "a.json")
+
+
+def test_a_full_disk_is_told_from_a_lost_network(tmp_path):
+    assert files.is_of_the_disk(OSError(28, "No space left on device", str(tmp_path)))
+    for error in (ConnectionResetError(104, "reset", "x"), TimeoutError(110, "timed out", "x"), OSError("no route")):
+        assert not files.is_of_the_disk(error)
