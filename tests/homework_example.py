@@ -161,6 +161,19 @@ def for_ever():
         time.sleep(0.1)
 threading.Thread(target=for_ever, daemon=True).start()
 """
+LOCAL_SOCKET = '''import os
+program = """import socket
+server = socket.socket(socket.AF_UNIX)
+server.bind("here")
+server.listen()
+try:
+    socket.socket(socket.AF_UNIX).connect("here")
+except PermissionError:
+    open("refused", "w")
+"""
+os.system(f"python3 -c '{program}'")
+assert os.path.exists("refused")
+'''
 SHARED_MEMORY = """import mmap
 block = mmap.mmap(-1, 3 * 2**30)
 for _ in range(48):
@@ -221,6 +234,7 @@ def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = T
         "import os\nos.system('python3 -c \"import socket; socket.socket()\" || touch refused')\n"
         f"assert os.path.exists('refused')\n{RIGHT['doubled']}",
     )
+    put_code("local-socket-by-program", LOCAL_SOCKET + RIGHT["doubled"])
     put_code("writes-outside", f"open({str(outside)!r}, 'w').write('mine')")
     put_code("writes-by-program", f"import os\nos.system('echo mine > {outside}')\n{RIGHT['doubled']}")
     put_code("deletes-files", f"import os\nos.remove({str(outside)!r})")
@@ -330,6 +344,7 @@ LINUX_ONLY = {
     "twenty-gigabytes",
     "shared-memory",
     "network-by-program",
+    "local-socket-by-program",
     "writes-by-program",
     "signals-grader",
     "many-processes",
@@ -356,6 +371,7 @@ VERDICTS = {
     "network": ("review", 3, "it tried to reach the network ('192.0.2.1')"),
     "network-by-socket": ("review", 3, "it tried to reach the network ('192.0.2.1')"),
     "network-by-program": ("graded", 6, ""),
+    "local-socket-by-program": ("graded", 6, ""),
     "writes-outside": ("review", 3, "it tried to write "),
     "writes-by-program": ("graded", 6, ""),
     "deletes-files": ("review", 3, "it tried to change "),

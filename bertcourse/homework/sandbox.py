@@ -30,8 +30,8 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REFER, TRUNCATE, IOCTL_DEV = (
 ALL_RIGHTS = (1 << 16) - 1
 READ_RIGHTS, FILE_RIGHTS = EXECUTE | READ_FILE | READ_DIR, EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE = 38, 22, 2
-# of each architecture: its audit number, and its numbers of socket(2) and io_uring_setup(2)
-ARCHITECTURES = {"x86_64": (0xC000003E, 41, 425), "aarch64": (0xC00000B7, 198, 425)}
+# of each architecture: its audit number, and its numbers of socket(2), connect(2) and io_uring_setup(2)
+ARCHITECTURES = {"x86_64": (0xC000003E, 41, 42, 425), "aarch64": (0xC00000B7, 198, 203, 425)}
 SHARED = [Path(name) for name in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm")]
 SYSTEM = [
     Path(name)
@@ -95,7 +95,8 @@ def lock_files(
 
 
 def lock_network() -> bool:  # pragma: no cover (it would bind the tests' own process)
-    """From here on this thread, and what it starts, can open no socket but those within this machine (seccomp).
+    """From here on this thread, and what it starts, can open no socket but those within this machine (seccomp), and
+    connect to none, so that no other program here (Docker's, say) does for it what it may not do itself.
 
     Returns:
         False if this is not Linux on x86-64 or ARM64.
@@ -107,15 +108,16 @@ def lock_network() -> bool:  # pragma: no cover (it would bind the tests' own pr
     """
     if platform.machine() not in ARCHITECTURES:
         return False
-    audit, open_socket, io_uring = ARCHITECTURES[platform.machine()]
+    audit, open_socket, connect, io_uring = ARCHITECTURES[platform.machine()]
     load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06  # load a word, jump if =, jump if ≥, return
     allow, refuse = 0x7FFF0000, 0x00050000 | 13  # the second: with EACCES
     program = [
         (load, 0, 0, 4),
-        (equal, 0, 7, audit),  # another architecture's calls: refuse
+        (equal, 0, 8, audit),  # another architecture's calls: refuse
         (load, 0, 0, 0),
-        (at_least, 5, 0, 0x40000000),  # x32's: refuse
-        (equal, 4, 0, io_uring),
+        (at_least, 6, 0, 0x40000000),  # x32's: refuse
+        (equal, 5, 0, io_uring),
+        (equal, 4, 0, connect),
         (equal, 0, 2, open_socket),
         (load, 0, 0, 16),
         (equal, 0, 1, socket.AF_UNIX),  # socket(): its family
@@ -263,11 +265,12 @@ def guard(
                     if event != "os.symlink" and not within(place, own):
                         refuse("write", f"it tried to change {place} ({event.removeprefix('os.')})")
         elif event in NETWORK:
-            target = arguments[0] if event.startswith("socket.get") else arguments[1]
-            if not isinstance(target, str | bytes) or event.startswith(
-                "socket.get"
-            ):  # a path is a socket within this machine
+            looks_up = event.startswith("socket.get")
+            target = arguments[0] if looks_up else arguments[1]
+            if looks_up or not isinstance(target, str | bytes):
                 refuse("network", f"it tried to reach the network ({target!r:.80})")
+            if event != "socket.bind":  # a path is a socket within this machine
+                refuse("network", f"it tried to reach another program ({target!r:.80})")
         elif event == "socket.__new__" and arguments[1] == socket.AF_INET:
             report("network", "it opened a network socket")
         elif event == "os.kill" and arguments[0] not in (os.getpid(), 0) and not is_child(arguments[0]):
