@@ -7,6 +7,7 @@ split.
 
 import itertools
 import random
+import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
@@ -33,7 +34,7 @@ def sst2() -> Splits:
 
     The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and ``train``
     has no phrase cut from them (one that two sentences share is the longer one's). With phrases drawn at random as dev,
-    a model was right on 96 % of dev and 89 % of test.
+    a model was right on 96 % of dev and 89 % of test. Texts are as people write them; see ``untokenized``.
 
     Returns:
         ``Splits`` of ``LabeledText``.
@@ -52,7 +53,17 @@ def sst2() -> Splits:
     sentences = sorted(set(whole))
     held_out = set(random.Random(0).sample(sentences, len(sentences) // 8))
     train = [phrase for phrase, sentence in zip(phrases, whole) if sentence not in held_out]
-    return Splits(train, [phrases[sentence] for sentence in sorted(held_out)], test)
+    dev = [phrases[sentence] for sentence in sorted(held_out)]
+    return Splits(*([each._replace(text=untokenized(each.text)) for each in split] for split in (train, dev, test)))
+
+
+def untokenized(text: str) -> str:
+    """Words that the Penn Treebank cuts in two, and its quotes, as people write them, and as a model has read them.
+
+    >>> print(untokenized("it does n't ``work''"))
+    it doesn't "work"
+    """
+    return re.sub(r" (n't|'(?:s|re|ve|ll|d|m))\b", r"\1", text).replace("``", '"').replace("''", '"')
 
 
 def rte() -> Splits:
