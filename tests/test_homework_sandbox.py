@@ -41,6 +41,8 @@ def guarded(tmp_path):
         ("os.symlink", ("other/a.txt", "own/link", -1)),
         ("os.kill", (os.getpid(), 15)),
         ("socket.bind", (None, "a path")),
+        ("sqlite3.connect", (":memory:",)),
+        ("sqlite3.connect", ("own/a.db",)),
         ("import", ("torch", None, None, None, None)),
     ],
 )
@@ -60,6 +62,7 @@ def test_what_a_submission_needs_is_let_through(guarded, event, arguments):
         ("os.remove", ("other/a.txt", -1), "write", "(remove)"),
         ("os.rename", ("own/a.txt", "other/a.txt", -1, -1), "write", "(rename)"),
         ("os.mkdir", ("other/new", 0o777, -1), "write", "(mkdir)"),
+        ("sqlite3.connect", ("other/gradebook.db",), "write", "tried to open the database"),
         ("os.kill", (1, 9), "process", "signal to process 1"),
         ("os.system", ("ls",), "process", "start a program"),
         ("subprocess.Popen", ("ls", [], None, None), "process", "start a program"),

@@ -256,6 +256,10 @@ def guard(
                 refuse("write", f"it tried to write {place}")
             if within(place, secret) and not within(place, own):
                 refuse("read", f"it tried to read {place}")
+        elif event == "sqlite3.connect" and arguments[0] not in ("", b"", ":memory:", b":memory:"):
+            place = os.path.realpath(os.fsdecode(arguments[0]))
+            if not within(place, own):
+                refuse("write", f"it tried to open the database {place}")
         elif event in CHANGES:
             for path in arguments[: 2 if event in ("os.rename", "os.link") else 1]:
                 if isinstance(path, str | bytes | os.PathLike):
