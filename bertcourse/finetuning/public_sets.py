@@ -29,12 +29,16 @@ class Splits(NamedTuple):
     test: list
 
 
-def sst2() -> Splits:
+def sst2(held_out: bool = True) -> Splits:
     """SST-2: is a phrase of a film review positive or negative? 58,886 phrases, 860 sentences, and the official 872.
 
     The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and ``train``
     has no phrase cut from them (one that two sentences share is the longer one's). With phrases drawn at random as dev,
     a model was right on 96 % of dev and 89 % of test. Texts are as people write them; see ``untokenized``.
+
+    Args:
+        held_out: whether dev is kept from train; else train is the whole of the official one, 67,349 phrases, dev among
+            them: to learn from once dev has chosen the settings.
 
     Returns:
         ``Splits`` of ``LabeledText``.
@@ -51,9 +55,9 @@ def sst2() -> Splits:
     phrases = train + dev
     whole = sentences_of([phrase.text for phrase in phrases])
     sentences = sorted(set(whole))
-    held_out = set(random.Random(0).sample(sentences, len(sentences) // 8))
-    train = [phrase for phrase, sentence in zip(phrases, whole) if sentence not in held_out]
-    dev = [phrases[sentence] for sentence in sorted(held_out)]
+    chosen = set(random.Random(0).sample(sentences, len(sentences) // 8))
+    train = [phrase for phrase, sentence in zip(phrases, whole) if not held_out or sentence not in chosen]
+    dev = [phrases[sentence] for sentence in sorted(chosen)]
     return Splits(*([each._replace(text=untokenized(each.text)) for each in split] for split in (train, dev, test)))
 
 
