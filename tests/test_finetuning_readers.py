@@ -202,7 +202,7 @@ def test_splits_are_of_whole_documents():
 def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
     """From files of the same form, in place of those that are fetched."""
     sentences = [f"film {n:02} is good ." for n in range(16)]
-    phrases = [[*sentences[::2], *(f"film {n:02}" for n in range(16))], sentences[1::2], ["a new one"]]
+    phrases = [[*sentences[::2], *(f"film {n:02}" for n in range(16))], sentences[1::2], ["a new one does n't"]]
     sentiment = [
         written("sentence\tlabel\n" + "".join(f"{text}\t1\n" for text in texts), f"sst{n}.tsv")
         for n, texts in enumerate(phrases)
@@ -217,9 +217,11 @@ def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
     files = {"sst2": sentiment, "rte": pairs, "wikigold": [documents], "wnut17": [documents] * 3, "squad": [questions]}
     monkeypatch.setattr(public_sets, "fetch", files.__getitem__)
     train, dev, test = ([example.text for example in split] for split in sst2())
-    assert len(dev) == 2 and set(dev) < set(sentences) and test == ["a new one"]
+    assert len(dev) == 2 and set(dev) < set(sentences) and test == ["a new one doesn't"]
     assert set(train) == {t for texts in phrases[:2] for t in texts if not any(t in sentence for sentence in dev)}
     assert sst2().dev[0].label == "positive"
+    whole = sst2(held_out=False)
+    assert sorted(example.text for example in whole.train) == sorted(sum(phrases[:2], [])) and whole.dev == sst2().dev
     assert [split[0].text for split in rte()] == [("A", "B")] * 3
     assert [len(split) for split in wikigold()] == [8, 1, 1] and wikigold().train[0].tags == ["B-PER"]
     assert [len(split) for split in wnut17()] == [10, 10, 10]
