@@ -2,8 +2,9 @@
 
 BERT starts from noise, in its positions too. Two other starts can be tried here: position vectors that begin as sines
 and cosines, where p + k is a rotation of p for every k, and word vectors that begin as what counts know. On Standard
-Ebooks (data/runs/books-start, one seed each, up to two million tokens) neither made a difference of more than a tenth of a
-nat: all were still on the plateau of a unigram model.
+Ebooks (data/runs/books-start, one seed each, six million tokens) sines were no better than noise, and counts left the
+plateau of a unigram model first and were behind in the end. What made the difference was the batch: short rows, few of
+them.
 """
 
 from collections.abc import Iterable
