@@ -3,8 +3,8 @@
 BERT starts from noise, in its positions too. Two other starts can be tried here: position vectors that begin as sines
 and cosines, where p + k is a rotation of p for every k, and word vectors that begin as what counts know. On Standard
 Ebooks (data/runs/books-start, one seed each, six million tokens) sines were no better than noise, and counts left the
-plateau of a unigram model first and were behind in the end. What made the difference was the batch: short rows, few of
-them.
+plateau of a unigram model first and were behind in the end. Longer rows, and larger batches, were
+still above a bigram model then.
 """
 
 from collections.abc import Iterable
