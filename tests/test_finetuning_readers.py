@@ -222,6 +222,9 @@ def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
     assert sst2().dev[0].label == "positive"
     whole = sst2(held_out=False)
     assert sorted(example.text for example in whole.train) == sorted(sum(phrases[:2], [])) and whole.dev == sst2().dev
+    assert sst2(held_out=False, shortest=2) == whole  # "film 01" has two words
+    longer = sst2(held_out=False, shortest=100)
+    assert sorted(example.text for example in longer.train) == sentences and longer[1:] == whole[1:]
     assert [split[0].text for split in rte()] == [("A", "B")] * 3
     assert [len(split) for split in wikigold()] == [8, 1, 1] and wikigold().train[0].tags == ["B-PER"]
     assert [len(split) for split in wnut17()] == [10, 10, 10]

@@ -80,10 +80,10 @@ def wikigold_in_context() -> Splits:
     return Splits(*(join_sentences(split, 100) for split in wikigold()))
 
 
-SENTIMENT = {"epochs": 5, "batch_size": 128, "learning_rate": 1e-4, "average_last": 0.5}
+SENTIMENT = {"epochs": 3, "batch_size": 64, "learning_rate": 1e-4, "average_last": 0.5}
 TAGGING = {"learning_rate": 2e-4, "head_learning_rate": 1e-3, "layer_decay": 0.8}
 TASKS = {
-    "sst2": {"SST-2": Task(partial(sst2, held_out=False), classifier, SENTIMENT, learns_dev=True)},
+    "sst2": {"SST-2": Task(partial(sst2, held_out=False, shortest=4), classifier, SENTIMENT, learns_dev=True)},
     "rte": {"RTE": Task(rte, classifier, {"epochs": 8, "batch_size": 16, "learning_rate": 1e-4})},
     "ner": {
         "wikigold": Task(wikigold_in_context, tagger, {"epochs": 8, "batch_size": 4, **TAGGING}),

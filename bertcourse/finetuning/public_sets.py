@@ -29,7 +29,7 @@ class Splits(NamedTuple):
     test: list
 
 
-def sst2(held_out: bool = True) -> Splits:
+def sst2(held_out: bool = True, shortest: int = 1) -> Splits:
     """SST-2: is a phrase of a film review positive or negative? 58,886 phrases, 860 sentences, and the official 872.
 
     The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and ``train``
@@ -39,6 +39,8 @@ def sst2(held_out: bool = True) -> Splits:
     Args:
         held_out: whether dev is kept from train; else train is the whole of the official one, 67,349 phrases, dev among
             them: to learn from once dev has chosen the settings.
+        shortest: words that a phrase of train must have, unless it is a sentence. More than a quarter have less than four,
+            with one word in sixteen.
 
     Returns:
         ``Splits`` of ``LabeledText``.
@@ -56,7 +58,11 @@ def sst2(held_out: bool = True) -> Splits:
     whole = sentences_of([phrase.text for phrase in phrases])
     sentences = sorted(set(whole))
     chosen = set(random.Random(0).sample(sentences, len(sentences) // 8))
-    train = [phrase for phrase, sentence in zip(phrases, whole) if not held_out or sentence not in chosen]
+    train = [
+        phrase
+        for number, (phrase, sentence) in enumerate(zip(phrases, whole))
+        if not (held_out and sentence in chosen) and (number == sentence or len(phrase.text.split()) >= shortest)
+    ]
     dev = [phrases[sentence] for sentence in sorted(chosen)]
     return Splits(*([each._replace(text=untokenized(each.text)) for each in split] for split in (train, dev, test)))
 
