@@ -5,7 +5,14 @@ import sys
 from pathlib import Path
 
 # Settings of a fine-tuning run that the command can change.
-TUNE_SETTINGS = {"epochs": int, "batch_size": int, "learning_rate": float, "head_learning_rate": float, "precision": str}
+TUNE_SETTINGS = {
+    "epochs": int,
+    "batch_size": int,
+    "learning_rate": float,
+    "head_learning_rate": float,
+    "trainable": lambda text: int(text) if text.isdecimal() else text,
+    "precision": str,
+}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -115,6 +115,8 @@ def test_what_is_wrong_is_named(small_world, capsys):
         (["--task", "rte", "--limit", "1"], "--limit at least 2 examples"),
         (["--task", "rte", "--epochs", "0"], "epochs must be at least 1; got 0"),
         (["--task", "rte", "--minutes", "-1"], "minutes must be at least 0"),
+        (["--task", "rte", "--trainable", "9"], 'trainable must be "all", "blocks", "head", or 1 to 2, the last blocks; got 9'),
+        (["--task", "rte", "--trainable", "tail"], "got 'tail'"),
     ):
         assert cli.main(["benchmark", "finetune", *arguments]) == 1
         assert message in capsys.readouterr().err

@@ -31,9 +31,10 @@ def test_freezing_counts_what_learns(classifier):
     total = sum(parameter.numel() for parameter in classifier.parameters())
     head = 24 * 2 + 2 + 24 * 24 + 24
     block = sum(parameter.numel() for parameter in classifier.bert.encoder.blocks[0].parameters())
-    assert [freeze(classifier, trainable) for trainable in ("head", 1, 2, "all")] == [
+    assert [freeze(classifier, trainable) for trainable in ("head", 1, 2, "blocks", "all")] == [
         head,
         head + block,
+        head + 2 * block,
         head + 2 * block,
         total,
     ]
@@ -55,5 +56,5 @@ def test_layers_learn_more_slowly_the_deeper_they_are(classifier):
 
 @pytest.mark.parametrize("trainable", ["tail", 0, 3, True, -1])
 def test_what_cannot_be_frozen_so_is_named(classifier, trainable):
-    with pytest.raises(ValueError, match='trainable must be "all", "head", or 1 to 2, the last blocks'):
+    with pytest.raises(ValueError, match='trainable must be "all", "blocks", "head", or 1 to 2, the last blocks'):
         freeze(classifier, trainable)

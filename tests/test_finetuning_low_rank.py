@@ -22,7 +22,7 @@ def encoder(small_config) -> BertModel:
 @pytest.fixture
 def trained(encoder, small_tokenizer) -> SpanPredictor:
     reader = add_low_rank(SpanPredictor(encoder, small_tokenizer), rank=2)
-    fine_tune(reader, QUESTIONS, QUESTIONS, epochs=4, learning_rate=0.01, trainable=2)
+    fine_tune(reader, QUESTIONS, QUESTIONS, epochs=4, learning_rate=0.01, trainable="blocks")
     return reader
 
 

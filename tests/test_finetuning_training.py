@@ -311,7 +311,7 @@ def test_batches_are_of_like_length_and_hold_every_example_once():
         (TRAIN, [LabeledText("a", "x")], {}, "dev: example 0: the label must be one of"),
         (TRAIN[1::2], DEV, {}, "train must have examples of at least two labels.*all of its 30 are with. .*Shuffle it"),
         (TRAIN, DEV, {"rate": 1}, "settings must be among epochs, .*; got rate"),
-        (TRAIN, DEV, {"trainable": 3}, 'trainable must be "all", "head", or 1 to 2, the last blocks; got 3'),
+        (TRAIN, DEV, {"trainable": 3}, 'trainable must be "all", "blocks", "head", or 1 to 2, the last blocks; got 3'),
     ],
 )
 def test_bad_input_is_named(classifier, train, dev, settings, message):

@@ -16,7 +16,7 @@ class FineTuningConfig:
         learning_rate: its highest value, in the encoder.
         head_learning_rate: the same in the head, which starts from noise; 0 for that of the encoder.
         layer_decay: each layer learns at this times the rate of the one above it.
-        trainable: "all", "head", or k for the last k blocks with the head; see ``freezing.freeze``.
+        trainable: "all", "blocks", "head", or k for the last k blocks with the head; see ``freezing.freeze``.
         warmup: share of the training in which the learning rate rises; then it falls to zero.
         weight_decay: of matrices.
         clip: longest gradient.

@@ -37,7 +37,8 @@ def freeze(model: nn.Module, trainable: str | int = "all") -> int:
 
     Args:
         model: a head.
-        trainable: "all"; "head", the head and the pooler alone; or k, these and the last k blocks.
+        trainable: "all"; "blocks", all but the embeddings; "head", the head and the pooler alone; or k, these and the
+            last k blocks.
 
     Returns:
         How many numbers learn.
@@ -50,12 +51,16 @@ def freeze(model: nn.Module, trainable: str | int = "all") -> int:
     num_blocks = count_blocks(model)
     if trainable == "all":
         deepest = num_blocks + 1
+    elif trainable == "blocks":
+        deepest = num_blocks
     elif trainable == "head":
         deepest = 0
     elif isinstance(trainable, int) and not isinstance(trainable, bool) and 1 <= trainable <= num_blocks:
         deepest = trainable
     else:
-        raise ValueError(f'trainable must be "all", "head", or 1 to {num_blocks}, the last blocks; got {trainable!r}.')
+        raise ValueError(
+            f'trainable must be "all", "blocks", "head", or 1 to {num_blocks}, the last blocks; got {trainable!r}.'
+        )
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(depth(name, num_blocks) <= deepest)
     return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)

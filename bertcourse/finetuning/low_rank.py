@@ -53,7 +53,7 @@ def add_low_rank(model: nn.Module, rank: int, seed: int = 0) -> nn.Module:
     """Let every linear map of the blocks learn a difference of low rank only.
 
     Args:
-        model: a head; changed in place. Train it with ``trainable`` the number of its blocks, and the embeddings stay, too.
+        model: a head; changed in place. Train it with ``trainable="blocks"``, and the embeddings stay, too.
         rank: of the differences.
         seed: of their initial weights.
 
