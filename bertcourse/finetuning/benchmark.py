@@ -8,8 +8,8 @@
 Each seed is a run of its own: head, order and dropout. Its result is kept as soon as it is there, and a run that was
 interrupted goes on from its checkpoint, so that the command can be given again; with other weights, data or settings it
 is another run. The weights of a run that do best on a dev split are measured on the test split. On SST-2
-dev has chosen the settings; the model then learns from the whole official train split, dev among it, and it is the weights
-at the end that are measured.
+the settings are chosen (data/results/README.md says how, and that test was not unseen); the model then learns from the whole
+official train split, dev among it, and it is the weights at the end that are measured.
 """
 
 import hashlib
