@@ -9,7 +9,8 @@ Each seed is a run of its own: head, order and dropout. Its result is kept as so
 interrupted goes on from its checkpoint, so that the command can be given again; with other weights, data or settings it
 is another run. The weights of a run that do best on a dev split are measured on the test split. On SST-2
 the settings are chosen (data/results/README.md says how, and that test was not unseen); the model then learns from the whole
-official train split, dev among it, and it is the weights at the end that are measured.
+official train split, dev among it, and it is the weights at the end that are measured. What classifies is measured as an
+ensemble, too: the runs' probabilities, averaged.
 """
 
 import hashlib
@@ -30,8 +31,9 @@ from torch import nn
 
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.files import read_json, replace_files
-from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier
+from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier, classification_scores
 from bertcourse.finetuning.public_sets import Splits, join_sentences, rte, squad, sst2, wikigold, wnut17
+from bertcourse.finetuning.readers import LabeledText
 from bertcourse.finetuning.tags import entity_types, tag_set
 from bertcourse.finetuning.training import CHECKPOINT, description, fine_tune
 from bertcourse.registry import cache_folder
@@ -144,8 +146,13 @@ def run_benchmark(
             run_seed(place, each, splits, encoder, tokenizer, device, {**chosen, "seed": seed}, weights)
             for seed in range(seeds)
         ]
-        examples = [len(split) for split in splits]
-        sets[title] = {"examples": examples, "learns_dev": each.learns_dev, "settings": chosen, "runs": runs}
+        sets[title] = {
+            "examples": [len(split) for split in splits],
+            "learns_dev": each.learns_dev,
+            "settings": chosen,
+            "ensemble": ensemble_scores([run.pop("probabilities", None) for run in runs], splits.test),
+            "runs": runs,
+        }
     result = {
         "task": task,
         "model": model_name,
@@ -201,7 +208,8 @@ def run_seed(
         weights: the encoder's digest.
 
     Returns:
-        Scores on test and dev, seconds, steps and examples a second, and where it ran.
+        Scores on test and dev, seconds, steps and examples a second, and where it ran; a classifier's probabilities on test,
+        too, for each class a list.
     """
     model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
     made_of = hashlib.sha256(repr([weights, splits, description(model), sorted(settings.items())]).encode()).hexdigest()
@@ -222,11 +230,27 @@ def run_seed(
         "device": torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
     }
+    if isinstance(model, SequenceClassifier):
+        columns = model.probabilities([example.text for example in splits.test]).T.tolist()
+        result["probabilities"] = dict(zip(model.labels, columns))
     with replace_files(folder, ["result.json"]) as draft:
         (draft / "result.json").write_text(json.dumps(result), encoding="utf-8")
     (folder / CHECKPOINT).unlink()  # large, and no longer needed, as is the model
     shutil.rmtree(folder / "model")
     return result
+
+
+def ensemble_scores(probabilities: list[dict[str, list[float]] | None], test: list[LabeledText]) -> dict | None:
+    """Scores of the class that is the most probable on the mean over runs; None if it is one run, or not of classifiers.
+
+    Source: Lakshminarayanan et al. 2017, "Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles".
+    """
+    if len(probabilities) < 2 or None in probabilities:
+        return None
+    labels = list(probabilities[0])
+    mean = torch.tensor([[run[label] for label in labels] for run in probabilities]).mean(dim=0)
+    gold = torch.tensor([labels.index(example.label) for example in test])
+    return rounded(classification_scores(gold, mean.argmax(dim=0)))
 
 
 def rounded(scores: dict[str, float]) -> dict[str, float]:
@@ -267,4 +291,7 @@ def markdown(result: dict) -> str:
         for name, unit in (("train_seconds", "minutes of training"), ("examples_per_second", "examples/s")):
             numbers = [run[name] / (60 if unit.startswith("minutes") else 1) for run in runs]
             lines.append(f"| {unit} | {statistics.mean(numbers):.1f} | {' | '.join(f'{n:.1f}' for n in numbers)} |")
+        if together := measured["ensemble"]:
+            scores = ", ".join(f"{name} {score:.1f}" for name, score in together.items())
+            lines += ["", f"All {len(runs)} as an ensemble, their probabilities averaged: {scores}."]
     return "\n".join([*lines, ""])

@@ -362,12 +362,23 @@ class SequenceClassifier(Head):
             rows: of these examples.
         """
         gold = torch.tensor([row.target for row in rows])
-        predicted = torch.stack(self.logits(rows)).argmax(dim=1)
-        f1 = []
-        for label in gold.unique():
-            correct = ((gold == label) & (predicted == label)).sum().item()
-            f1.append(2 * correct / ((gold == label).sum() + (predicted == label).sum()).item())
-        return {"accuracy": 100 * (gold == predicted).float().mean().item(), "macro_f1": 100 * sum(f1) / len(f1)}
+        return classification_scores(gold, torch.stack(self.logits(rows)).argmax(dim=1))
+
+
+def classification_scores(gold: Tensor, predicted: Tensor) -> dict[str, float]:
+    """Accuracy, and F1 averaged over the classes that occur, in percent.
+
+    Args:
+        gold, predicted: (n,), the number of each text's class.
+
+    Raises:
+        RuntimeError: if there are not as many of the one as of the other.
+    """
+    f1 = []
+    for label in gold.unique():
+        correct = ((gold == label) & (predicted == label)).sum().item()
+        f1.append(2 * correct / ((gold == label).sum() + (predicted == label).sum()).item())
+    return {"accuracy": 100 * (gold == predicted).float().mean().item(), "macro_f1": 100 * sum(f1) / len(f1)}
 
 
 def shorten(segments: list[list[int]], room: int) -> list[list[int]]:
