@@ -241,16 +241,18 @@ def run_seed(
 
 
 def ensemble_scores(probabilities: list[dict[str, list[float]] | None], test: list[LabeledText]) -> dict | None:
-    """Scores of the class that is the most probable on the mean over runs; None if it is one run, or not of classifiers.
+    """Scores of the class that is the most probable on the mean over runs, and the share of texts that every run gets wrong,
+    ``all_wrong``, in percent; None if it is one run, or not of classifiers.
 
     Source: Lakshminarayanan et al. 2017, "Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles".
     """
     if len(probabilities) < 2 or None in probabilities:
         return None
     labels = list(probabilities[0])
-    mean = torch.tensor([[run[label] for label in labels] for run in probabilities]).mean(dim=0)
+    given = torch.tensor([[run[label] for label in labels] for run in probabilities])  # (runs, K, n)
     gold = torch.tensor([labels.index(example.label) for example in test])
-    return rounded(classification_scores(gold, mean.argmax(dim=0)))
+    all_wrong = 100 * (given.argmax(dim=1) != gold).all(dim=0).float().mean().item()
+    return rounded({**classification_scores(gold, given.mean(dim=0).argmax(dim=0)), "all_wrong": all_wrong})
 
 
 def rounded(scores: dict[str, float]) -> dict[str, float]:
@@ -293,5 +295,5 @@ def markdown(result: dict) -> str:
             lines.append(f"| {unit} | {statistics.mean(numbers):.1f} | {' | '.join(f'{n:.1f}' for n in numbers)} |")
         if together := measured["ensemble"]:
             scores = ", ".join(f"{name} {score:.1f}" for name, score in together.items())
-            lines += ["", f"All {len(runs)} as an ensemble, their probabilities averaged: {scores}."]
+            lines += ["", f"The {len(runs)} as an ensemble, probabilities averaged, and what all get wrong: {scores}."]
     return "\n".join([*lines, ""])
