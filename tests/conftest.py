@@ -1,5 +1,8 @@
 """What several test files share: small models, a small tokenizer, and MiniLM."""
 
+import time
+from collections.abc import Callable
+
 import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
@@ -12,6 +15,21 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)
+
+
+@pytest.fixture
+def assert_linear_time() -> Callable[[Callable[[str], object], str], None]:
+    """That eight times the text takes eight times the CPU time, not 64 times: on any machine, how slow it may be."""
+
+    def check(work: Callable[[str], object], text: str) -> None:
+        seconds = []
+        for part in (text[: len(text) // 8], text):
+            start = time.process_time()
+            work(part)
+            seconds.append(time.process_time() - start)
+        assert seconds[1] < 4 * 8 * seconds[0] + 0.1, f"{len(text)} characters: {seconds[1]} s; an eighth: {seconds[0]} s"
+
+    return check
 
 
 @pytest.fixture
