@@ -1,7 +1,6 @@
-"""SST-2: are its short phrases worth learning from? Are sharpness-aware steps worth twice the time?
+"""SST-2: are its short phrases worth learning from?
 
     BERTCOURSE_DATA=FOLDER python benchmarks/sst2_phrases.py            # MiniLM; twenty minutes of one core
-    … --words 4 --sam-radius 0 0.05                                     # half an hour
     … --output data/results/sst2_phrases.md                             # writes the table, too
 
 As many phrases for each row, drawn anew for each seed from those with at least so many words, and whole sentences; the same
@@ -10,7 +9,6 @@ training, with every phrase cut from them: the official dev split has no part in
 """
 
 import argparse
-import itertools
 import random
 import statistics
 from pathlib import Path
@@ -28,7 +26,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", default="minilm", help="a name for load_pretrained (default: %(default)s)")
     parser.add_argument("--words", type=int, nargs="+", default=[1, 4], help="the fewest of a phrase, a row each")
-    parser.add_argument("--sam-radius", type=float, nargs="+", default=[0.0], help="of fine_tune, a row each")
     parser.add_argument("--examples", type=int, default=16000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
@@ -38,7 +35,7 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     encoder, tokenizer = load_pretrained(options.model)
     lines = []
-    for words, radius in itertools.product(options.words, options.sam_radius):
+    for words in options.words:
         train, dev, _ = sst2(shortest=words)
         if len(train) < options.examples:
             parser.error(
@@ -48,18 +45,18 @@ def main() -> None:
         for seed in range(options.seeds):
             drawn = random.Random(seed).sample(train, options.examples)
             model = SequenceClassifier(encoder, tokenizer, ["negative", "positive"], pooling="mean", seed=seed)
-            tuned = fine_tune(model, drawn, dev, seed=seed, precision="bfloat16", sam_radius=radius, **SETTINGS)
+            tuned = fine_tune(model, drawn, dev, seed=seed, precision="bfloat16", **SETTINGS)
             scores.append(tuned.scores["accuracy"])
         by_seed = ", ".join(f"{score:.1f}" for score in scores)
-        lines.append(f"| {words} | {radius:g} | {len(train):,} | {statistics.mean(scores):.1f} | {by_seed} |")
+        lines.append(f"| {words} | {len(train):,} | {statistics.mean(scores):.1f} | {by_seed} |")
         print(lines[-1], flush=True)
     table = [
         f"{options.model}, {options.examples:,} phrases of SST-2, {', '.join(f'{k} {v}' for k, v in SETTINGS.items())}. "
         f"Accuracy in percent on {len(dev)} whole sentences that are not in train, after the last step; torch "
         f"{torch.__version__}, `python benchmarks/sst2_phrases.py`",
         "",
-        "| words, at least | sam_radius | such phrases | mean | by seed |",
-        "|---|---|---|---|---|",
+        "| words, at least | such phrases | mean | by seed |",
+        "|---|---|---|---|",
         *lines,
         "",
     ]

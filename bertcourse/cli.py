@@ -10,7 +10,6 @@ TUNE_SETTINGS = {
     "batch_size": int,
     "learning_rate": float,
     "head_learning_rate": float,
-    "sam_radius": float,
     "trainable": lambda text: int(text) if text.isdecimal() else text,
     "precision": str,
 }

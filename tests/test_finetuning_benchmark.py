@@ -140,7 +140,6 @@ def test_what_is_wrong_is_named(small_world, capsys):
         (["--task", "rte", "--minutes", "-1"], "minutes must be at least 0"),
         (["--task", "rte", "--trainable", "9"], 'trainable must be "all", "blocks", "head", or 1 to 2, the last blocks; got 9'),
         (["--task", "rte", "--trainable", "tail"], "got 'tail'"),
-        (["--task", "rte", "--sam-radius", "-1"], "sam_radius must be at least 0; got -1.0"),
     ):
         assert cli.main(["benchmark", "finetune", *arguments]) == 1
         assert message in capsys.readouterr().err

@@ -1,12 +1,10 @@
 """The run: it learns, keeps the best, stops when it should, goes on bitwise, and says what is wrong."""
 
-import copy
 import dataclasses
 import json
 import os
 import random
 import signal
-from threading import Event
 
 import numpy as np
 import pytest
@@ -119,34 +117,6 @@ def test_the_mean_of_the_last_weights_is_measured_and_kept(classifier, monkeypat
     for name, parameter in classifier.named_parameters():
         mean = torch.stack([weights[name] for weights in after[12:]]).mean(dim=0)
         torch.testing.assert_close(parameter.detach(), mean, rtol=1e-5, atol=1e-6)
-
-
-def test_sharpness_aware_steps_take_the_gradient_up_the_hill(classifier, monkeypatch):
-    run = Run(classifier, TRAIN, DEV, FineTuningConfig(**SETTINGS, clip=1e9, sam_radius=0.3), None, False, Event())
-    before, batch, taken = copy.deepcopy(classifier), run.next_batch(), {}
-
-    def no_step():
-        taken.update({name: parameter.grad.clone() for name, parameter in classifier.named_parameters()})
-
-    monkeypatch.setattr(run.optimizer, "step", no_step)
-    run.step(batch, 0.5)
-    assert equal(classifier, before) and run.progress.loss > 0  # back where it was, to the bit
-    expected = before.train()
-    for length in (0.3, 0.0):  # once at the weights, once up their gradient
-        torch.manual_seed(training.seed_of(0, training.DROPOUT, 0, 0))
-        expected.zero_grad()
-        loss = expected.loss(batch)
-        loss.backward()
-        if length:
-            assert run.progress.loss == pytest.approx(loss.item())  # what is logged is the loss at the weights
-            whole = torch.cat([parameter.grad.flatten() for parameter in expected.parameters()])
-            plain = {name: parameter.grad.clone() for name, parameter in expected.named_parameters()}
-            with torch.no_grad():
-                for parameter in expected.parameters():
-                    parameter += length * parameter.grad / whole.norm()
-    for name, parameter in expected.named_parameters():
-        torch.testing.assert_close(taken[name], parameter.grad)
-    assert any(not torch.allclose(taken[name], plain[name], rtol=1e-2) for name in taken)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -358,7 +328,6 @@ def test_bad_input_is_named(classifier, train, dev, settings, message):
         (dict(learning_rate="fast"), "learning_rate must be of type float"),
         (dict(patience=-1), "patience must be at least 0"),
         (dict(warmup=1.0), "warmup is a share, at least 0 and below 1; got 1.0"),
-        (dict(sam_radius=-0.1), "sam_radius must be at least 0; got -0.1"),
         (dict(average_last=1.0), "average_last is a share, at least 0 and below 1; got 1.0"),
         (dict(layer_decay=0.0), "layer_decay must be above 0 and at most 1"),
         (dict(precision="half"), "precision must be one of float32, bfloat16, auto; got 'half'"),

@@ -20,8 +20,6 @@ class FineTuningConfig:
         warmup: share of the training in which the learning rate rises; then it falls to zero.
         weight_decay: of matrices.
         clip: longest gradient.
-        sam_radius: length ρ of a step up the gradient, after which the gradient is taken anew, and only then the step down from
-            where it was: sharpness-aware minimization, in twice the time; 0 for plain steps.
         average_last: share of the training, at its end, over which the weights are averaged: from then on their mean is
             what is measured and kept; 0 for no average.
         evaluations: measurements on dev, evenly over the training; 0 for one each epoch.
@@ -36,8 +34,7 @@ class FineTuningConfig:
         ValueError: naming the field, if one is out of range.
 
     Source: values from Devlin et al. 2019, appendix A.3; warm-up and linear decay: Mosbach et al. 2021, "On the Stability
-        of Fine-tuning BERT"; average: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima"; sam_radius: Foret et al. 2021,
-        "Sharpness-Aware Minimization", equation 2; Bahri et al. 2022 for language models.
+        of Fine-tuning BERT"; average: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
     """
 
     epochs: int = 3
@@ -49,7 +46,6 @@ class FineTuningConfig:
     warmup: float = 0.1
     weight_decay: float = 0.01
     clip: float = 1.0
-    sam_radius: float = 0.0
     average_last: float = 0.0
     evaluations: int = 0
     patience: int = 0
@@ -74,7 +70,6 @@ class FineTuningConfig:
         for name in (
             "head_learning_rate",
             "weight_decay",
-            "sam_radius",
             "evaluations",
             "patience",
             "minutes",

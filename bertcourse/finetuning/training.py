@@ -236,30 +236,6 @@ class Run:
         with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
             return self.model.loss(batch)
 
-    def gradient(self, batch: list) -> torch.Tensor:
-        """The loss of a batch, its gradient laid into the weights; with the same dropout however often a step asks."""
-        torch.manual_seed(seed_of(self.config.seed, DROPOUT, self.progress.step, 0))
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss(batch)
-        loss.backward()
-        return loss
-
-    @contextlib.contextmanager
-    def up_the_gradient(self, radius: float) -> Iterator[None]:
-        """The weights a step of length ``radius`` up their gradient: about the worst loss that is so near."""
-        weights = [parameter for parameter in self.learned().values() if parameter.grad is not None]
-        before = [parameter.detach().clone() for parameter in weights]
-        norm = nn.utils.get_total_norm([parameter.grad for parameter in weights])
-        with torch.no_grad():
-            for parameter in weights:
-                parameter.add_(parameter.grad, alpha=radius / max(norm.item(), 1e-12))
-        try:
-            yield
-        finally:
-            with torch.no_grad():
-                for parameter, value in zip(weights, before):
-                    parameter.copy_(value)
-
     def step(self, batch: list, done: float) -> None:
         """One update of the weights.
 
@@ -268,10 +244,10 @@ class Run:
         """
         progress, config = self.progress, self.config
         self.model.train()
-        loss = self.gradient(batch)
-        if config.sam_radius:
-            with self.up_the_gradient(config.sam_radius):
-                self.gradient(batch)
+        torch.manual_seed(seed_of(config.seed, DROPOUT, progress.step, 0))
+        self.optimizer.zero_grad(set_to_none=True)
+        loss = self.loss(batch)
+        loss.backward()
         norm = nn.utils.clip_grad_norm_(self.learned().values(), config.clip).item()
         if not math.isfinite(loss.item() + norm):
             epoch, number = divmod(progress.step, self.steps_of_epoch)
