@@ -145,7 +145,7 @@ def run_data(action: str, names: list[str]) -> bool:
 
 
 def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
-    """``bertcourse benchmark wsd`` and ``bertcourse benchmark finetune``."""
+    """``bertcourse benchmark wsd``, ``bertcourse benchmark finetune`` and ``bertcourse benchmark retrieval``."""
     parser = commands.add_parser("benchmark", help="measure a model on a published task")
     benchmarks = parser.add_subparsers(dest="benchmark", required=True)
     wsd = benchmarks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
@@ -162,6 +162,11 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     for name, kind in TUNE_SETTINGS.items():
         tune.add_argument(f"--{name.replace('_', '-')}", type=kind, help="(default: the task's own)")
     tune.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown, and for the runs (default: print it only)")
+    search = benchmarks.add_parser("retrieval", help="search by words and by vectors: the course's questions, Cranfield, any BEIR set")
+    search.add_argument("--collection", default="reading", help="reading, cranfield, or a folder in BEIR's format (default: %(default)s)")
+    search.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
+    search.add_argument("--limit", type=int, help="use so many queries: for a quick look (default: all)")
+    search.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)")
 
 
 def run_benchmark(options: argparse.Namespace) -> None:
@@ -181,6 +186,11 @@ def run_benchmark(options: argparse.Namespace) -> None:
             )
         except Interrupted as reason:
             raise KeyboardInterrupt from reason
+        return
+    if options.benchmark == "retrieval":
+        from bertcourse.retrieval.benchmark import run_benchmark
+
+        run_benchmark(options.collection, options.model, options.limit, options.output)
         return
     try:
         from bertcourse.wsd_benchmark import run_benchmark

@@ -1,0 +1,140 @@
+"""``bertcourse benchmark retrieval``: searches by words and by vectors on one collection, side by side.
+
+Each row is compared with BM25 by a paired bootstrap over queries. Nothing is trained and nothing is chosen: BM25 has the
+k1 and b of Lucene, and a model's vectors are what they are.
+"""
+
+import json
+import os
+import platform
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from bertcourse.anisotropy import Standardizer
+from bertcourse.bert import BertModel, load_pretrained
+from bertcourse.bootstrap import compare
+from bertcourse.files import replace_files
+from bertcourse.retrieval.bm25 import BM25
+from bertcourse.retrieval.collection import Collection, cranfield, read_beir, reading_questions
+from bertcourse.retrieval.encoders import POOLINGS, BiEncoder, late_interaction
+from bertcourse.retrieval.scores import SCORES, query_scores
+from bertcourse.retrieval.search import fuse, rank
+
+COLLECTIONS: dict[str, Callable[[], Collection]] = {"reading": reading_questions, "cranfield": cranfield}
+BASELINE, COMPARED, LONGEST = "BM25", "nDCG@10", 256
+
+
+def run_benchmark(
+    collection_name: str = "reading",
+    model_name: str = "minilm",
+    limit: int | None = None,
+    output: str | os.PathLike | None = None,
+) -> dict:
+    """Search, print the table, and write it to OUTPUT/retrieval_COLLECTION_MODEL.json and .md.
+
+    Args:
+        collection_name: one of ``COLLECTIONS``, or a folder in BEIR's format.
+        model_name: for ``load_pretrained``.
+        limit: use so many queries: for a quick look. None for all.
+        output: folder for the table; None writes none.
+
+    Returns:
+        What is in the JSON file.
+
+    Raises:
+        ValueError: if ``limit`` is below 1, or data or weights are not those we know.
+        ConnectionError, FileNotFoundError: if data or the model are not here and cannot be fetched.
+        OSError: if the disk fails or is full.
+
+    Source: Thakur et al. 2021, "BEIR", whose score nDCG@10 is the one that is compared.
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"--limit must be at least 1 query; got {limit}.")
+    encoder, tokenizer = load_pretrained(model_name)
+    collection = COLLECTIONS[collection_name]() if collection_name in COLLECTIONS else read_beir(collection_name)
+    collection = collection.of(dict(list(collection.queries.items())[:limit]))
+    result = {
+        "collection": Path(collection_name).name,
+        "model": model_name,
+        "limit": limit,
+        "passages": len(collection.passages),
+        "queries": len(collection.queries),
+        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
+        "rows": measure(collection, searches(collection, encoder, tokenizer)),
+    }
+    table = markdown(result)
+    print(table)
+    if output is not None:
+        name = f"retrieval_{result['collection']}_{Path(model_name).name}{f'_limit{limit}' if limit else ''}"
+        with replace_files(output, [f"{name}.json", f"{name}.md"]) as draft:
+            (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+            (draft / f"{name}.md").write_text(table, encoding="utf-8")
+    return result
+
+
+def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str, dict[str, list[str]]]:
+    """The rankings of each search, by its name.
+
+    Args:
+        collection: to search.
+        encoder, tokenizer: any BERT, of which texts of at most ``LONGEST`` tokens are read.
+    """
+    queries, passages = list(collection.queries.values()), list(collection.passages.values())
+    index = BM25(passages)
+    found = {BASELINE: rank(np.stack([index.scores(query) for query in queries]), collection)}
+    model = BiEncoder(encoder, tokenizer, max_length=min(LONGEST, encoder.config.max_position_embeddings))
+    hidden = [model.token_vectors(texts, normalize=False) for texts in (queries, passages)]  # each text is read once
+    for pooling, name in (("cls", "vectors, [CLS]"), ("max", "vectors, max"), ("mean", "vectors, mean")):
+        asked, told = (torch.stack([POOLINGS[pooling](tokens) for tokens in texts]) for texts in hidden)
+        found[name] = rank(F.normalize(asked, dim=1) @ F.normalize(told, dim=1).T, collection)
+    standardizer = Standardizer().fit(told.numpy())
+    asked, told = (torch.from_numpy(standardizer.transform(vectors.numpy())) for vectors in (asked, told))
+    found["vectors, mean, standardized"] = rank(F.normalize(asked, dim=1) @ F.normalize(told, dim=1).T, collection)
+    asked, told = ([F.normalize(tokens, dim=1) for tokens in texts] for texts in hidden)
+    found["late interaction"] = rank(late_interaction(asked, told), collection)
+    found["BM25 and mean, fused"] = fuse(found[BASELINE], found["vectors, mean"])
+    found["BM25 and late interaction, fused"] = fuse(found[BASELINE], found["late interaction"])
+    return found
+
+
+def measure(collection: Collection, found: Mapping[str, dict[str, list[str]]]) -> list[dict]:
+    """The rows of the table.
+
+    Args:
+        collection: with judgements.
+        found: the rankings of each search, ``BASELINE`` among them.
+
+    Returns:
+        For each search its name, its mean scores, and its comparison with the baseline.
+    """
+    scores = {name: query_scores(rankings, collection.relevance) for name, rankings in found.items()}
+    rows = []
+    for name, by_query in scores.items():
+        differences = [[by_query[query][COMPARED] - scores[BASELINE][query][COMPARED]] for query in by_query]
+        comparison = compare(np.array(differences), lambda totals: totals[:, 0] / len(collection.queries))
+        means = {score: float(np.mean([each[score] for each in by_query.values()])) for score in SCORES}
+        rows.append({"search": name, "scores": means, "against_bm25": comparison._asdict()})
+    return rows
+
+
+def markdown(result: dict) -> str:
+    """The table for people to read."""
+    lines = [
+        f"# Retrieval on {result['collection']}: {result['model']}",
+        "",
+        f"{result['passages']:,} passages, {result['queries']:,} queries. Δ: {COMPARED} above {BASELINE}, with the 95 % interval "
+        f"of a paired bootstrap over queries. Texts are cut to {LONGEST} tokens for the vectors, and not for {BASELINE}.",
+        "",
+        f"| search | {' | '.join(SCORES)} | Δ |",
+        f"|---|{'---|' * len(SCORES)}---|",
+    ]
+    for row in result["rows"]:
+        difference, low, high = (f"{row['against_bm25'][name]:+.3f}" for name in ("difference", "low", "high"))
+        compared = "" if row["search"] == BASELINE else f"{difference} [{low}, {high}]"
+        scores = " | ".join(f"{row['scores'][score]:.3f}" for score in SCORES)
+        lines.append(f"| {row['search']} | {scores} | {compared} |")
+    return "\n".join([*lines, ""])

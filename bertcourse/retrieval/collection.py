@@ -1,0 +1,232 @@
+"""Chapter 10: passages, queries, and who judged which passage to answer which query.
+
+Three sources: the course's own paragraphs and questions, Cranfield (Cleverdon 1967), with which the measuring of search
+began, and any folder in the format of BEIR (Thakur et al. 2021).
+"""
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from bertcourse.data import course_file
+from bertcourse.finetuning.readers import read_lines, read_squad
+from bertcourse.registry import fetch
+
+GRADES = {1: 4, 2: 3, 3: 2, 4: 1}  # Cleverdon's codes, of which 1 is the best; any other is of no interest
+
+
+class Collection(NamedTuple):
+    """What a search is tried on.
+
+    Attributes:
+        passages: the text of each passage, by its id.
+        queries: the text of each query, by its id.
+        relevance: for each query the grades of the passages that were judged, by their ids: above 0 is relevant, and more
+            is better. A passage without a grade counts as irrelevant.
+    """
+
+    passages: dict[str, str]
+    queries: dict[str, str]
+    relevance: dict[str, dict[str, int]]
+
+    def of(self, queries: Mapping[str, str]) -> "Collection":
+        """The same passages with some of the queries only."""
+        return Collection(self.passages, dict(queries), {query: self.relevance[query] for query in queries})
+
+    def own_passages(self) -> "Collection":
+        """The same queries, with the passages only that are relevant to one of them.
+
+        Negatives must come from these: a passage that is never right in training, and often wrong, is learned as wrong,
+        whatever it is asked. If it is the answer to a question of the test, that question is lost.
+        """
+        own = {passage for grades in self.relevance.values() for passage, grade in grades.items() if grade > 0}
+        passages = {passage: text for passage, text in self.passages.items() if passage in own}
+        relevance = {
+            query: {passage: grade for passage, grade in grades.items() if passage in own}
+            for query, grades in self.relevance.items()
+        }
+        return Collection(passages, self.queries, relevance)
+
+
+def check_collection(collection: Collection, source: str) -> Collection:
+    """The collection, if its parts fit together.
+
+    Args:
+        collection: passages, queries and relevance.
+        source: what to call it in a message.
+
+    Raises:
+        ValueError: if it is empty, a judgement names what is not there, or a query has no relevant passage.
+
+    Source: none; it is a check of data.
+    """
+    passages, queries, relevance = collection
+    if not passages or not queries:
+        raise ValueError(
+            f"{source} must hold at least one passage and one query; got {len(passages)} and {len(queries)}."
+        )
+    for query, grades in relevance.items():
+        if query not in queries:
+            raise ValueError(f"{source} has judgements on query {query!r}, which it does not hold.")
+        if missing := [passage for passage in grades if passage not in passages]:
+            raise ValueError(f"{source}: query {query!r} has a judgement on {missing[0]!r}, which is no passage of it.")
+    for query in queries:
+        if not any(grade > 0 for grade in relevance.get(query, {}).values()):
+            raise ValueError(
+                f"{source}: query {query!r} has no relevant passage, so that no search can find one. Leave it out."
+            )
+    return collection
+
+
+def reading_questions(*splits: str) -> Collection:
+    """The course's 80 paragraphs, and questions that one of them answers, in words of their own.
+
+    Args:
+        splits: of the questions, among "train", "dev" and "test" (192, 64 and 64); none for all. The paragraphs are
+            always all 80: a search does not know from which split a question is.
+
+    Returns:
+        ``Collection``; the ids of passages are their titles, each question has one relevant passage.
+
+    Raises:
+        ValueError: if there is no such split.
+        FileNotFoundError: if the data are not there.
+
+    Source: data/reading, written for the course; questions without an answer are left out.
+    """
+    if unknown := set(splits) - {"train", "dev", "test"}:
+        raise ValueError(f"splits must be among train, dev, test; got {', '.join(sorted(unknown))}.")
+    passages, queries, relevance = {}, {}, {}
+    for split in ("train", "dev", "test"):
+        for question in read_squad(course_file(f"reading/{split}.json")):
+            passages[question.article] = question.context
+            if question.answers and (not splits or split in splits):
+                queries[question.id], relevance[question.id] = question.question, {question.article: 1}
+    return check_collection(Collection(passages, queries, relevance), "data/reading")
+
+
+def cranfield() -> Collection:
+    """Cranfield: 1,400 abstracts on aerodynamics and 225 questions of those who worked on it.
+
+    Two traps are taken care of. The judgements number the queries 1 to 225 in the order of the file, and not by the numbers
+    that stand there (1, 2, 4, 8, …). And their best grade is 1: here it is 4, and the least 1.
+
+    Returns:
+        ``Collection``. The two abstracts without a text are left out, with their judgements.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if a file is not the one we know.
+
+    Source: Cleverdon 1967, "The Cranfield Tests on Index Language Devices".
+    """
+    abstracts, questions, judgements = fetch("cranfield")
+    passages = {number: text for number, text in read_records(abstracts) if text}
+    queries = {str(place): text for place, (_, text) in enumerate(read_records(questions), start=1)}
+    relevance: dict[str, dict[str, int]] = {query: {} for query in queries}
+    for _, line in read_lines(judgements):
+        query, passage, code = line.split()
+        if passage in passages:
+            relevance[query][passage] = GRADES.get(int(code), 0)
+    return check_collection(Collection(passages, queries, relevance), "Cranfield")
+
+
+def read_records(path: Path) -> list[tuple[str, str]]:
+    """Number and text (field .W) of each record of a file in the format of the SMART system.
+
+    A line ".I 12" begins a record, and ".T", ".A", ".B" or ".W" alone a field. (Cranfield has a line ".I" within a text.)
+
+    Args:
+        path: the file.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: if it does not begin with a record.
+
+    Source: Salton 1971, "The SMART Retrieval System", whose input it was.
+    """
+    records: list[tuple[str, list[str]]] = []
+    field = None
+    for number, line in read_lines(path):
+        if begins := re.fullmatch(r"\.I +(\d+)\s*", line):
+            records.append((begins[1], []))
+            field = None
+        elif not records:
+            raise ValueError(f"{path}, line {number}: expected .I and the number of a record; got {line[:80]!r}.")
+        elif mark := re.fullmatch(r"\.([TABW])\s*", line):
+            field = mark[1]
+        elif field == "W":
+            records[-1][1].append(line.strip())
+    return [(number, " ".join(lines)) for number, lines in records]
+
+
+def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
+    """A collection in BEIR's format: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv.
+
+    Args:
+        folder: with these files.
+        split: whose judgements to take; queries without a relevant passage in it are left out.
+
+    Returns:
+        ``Collection``; a passage is its title, if it has one, and its text.
+
+    Raises:
+        FileNotFoundError: if a file is not there.
+        ValueError: naming file and line, if one is not as it should be.
+
+    Source: Thakur et al. 2021, "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models".
+    """
+    folder = Path(folder)
+    passages = {
+        row["_id"]: " ".join(part for part in (row.get("title", ""), row["text"]) if part)
+        for row in read_json_lines(folder / "corpus.jsonl")
+    }
+    texts = {row["_id"]: row["text"] for row in read_json_lines(folder / "queries.jsonl")}
+    relevance: dict[str, dict[str, int]] = {}
+    for number, line in read_lines(folder / "qrels" / f"{split}.tsv"):
+        fields = line.split("\t")
+        if number == 1 and fields[-1] == "score":
+            continue  # the names of the columns
+        if len(fields) != 3 or not re.fullmatch(r"-?\d+", fields[2]):
+            raise ValueError(
+                f"{folder / 'qrels' / split}.tsv, line {number}: expected a query, a passage and a whole number, with "
+                f"tabs between them; got {line[:80]!r}."
+            )
+        relevance.setdefault(fields[0], {})[fields[1]] = int(fields[2])
+    relevance = {query: grades for query, grades in relevance.items() if max(grades.values()) > 0}
+    if unknown := relevance.keys() - texts.keys():
+        raise ValueError(f"{folder}/queries.jsonl must hold every query of {split}.tsv; it has no {min(unknown)!r}.")
+    return check_collection(Collection(passages, {query: texts[query] for query in relevance}, relevance), str(folder))
+
+
+def read_json_lines(path: Path) -> list[dict[str, str]]:
+    """The objects of a file that has one a line, each with the strings "_id" and "text".
+
+    Args:
+        path: the file.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming the line, if it is no such object, or an id occurs twice.
+
+    Source: jsonlines.org; the fields are BEIR's.
+    """
+    rows = []
+    for number, line in read_lines(path):
+        try:
+            row = json.loads(line)
+            if not isinstance(row["_id"], str) or not isinstance(row["text"], str):
+                raise TypeError("both must be strings")
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f'{path}, line {number}: expected a JSON object with "_id" and "text"; got {line[:80]!r} ({error}).'
+            ) from None
+        rows.append(row)
+    twice = [name for name, count in Counter(row["_id"] for row in rows).items() if count > 1]
+    if twice:
+        raise ValueError(f"{path} must have each id once; {twice[0]!r} occurs several times.")
+    return rows

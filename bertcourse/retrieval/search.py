@@ -1,0 +1,171 @@
+"""Chapter 10: from scores to rankings, and from two rankings to one.
+
+``rank`` sorts, ``fuse`` joins the rankings of several searches, ``rerank`` lets a slow and good judge look at the first few
+once more: a cross-encoder, which reads query and passage together (Nogueira & Cho 2019, "Passage Re-ranking with BERT").
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from torch import Tensor
+
+from bertcourse.finetuning.heads import SequenceClassifier
+from bertcourse.finetuning.readers import LabeledText
+from bertcourse.retrieval.collection import Collection
+from bertcourse.retrieval.encoders import TrainingPair
+
+RELEVANCE = ("irrelevant", "relevant")  # the classes of a cross-encoder
+
+
+def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> dict[str, list[str]]:
+    """For each query the ids of the k passages with the highest scores, best first; of equal ones the earlier.
+
+    Args:
+        scores: (queries, passages), in the order of the collection.
+        collection: of these.
+        k: how many to keep.
+
+    Raises:
+        ValueError: if the scores have another shape, one is no number, or k is below 1.
+
+    Source: none; it sorts.
+    """
+    scores, passages = np.asarray(scores), list(collection.passages)
+    if scores.shape != (len(collection.queries), len(passages)):
+        raise ValueError(
+            f"scores must have a row for each of {len(collection.queries)} queries and a column for each of "
+            f"{len(passages)} passages; got shape {scores.shape}."
+        )
+    if np.isnan(scores).any():
+        raise ValueError("scores must be numbers; got nan.")
+    if k < 1:
+        raise ValueError(f"k must be at least 1; got {k}.")
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return {query: [passages[i] for i in row] for query, row in zip(collection.queries, order)}
+
+
+def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[str]]:
+    """Reciprocal rank fusion: a passage's score is Σ 1 / (k + place), over the searches that have found it.
+
+    Scores of different searches have different units; places have none.
+
+    Args:
+        searches: each has a ranking for the same queries.
+        k: how little the first places count more than the next.
+
+    Returns:
+        For each query a ranking of all that was found, best first; of equal ones that which was found earlier.
+
+    Raises:
+        ValueError: if there is no search, or their queries differ.
+
+    Source: Cormack, Clarke & Büttcher 2009, "Reciprocal Rank Fusion Outperforms Condorcet and Individual Rank Learning
+    Methods".
+
+    >>> fuse({"q": ["a", "b", "c"]}, {"q": ["c", "a"]})
+    {'q': ['a', 'c', 'b']}
+    """
+    if not searches or any(search.keys() != searches[0].keys() for search in searches):
+        raise ValueError("searches must be at least one, and have the same queries.")
+    fused = {}
+    for query in searches[0]:
+        scores: dict[str, float] = {}
+        for search in searches:
+            for place, passage in enumerate(search[query], start=1):
+                scores[passage] = scores.get(passage, 0.0) + 1 / (k + place)
+        fused[query] = sorted(scores, key=lambda passage: -scores[passage])
+    return fused
+
+
+def rerank(
+    classifier: SequenceClassifier, collection: Collection, rankings: Mapping[str, Sequence[str]], depth: int = 10
+) -> dict[str, list[str]]:
+    """Sort the first passages of each ranking anew, by the odds that a classifier gives "relevant"; the rest stays behind.
+
+    Args:
+        classifier: of pairs (query, passage), with the labels of ``RELEVANCE``.
+        collection: whose ids the rankings have.
+        rankings: for each query, best first.
+        depth: how many to read: the price is queries × depth runs of BERT.
+
+    Raises:
+        ValueError: if the classifier has other labels, or depth is below 1.
+        KeyError: if a ranking has ids that the collection has not.
+
+    Source: Nogueira & Cho 2019, section 3.
+    """
+    if tuple(classifier.labels) != RELEVANCE:
+        raise ValueError(
+            f"the classifier must have the labels {', '.join(RELEVANCE)}; got {', '.join(classifier.labels)}."
+        )
+    if depth < 1:
+        raise ValueError(f"depth must be at least 1; got {depth}.")
+    pairs = [
+        (collection.queries[query], collection.passages[passage])
+        for query, ranking in rankings.items()
+        for passage in ranking[:depth]
+    ]
+    odds = iter((logits[1] - logits[0]).item() for logits in classifier.logits(classifier.encode(pairs)))
+    reranked = {}
+    for query, ranking in rankings.items():
+        first = {passage: next(odds) for passage in ranking[:depth]}
+        reranked[query] = [*sorted(first, key=lambda passage: -first[passage]), *ranking[depth:]]
+    return reranked
+
+
+def training_pairs(
+    collection: Collection, rankings: Mapping[str, Sequence[str]] | None = None, negatives: int = 0
+) -> list[TrainingPair]:
+    """Each query with each of its relevant passages, and with the irrelevant ones that a search puts first.
+
+    Args:
+        collection: queries and judgements.
+        rankings: of the search whose mistakes to learn from; None for no negatives but those of the batch.
+        negatives: how many of its mistakes.
+
+    Raises:
+        ValueError: if negatives are asked for and there is no ranking to take them from.
+
+    Source: the hard negatives of Karpukhin et al. 2020, section 3.2, which BM25 found.
+    """
+    if negatives and rankings is None:
+        raise ValueError(f"negatives come from rankings; got negatives={negatives} and none.")
+    pairs = []
+    for query, grades in collection.relevance.items():
+        wrong = [passage for passage in (rankings or {}).get(query, ()) if grades.get(passage, 0) <= 0][:negatives]
+        pairs += [
+            TrainingPair(
+                collection.queries[query],
+                collection.passages[passage],
+                tuple(collection.passages[other] for other in wrong),
+            )
+            for passage, grade in grades.items()
+            if grade > 0
+        ]
+    return pairs
+
+
+def labeled_pairs(pairs: Sequence[TrainingPair], seed: int = 0) -> list[LabeledText]:
+    """What a cross-encoder learns from: the right passage of each pair as relevant, its negatives as irrelevant.
+
+    Args:
+        pairs: with negatives.
+        seed: of the order.
+
+    Raises:
+        ValueError: if no pair has a negative.
+
+    Source: Nogueira & Cho 2019, section 3.
+    """
+    if not any(pair.negatives for pair in pairs):
+        raise ValueError(
+            "pairs must have negatives, or there is nothing to tell apart; see training_pairs(negatives=3)."
+        )
+    examples = [
+        LabeledText((pair.query, text), RELEVANCE[number == 0])
+        for pair in pairs
+        for number, text in enumerate((pair.passage, *pair.negatives))
+    ]
+    random.Random(seed).shuffle(examples)
+    return examples

@@ -1,0 +1,76 @@
+"""The scores of rankings: by hand, and equal to scikit-learn's."""
+
+import numpy as np
+import pytest
+
+from bertcourse.retrieval.scores import (
+    SCORES,
+    average_precision,
+    mean_scores,
+    ndcg,
+    query_scores,
+    recall_at,
+    reciprocal_rank,
+)
+
+RANKING, GRADES = ["c", "a", "d", "b"], {"a": 2, "b": 1, "e": 1, "c": 0}
+
+
+def test_by_hand():
+    assert reciprocal_rank(RANKING, GRADES) == 1 / 2
+    assert recall_at(RANKING, GRADES, 2) == 1 / 3
+    assert recall_at(RANKING, GRADES, 100) == 2 / 3
+    assert average_precision(RANKING, GRADES) == pytest.approx((1 / 2 + 2 / 4 + 0) / 3)
+    best = 2 / 1 + 1 / np.log2(3) + 1 / 2
+    assert ndcg(RANKING, GRADES, 10) == pytest.approx((2 / np.log2(3) + 1 / np.log2(5)) / best)
+    assert ndcg(RANKING, GRADES, 1) == 0
+
+
+def test_nothing_found_is_zero_and_the_best_ranking_is_one():
+    assert reciprocal_rank(["x"], GRADES) == ndcg(["x"], GRADES) == average_precision(["x"], GRADES) == 0
+    assert ndcg(["a", "e", "b"], GRADES) == average_precision(["a", "b", "e"], GRADES) == 1
+
+
+def test_negative_grades_are_no_gain():
+    assert ndcg(["x", "a"], {"a": 1, "x": -1}) == pytest.approx(1 / np.log2(3))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_equals_scikit_learn(seed):
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(seed)
+    grades, scores = rng.integers(0, 4, 30), rng.normal(size=30)
+    grades[0] = 1
+    ranking = [str(i) for i in np.argsort(-scores)]
+    relevance = {str(i): int(grade) for i, grade in enumerate(grades)}
+    assert ndcg(ranking, relevance, 10) == pytest.approx(metrics.ndcg_score([grades], [scores], k=10))
+    assert average_precision(ranking, relevance) == pytest.approx(metrics.average_precision_score(grades > 0, scores))
+
+
+def test_mean_over_queries():
+    relevance = {"q": {"a": 1}, "r": {"a": 1}}
+    rankings = {"q": ["a"], "r": ["b", "a"], "not judged": ["b"]}
+    each = query_scores(rankings, relevance)
+    assert list(each["q"]) == list(SCORES) and each["q"]["MRR"] == 1
+    assert mean_scores(rankings, relevance) == pytest.approx(
+        {"MRR": 0.75, "nDCG@10": (1 + 1 / np.log2(3)) / 2, "recall@10": 1, "recall@100": 1, "AP": 0.75}
+    )
+
+
+@pytest.mark.parametrize(
+    ("rankings", "relevance", "message"),
+    [
+        ({}, {}, "at least one; 0 were judged"),
+        ({"q": ["a"]}, {"q": {"a": 1}, "r": {"a": 1}}, "2 were judged, 1 have a ranking, 'r' has none"),
+        ({"q": ["a", "a"]}, {"q": {"a": 1}}, "that of query 'q' has one twice"),
+        ({"q": ["a"]}, {"q": {"a": 0}}, "must have a grade above 0"),
+    ],
+)
+def test_refuses(rankings, relevance, message):
+    with pytest.raises(ValueError, match=message):
+        query_scores(rankings, relevance)
+
+
+def test_k_must_be_a_place():
+    with pytest.raises(ValueError, match="k, how far to look, must be at least 1; got 0"):
+        recall_at(["a"], {"a": 1}, 0)
