@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bertcourse.bert import BertForPreTraining
+from bertcourse.bert import BertForPreTraining, BertModel, save_pretrained
 from bertcourse.finetuning import fine_tune
 from bertcourse.retrieval import BiEncoder, TrainingPair, contrastive_loss, late_interaction, max_similarity
 from bertcourse.retrieval.encoders import POOLINGS
@@ -47,8 +47,10 @@ def test_late_interaction_of_all_with_all(encoder):
     queries, passages = encoder.token_vectors(["a b", "c"]), encoder.token_vectors(["a b c d", "c", "e f g"])
     expected = [[max_similarity(query, passage).item() for passage in passages] for query in queries]
     assert late_interaction(queries, passages) == pytest.approx(torch.tensor(expected).numpy(), abs=1e-5)
-    with pytest.raises(ValueError, match="a query and a passage; got 2 and 0"):
+    with pytest.raises(ValueError, match="each with a token; got 2 and 0, 0 of them empty"):
         late_interaction(queries, [])
+    with pytest.raises(ValueError, match="got 2 and 2, 1 of them empty"):
+        late_interaction(queries, [passages[0], passages[0][:0]])
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
@@ -103,9 +105,17 @@ def test_what_it_saves_it_loads(encoder, tmp_path):
     assert torch.equal(again.vectors(["a b"]), encoder.vectors(["a b"]))
 
 
+def test_a_plain_encoder_loads_and_another_task_is_refused(small_config, small_tokenizer, tmp_path):
+    save_pretrained(BertModel(small_config), small_tokenizer, tmp_path / "plain")
+    assert BiEncoder.load(tmp_path / "plain").pooling == "mean"
+    save_pretrained(BertForPreTraining(small_config), small_tokenizer, tmp_path / "other")
+    with pytest.raises(ValueError, match=r"must hold a BertModel, .* it holds BertForPreTraining. .*BiEncoder\(\*load_pretrained\(name\)\)"):
+        BiEncoder.load(tmp_path / "other")
+
+
 def test_rows_have_the_right_passage_first(encoder):
     row, other = encoder.rows([TrainingPair("a", "b c", ("d", "e f")), TrainingPair("g", "h")])
-    assert row.query == encoder.encode(["a"])[0] and row.passages == encoder.encode(["b c", "d", "e f"])
+    assert row.also_right == [] and row.query == encoder.encode(["a"])[0] and row.passages == encoder.encode(["b c", "d", "e f"])
     assert other.passages == encoder.encode(["h"]) and (row.source, other.source) == (0, 1)
 
 
@@ -115,6 +125,19 @@ def test_the_loss_of_a_batch_sees_all_its_passages(encoder):
     same = torch.tensor([[True, True, False, False], [True, True, False, False], [False, False, True, False]])
     with torch.inference_mode():
         torch.testing.assert_close(encoder.loss(rows), contrastive_loss(queries, passages, same), atol=1e-4, rtol=0)
+
+
+def test_another_right_passage_is_no_negative(encoder):
+    pairs = [TrainingPair("a", "b c", also_right=("d e",)), TrainingPair("f", "d e", also_right=("b c",))]
+    rows = encoder.rows(pairs)
+    assert rows[0].also_right == encoder.encode(["d e"])
+    assert encoder.loss(rows) == 0  # nothing in the batch is wrong for either
+
+
+def test_a_model_that_tells_nothing_apart_is_in_the_middle(encoder, monkeypatch):
+    monkeypatch.setattr(encoder, "vectors", lambda texts: torch.ones(len(texts), 1))
+    pairs = [TrainingPair("q", text) for text in ("p", "s", "t")]
+    assert encoder.measure(pairs, [])["mrr"] == pytest.approx(50)  # place 2 of 3
 
 
 def test_it_learns_which_passage_answers(small_model, small_tokenizer):

@@ -37,6 +37,11 @@ def test_fusion_by_hand():
     assert fuse({"q": ["x", "y", "z"]}, {"q": ["y", "z"]}, k=1) == {"q": ["y", "z", "x"]}
 
 
+def test_a_tie_prefers_no_search():
+    first, second = {"q": ["x", "y"]}, {"q": ["y", "x"]}
+    assert fuse(first, second) == fuse(second, first)
+
+
 def test_fusion_of_one_search_changes_nothing():
     assert fuse({"q": ["x", "y"], "r": []}) == {"q": ["x", "y"], "r": []}
 
@@ -73,7 +78,7 @@ def test_rerank_refuses(judge, small_model, small_tokenizer):
 def test_pairs_with_what_a_search_got_wrong():
     rankings = {"q": ["s", "p", "t"], "r": ["p", "s", "t"]}
     assert training_pairs(COLLECTION, rankings, negatives=1) == [
-        TrainingPair("a", "a b", ("c d",)), TrainingPair("c", "c d", ("a b",)), TrainingPair("c", "e f", ("a b",)),
+        TrainingPair("a", "a b", ("c d",)), TrainingPair("c", "c d", ("a b",), ("e f",)), TrainingPair("c", "e f", ("a b",), ("c d",)),
     ]
     assert training_pairs(COLLECTION)[0] == TrainingPair("a", "a b")
 

@@ -60,7 +60,8 @@ class Row(NamedTuple):
 
 
 class Head(nn.Module):
-    """What the three heads have in common; use ``SequenceClassifier``, ``TokenClassifier`` or ``SpanPredictor``.
+    """What the heads have in common; use ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor``, or chapter 10's
+    ``BiEncoder``.
 
     Args:
         encoder: any BERT; it is copied, so that several heads can start from one.
@@ -222,7 +223,7 @@ def check_task(head: type[Head], settings: dict, folder: Path) -> None:
     if found in others:
         advice = f"{others[found].__name__}.load reads it."
     else:
-        arguments = "" if head is SpanPredictor else ", labels"
+        arguments = ", labels" if "labels" in head.__init__.__annotations__ else ""
         advice = f"Put a new head on its encoder: {head.__name__}(*load_pretrained(name){arguments}), and train it."
     raise ValueError(
         f"{folder} must hold a {head.hugging_face_class}, by its config.json, for {head.__name__}; it holds {found}. "

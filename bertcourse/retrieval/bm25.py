@@ -4,8 +4,8 @@
     idf(w)      = ln(1 + (N − n_w + 0.5) / (n_w + 0.5))
 
 N passages, of which n_w have the word; tf is how often the passage at hand has it (Robertson & Zaragoza 2009, "The
-Probabilistic Relevance Framework: BM25 and Beyond", equation 3.15, without its constant factor k1 + 1, and with the idf of
-Lucene, which is never negative).
+Probabilistic Relevance Framework: BM25 and Beyond", equation 3.15, with the idf of Lucene, which is never negative). The
+factor k1 + 1 that some versions have changes no ranking.
 """
 
 import math
@@ -32,7 +32,7 @@ class BM25:
 
     Args:
         passages: N texts, at least one.
-        k1: how soon a word that occurs again stops to count; 0: at once.
+        k1: how soon a word that occurs again stops counting; 0: at once.
         b: how much a long passage has to have more of a word; from 0, not at all, to 1.
         tokenize: from a text to its words, for passages and queries alike.
 

@@ -8,6 +8,7 @@ The passages of the other queries are the negatives, for nothing (Karpukhin et a
 Zaharia 2020, "ColBERT").
 """
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -34,11 +35,13 @@ class TrainingPair(NamedTuple):
     Attributes:
         query, passage: texts.
         negatives: texts of passages that look right and are not, as many as there are; the batch has others anyway.
+        also_right: texts of further passages that answer the query: if the batch has one, it is no negative.
     """
 
     query: str
     passage: str
     negatives: tuple[str, ...] = ()
+    also_right: tuple[str, ...] = ()
 
 
 class PairRow(NamedTuple):
@@ -48,12 +51,14 @@ class PairRow(NamedTuple):
         query: ids, with [CLS] and [SEP].
         passages: ids of the right passage, then of the negatives.
         source: index of the pair.
+        also_right: ids of further passages that answer.
         target: nothing; a row has no class.
     """
 
     query: list[int]
     passages: list[list[int]]
     source: int
+    also_right: list[list[int]] = []
     target: None = None
 
     @property
@@ -68,7 +73,7 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
     Args:
         queries: (B, D), of length 1.
         passages: (B', D), of length 1, B' ≥ B; that of query i in row i.
-        same: (B, B'), True where a passage is the text of the query's own once more, and must not count as wrong.
+        same: (B, B'), True where a passage is right for the query, such as its own once more, and must not count as wrong.
         scale: of the cosines; the inverse of the temperature.
 
     Returns:
@@ -122,12 +127,15 @@ def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> n
         (queries, passages).
 
     Raises:
-        ValueError: if there is no query or no passage.
+        ValueError: if there is no query or no passage, or one has no token.
 
     Source: Khattab & Zaharia 2020, section 3.
     """
-    if not len(queries) or not len(passages):
-        raise ValueError(f"there must be a query and a passage; got {len(queries)} and {len(passages)}.")
+    if not len(queries) or not len(passages) or not all(map(len, (*queries, *passages))):
+        raise ValueError(
+            f"there must be a query and a passage, each with a token; got {len(queries)} and {len(passages)}, "
+            f"{sum(not len(text) for text in (*queries, *passages))} of them empty."
+        )
     tokens = torch.cat(list(passages)).numpy()  # (all tokens of all passages, D)
     starts = np.cumsum([0, *(len(passage) for passage in passages)])[:-1]
     return np.stack([np.maximum.reduceat(query.numpy() @ tokens.T, starts, axis=1).sum(axis=0) for query in queries])
@@ -254,26 +262,30 @@ class BiEncoder(Head):
 
     def rows(self, examples: Sequence[TrainingPair]) -> list[PairRow]:
         """Pairs as token ids; ``encode`` says what is refused."""
-        counts = [len(pair.negatives) for pair in examples]
         queries = self.encode([pair.query for pair in examples])
-        passages = iter(self.encode([text for pair in examples for text in (pair.passage, *pair.negatives)]))
-        return [
-            PairRow(query, [next(passages) for _ in range(1 + count)], number)
-            for number, (query, count) in enumerate(zip(queries, counts))
-        ]
+        texts = [(pair.passage, *pair.negatives, *pair.also_right) for pair in examples]
+        passages = iter(self.encode(list(itertools.chain(*texts))))
+        rows = []
+        for number, (pair, query) in enumerate(zip(examples, queries)):
+            read = [next(passages) for _ in texts[number]]
+            shown = 1 + len(pair.negatives)
+            rows.append(PairRow(query, read[:shown], number, read[shown:]))
+        return rows
 
     def loss(self, rows: Sequence[PairRow]) -> Tensor:
         """``contrastive_loss`` of a batch: each query against every passage in it.
 
-        A passage that is the own one of another query, too, is no negative of that query.
+        A passage that is another query's right one, too, is no negative of that query.
         """
         texts = [row.passages[0] for row in rows] + [text for row in rows for text in row.passages[1:]]
-        same = torch.tensor([[text == row.passages[0] for text in texts] for row in rows], device=self.device)
+        right = [[row.passages[0], *row.also_right] for row in rows]
+        same = torch.tensor([[text in own for text in texts] for own in right], device=self.device)
         queries = self.embed([row.query for row in rows])  # apart from the passages, which are longer
         return contrastive_loss(queries, self.embed(texts), same, self.scale)
 
     def measure(self, examples: Sequence[TrainingPair], rows: Sequence[PairRow]) -> dict[str, float]:
-        """Mean reciprocal rank of the right passage among all right ones of the examples, in percent.
+        """Mean reciprocal rank of the right passage among all right ones of the examples, in percent; in the middle of those
+        with its score.
 
         Args:
             examples: with query and passage; their negatives are not looked at.
@@ -282,5 +294,6 @@ class BiEncoder(Head):
         passages = list(dict.fromkeys(pair.passage for pair in examples))
         own = torch.tensor([passages.index(pair.passage) for pair in examples])
         scores = self.vectors([pair.query for pair in examples]) @ self.vectors(passages).T
-        ranks = (scores > scores.gather(1, own[:, None])).sum(dim=1) + 1
+        score = scores.gather(1, own[:, None])
+        ranks = (scores > score).sum(dim=1) + ((scores == score).sum(dim=1) + 1) / 2
         return {"mrr": 100 * (1 / ranks).mean().item()}

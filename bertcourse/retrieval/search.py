@@ -48,14 +48,15 @@ def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> 
 def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[str]]:
     """Reciprocal rank fusion: a passage's score is Σ 1 / (k + place), over the searches that have found it.
 
-    Scores of different searches have different units; places have none.
+    Scores of different searches have different units; places have none. Ties are frequent (first and second here, second and
+    first there); they go by the ids, so that no search is preferred.
 
     Args:
         searches: each has a ranking for the same queries.
         k: how little the first places count more than the next.
 
     Returns:
-        For each query a ranking of all that was found, best first; of equal ones that which was found earlier.
+        For each query a ranking of all that was found, best first.
 
     Raises:
         ValueError: if there is no search, or their queries differ.
@@ -74,14 +75,14 @@ def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[
         for search in searches:
             for place, passage in enumerate(search[query], start=1):
                 scores[passage] = scores.get(passage, 0.0) + 1 / (k + place)
-        fused[query] = sorted(scores, key=lambda passage: -scores[passage])
+        fused[query] = sorted(scores, key=lambda passage: (-scores[passage], passage))
     return fused
 
 
 def rerank(
     classifier: SequenceClassifier, collection: Collection, rankings: Mapping[str, Sequence[str]], depth: int = 10
 ) -> dict[str, list[str]]:
-    """Sort the first passages of each ranking anew, by the odds that a classifier gives "relevant"; the rest stays behind.
+    """Sort the first passages of each ranking anew, by the log-odds that a classifier gives "relevant"; the rest stays behind.
 
     Args:
         classifier: of pairs (query, passage), with the labels of ``RELEVANCE``.
@@ -133,15 +134,16 @@ def training_pairs(
         raise ValueError(f"negatives come from rankings; got negatives={negatives} and none.")
     pairs = []
     for query, grades in collection.relevance.items():
+        right = [passage for passage, grade in grades.items() if grade > 0]
         wrong = [passage for passage in (rankings or {}).get(query, ()) if grades.get(passage, 0) <= 0][:negatives]
         pairs += [
             TrainingPair(
                 collection.queries[query],
                 collection.passages[passage],
                 tuple(collection.passages[other] for other in wrong),
+                tuple(collection.passages[other] for other in right if other != passage),
             )
-            for passage, grade in grades.items()
-            if grade > 0
+            for passage in right
         ]
     return pairs
 
