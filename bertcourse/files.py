@@ -65,3 +65,22 @@ def read_json(path: Path) -> dict:
     if not isinstance(content, dict):
         raise ValueError(f"{path} must hold a JSON object, {{…}}; got {content!r:.60}. Fetch or save it again.")
     return content
+
+
+def write_table(folder: str | os.PathLike, name: str, result: dict, table: str) -> None:
+    """A benchmark's result for programs and for people: FOLDER/NAME.json and FOLDER/NAME.md.
+
+    Args:
+        folder: made if it is not there.
+        name: of both files.
+        result: what JSON can say.
+        table: Markdown.
+
+    Raises:
+        OSError: if the folder cannot be written.
+
+    Source: RFC 8259; CommonMark.
+    """
+    with replace_files(folder, [f"{name}.json", f"{name}.md"]) as draft:
+        (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        (draft / f"{name}.md").write_text(table, encoding="utf-8")

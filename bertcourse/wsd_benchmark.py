@@ -6,7 +6,6 @@ that F1 is the share of right ones. Each row is compared with WordNet's first se
 instances.
 """
 
-import json
 import os
 import platform
 from pathlib import Path
@@ -18,7 +17,7 @@ from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import load_pretrained
 from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.embeddings import word_vectors
-from bertcourse.files import replace_files
+from bertcourse.files import write_table
 from bertcourse.registry import cache_folder
 from bertcourse.senses import (
     PARTS_OF_SPEECH,
@@ -96,9 +95,7 @@ def run_benchmark(
     print(table)
     if output is not None:
         name = f"wsd_{Path(model_name).name}{f'_limit{limit}' if limit else ''}"
-        with replace_files(output, [f"{name}.json", f"{name}.md"]) as draft:
-            (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-            (draft / f"{name}.md").write_text(table, encoding="utf-8")
+        write_table(output, name, result, table)
     return result
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bertcourse import files
-from bertcourse.files import read_json, replace_files
+from bertcourse.files import read_json, replace_files, write_table
 
 
 def test_files_take_the_places_of_the_old_and_nothing_else_stays(tmp_path):
@@ -37,3 +37,10 @@ def test_a_full_disk_is_told_from_a_lost_network(tmp_path):
     assert files.is_of_the_disk(OSError(28, "No space left on device", str(tmp_path)))
     for error in (ConnectionResetError(104, "reset", "x"), TimeoutError(110, "timed out", "x"), OSError("no route")):
         assert not files.is_of_the_disk(error)
+
+
+def test_a_table_is_written_for_programs_and_for_people(tmp_path):
+    write_table(tmp_path / "new", "scores", {"é": 1}, "| é |\n")
+    assert read_json(tmp_path / "new" / "scores.json") == {"é": 1}
+    assert (tmp_path / "new" / "scores.md").read_text(encoding="utf-8") == "| é |\n"
+    assert len(list((tmp_path / "new").iterdir())) == 2

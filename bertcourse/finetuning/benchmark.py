@@ -30,7 +30,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from bertcourse.bert import BertModel, load_pretrained
-from bertcourse.files import read_json, replace_files
+from bertcourse.files import read_json, replace_files, write_table
 from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, TokenClassifier, classification_scores
 from bertcourse.finetuning.public_sets import Splits, join_sentences, rte, squad, sst2, wikigold, wnut17
 from bertcourse.finetuning.readers import LabeledText
@@ -162,9 +162,7 @@ def run_benchmark(
     table = markdown(result)
     print(table)
     if output is not None:
-        with replace_files(output, [f"{name}.json", f"{name}.md"]) as draft:
-            (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-            (draft / f"{name}.md").write_text(table, encoding="utf-8")
+        write_table(output, name, result, table)
     return result
 
 

@@ -4,7 +4,6 @@ Each row is compared with BM25 by a paired bootstrap over queries. Nothing is tr
 k1 and b of Lucene, and a model's vectors are what they are.
 """
 
-import json
 import os
 import platform
 from collections.abc import Callable, Mapping
@@ -17,7 +16,7 @@ import torch.nn.functional as F
 from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.bootstrap import compare
-from bertcourse.files import replace_files
+from bertcourse.files import write_table
 from bertcourse.retrieval.bm25 import BM25
 from bertcourse.retrieval.collection import Collection, cranfield, read_beir, reading_questions
 from bertcourse.retrieval.encoders import POOLINGS, BiEncoder, late_interaction
@@ -70,9 +69,7 @@ def run_benchmark(
     print(table)
     if output is not None:
         name = f"retrieval_{result['collection']}_{Path(model_name).name}{f'_limit{limit}' if limit else ''}"
-        with replace_files(output, [f"{name}.json", f"{name}.md"]) as draft:
-            (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-            (draft / f"{name}.md").write_text(table, encoding="utf-8")
+        write_table(output, name, result, table)
     return result
 
 
