@@ -6,6 +6,5 @@ from bertcourse.lectures import problems
 
 
 def pytest_collect_file(file_path, parent):
-    if file_path.suffix == ".ipynb" and parent.config.getoption("nbval", False):
-        if found := problems(file_path):
-            raise pytest.UsageError(f"{file_path}: {'; '.join(found)}")
+    if file_path.suffix == ".ipynb" and parent.config.getoption("nbval", False) and (found := problems(file_path)):
+        raise pytest.UsageError(f"{file_path}: {'; '.join(found)}")

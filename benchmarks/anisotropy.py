@@ -7,16 +7,17 @@ For each layer (0 is the embeddings):
 - **two random words**: the expected cosine of 10,000 words and marks drawn from the running text of SemCor, in closed
   form and from sampled pairs; the dimensions that make most of it; what is left when they are cut out, and after
   centring (x - μ), scaling (x/σ) and standardizing ((x - μ)/σ);
-- **people**: Spearman's correlation of cosine with their judgements of pairs of words. A word's vector is either the mean
-  over its annotated occurrences in SemCor (those of its lemma), or its vector when it stands alone between [CLS] and
-  [SEP]. μ and σ are those of the 10,000 words for the first, of the words of all sets for the second. The interval is of
-  a bootstrap over pairs: standardized minus raw;
-- **frequency**: the mean cosine of two occurrences of one form in one sense, against the logarithm of how often the form
-  occurs in 92 books. Also for pairs from different documents only, as a rare word is annotated twice mostly where one
-  document is about it; and of these for words with one sense in WordNet, as frequent words have more, and vaguer, ones.
+- **people**: Spearman's correlation of cosine with their judgements of pairs of words. A word's vector is either the
+  mean over its annotated occurrences in SemCor (those of its lemma), or its vector when it stands alone between
+  [CLS] and [SEP]. μ and σ are those of the 10,000 words for the first, of the words of all sets for the second. The
+  interval is of a bootstrap over pairs: standardized minus raw;
+- **frequency**: the mean cosine of two occurrences of one form in one sense, against the logarithm of how often the
+  form occurs in 92 books. Also for pairs from different documents only, as a rare word is annotated twice mostly
+  where one document is about it; and of these for words with one sense in WordNet, as frequent words have more, and
+  vaguer, ones.
 
-The vectors of SemCor's annotated words are those of ``bertcourse benchmark wsd``: with its cache they are there already,
-and 3 minutes are enough.
+The vectors of SemCor's annotated words are those of ``bertcourse benchmark wsd``: with its cache they are there
+already, and 3 minutes are enough.
 """
 
 import argparse
@@ -46,7 +47,12 @@ def transformed(vectors: np.ndarray, standardizer: anisotropy.Standardizer) -> d
     """(n, D) vectors by each of ``KINDS``, in float32."""
     mean, scale = (each.astype(np.float32) for each in (standardizer.mean_, standardizer.scale_))
     vectors = vectors.astype(np.float32)
-    return {"raw": vectors, "centred": vectors - mean, "scaled": vectors / scale, "standardized": (vectors - mean) / scale}
+    return {
+        "raw": vectors,
+        "centred": vectors - mean,
+        "scaled": vectors / scale,
+        "standardized": (vectors - mean) / scale,
+    }
 
 
 def draw_words(corpus: SenseCorpus, count: int) -> tuple[list[list[str]], list[list[int]]]:
@@ -96,7 +102,7 @@ def spearman_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def measure_people(
     vectors: np.ndarray, words: list[str], standardizer: anisotropy.Standardizer, top: int, pairs: dict
 ) -> dict:
-    """For each set of pairs the correlation by kind, and without dimension ``top``; and the interval of the difference."""
+    """Per set of pairs the correlation by kind, also without dimension ``top``; and the interval of the difference."""
     kinds = transformed(vectors, standardizer)
     kinds["without_top_1"] = kinds["raw"].copy()
     kinds["without_top_1"][:, top] = 0
@@ -150,7 +156,8 @@ def measure_frequency(vectors: np.ndarray, names: list, documents: list[str], co
             if counts[name]:
                 bins[int(np.log10(counts[name]))].append(value)
         means = [
-            {"from": 10**power, "forms": len(bins[power]), "mean": float(np.mean(bins[power]))} for power in sorted(bins)
+            {"from": 10**power, "forms": len(bins[power]), "mean": float(np.mean(bins[power]))}
+            for power in sorted(bins)
         ]
         result[choice] = line | {"by_frequency": means}
     return result
@@ -229,7 +236,9 @@ def print_table(result: dict) -> None:
         cells = [cosine["raw"], f"{sampled['mean']:.3f} ± {sampled['standard_error']:.3f}"]
         cells += [f"{top['dimension']}, {top['share']:.0%}", cosine["without_top_1"]]
         cells += [cosine[kind] for kind in KINDS[1:]]
-        print(f"| {row['layer']} |", " | ".join(each if isinstance(each, str) else f"{each:.3f}" for each in cells), "|")
+        print(
+            f"| {row['layer']} |", " | ".join(each if isinstance(each, str) else f"{each:.3f}" for each in cells), "|"
+        )
     for source in ("mean over SemCor", "alone"):
         names = list(result["layers"][0]["people"][source])
         print(f"\nSpearman × 100, words {source}: raw, then standardized minus raw with its 95 % interval")
@@ -254,7 +263,9 @@ def print_table(result: dict) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="minilm", help="a name for load_pretrained (default: minilm)")
-    parser.add_argument("--output", default=COURSE_DATA / "results", help="folder for the table (default: data/results)")
+    parser.add_argument(
+        "--output", default=COURSE_DATA / "results", help="folder for the table (default: data/results)"
+    )
     parser.add_argument("--cache", help="folder for vectors (default: the user's cache)")
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()

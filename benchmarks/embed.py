@@ -94,7 +94,8 @@ def main() -> None:
     difference = np.abs(results[0] - results[1]).max()
     print(
         f"{len(sentences)} sentences, {len(results[0])} words, {tokens} tokens; torch {torch.__version__}, "
-        f"transformers {transformers.__version__}, {options.threads} threads, {options.rounds} rounds; vectors differ by "
+        f"transformers {transformers.__version__}, {options.threads} threads, {options.rounds} rounds; vectors "
+        f"differ by "
         f"at most {difference:.0e}"
     )
     print("| | tokens/s | ratio, wall | lowest-highest | ratio, CPU | lowest-highest |\n|---|---|---|---|---|---|")

@@ -3,19 +3,21 @@
     python benchmarks/few_labels.py                     # MiniLM; an hour of CPU or so. --model course: half of it
     BERTCOURSE_DATA=FOLDER python benchmarks/few_labels.py --public     # majority and TF-IDF on SST-2 and RTE
 
-Tickets (three classes) and reviews (three-way sentiment): 4, 16 or 64 labelled examples of each class, drawn anew for each
-seed, or all; NLI: all 360 pairs. What is measured is the accuracy on the test split.
+Tickets (three classes) and reviews (three-way sentiment): 4, 16 or 64 labelled examples of each class, drawn anew
+for each seed, or all; NLI: all 360 pairs. What is measured is the accuracy on the test split.
 
 - **TF-IDF**: logistic regression on TF-IDF of words and pairs of words; of a pair, both texts' vectors side by side;
-- **frozen**: logistic regression on the frozen encoder's vectors, the mean of a text's tokens; of a pair, read as one row;
+- **frozen**: logistic regression on the frozen encoder's vectors, the mean of a text's tokens; of a pair, read as
+  one row;
 - **frozen, two vectors**: of a pair, u and v of the two texts, |u - v| and u * v, side by side;
 - **fine-tuned**: ``SequenceClassifier`` on the pretrained encoder, all weights learn;
 - **from scratch**: the same with random weights, as they are before pretraining, and more epochs, which it needs.
 
 The logistic regressions choose their C on the whole dev split, which is more than they learn from where labels are few.
 Fine-tuning gets nothing from dev: its learning rate was fixed on one draw, with a seed that is not used here, and its
-last weights are measured. Its epochs were raised once for all sets, with those from scratch, when a first study had been
-too short; test scores of that one were known then (NLI after 3 epochs: 33 %). Results are kept as they come; the command goes on where it was interrupted.
+last weights are measured. Its epochs were raised once for all sets, with those from scratch, when a first study had
+been too short; test scores of that one were known then (NLI after 3 epochs: 33 %). Results are kept as they come;
+the command goes on where it was interrupted.
 """
 
 import argparse
@@ -129,7 +131,8 @@ def plan(seeds: int) -> list[dict]:
         for method in methods
         for size in SIZES[name]
     ]
-    # From all examples a logistic regression is the same for each seed; from scratch, 4 a class are nothing to learn from.
+    # From all examples a logistic regression is the same for each seed; from scratch, 4 a class are nothing to learn
+    # from.
     return [
         row
         for row in rows
@@ -184,7 +187,9 @@ def run(model_name: str, seeds: int, folder: Path) -> dict:
     file = f"few_labels_{Path(model_name).name}.json"
     result = {
         "model": model_name,
-        "weights": round(encoder.embeddings.word_embeddings.weight.double().sum().item(), 3),  # another model, another sum
+        "weights": round(
+            encoder.embeddings.word_embeddings.weight.double().sum().item(), 3
+        ),  # another model, another sum
         "settings": {**SETTINGS, "examples_per_class": SIZES, "epochs": EPOCHS},
         "versions": {"python": platform.python_version(), "torch": torch.__version__},
         "rows": [],
@@ -209,7 +214,9 @@ def main() -> None:
     parser.add_argument("--model", default="minilm", help="a name for load_pretrained (default: minilm)")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--public", action="store_true", help="majority and TF-IDF on SST-2 and RTE instead")
-    parser.add_argument("--output", default=COURSE_DATA / "results", help="folder for the table (default: data/results)")
+    parser.add_argument(
+        "--output", default=COURSE_DATA / "results", help="folder for the table (default: data/results)"
+    )
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

@@ -149,7 +149,8 @@ def main() -> None:
     encoder, tokenizer = load_pretrained(options.model)
     runs = [compare(encoder, tokenizer, options, seed) for seed in range(options.seeds)]
     lines = [
-        f"{options.model}, {options.task}, {options.examples} examples, {options.epochs} epochs; torch {torch.__version__}, "
+        f"{options.model}, {options.task}, {options.examples} examples, {options.epochs} epochs; torch "
+        f"{torch.__version__}, "
         f"transformers {transformers.__version__}, {options.threads} threads; `python benchmarks/finetune.py`",
         "",
         "| | examples/s | ratio | lowest-highest | accuracy, mean | by seed |",

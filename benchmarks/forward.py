@@ -36,8 +36,10 @@ def read_sentences(count: int) -> list[str]:
     path = Path(folder or ".", "semcor", "semcor.data.xml.xz").expanduser()
     if not path.is_file():
         found = f"BERTCOURSE_DATA is {folder}, and there is no {path}" if folder else "BERTCOURSE_DATA is not set"
-        sys.exit(f"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}. Run it so: "
-                 f"BERTCOURSE_DATA=FOLDER python benchmarks/forward.py")
+        sys.exit(
+            f"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}. Run it so: "
+            f"BERTCOURSE_DATA=FOLDER python benchmarks/forward.py"
+        )
     with lzma.open(path) as file:
         sentences = (element for _, element in ElementTree.iterparse(file) if element.tag == "sentence")
         return [" ".join(word.text for word in sentence) for sentence in itertools.islice(sentences, count)]
@@ -84,14 +86,22 @@ def main() -> None:
 
     tokens = sum(lengths)
     first = next(iter(times.values()))
-    print(f"{len(lengths)} sentences, {tokens} tokens, lengths {min(lengths)}-{max(lengths)}; torch {torch.__version__}, ", end="")
-    print(f"transformers {transformers.__version__}, {options.threads} threads; outputs differ by at most {difference:.0e}")
+    print(
+        f"{len(lengths)} sentences, {tokens} tokens, lengths {min(lengths)}-{max(lengths)}; torch "
+        f"{torch.__version__}, ",
+        end="",
+    )
+    print(
+        f"transformers {transformers.__version__}, {options.threads} threads; outputs differ by at most "
+        f"{difference:.0e}"
+    )
     print("| | tokens/s | padding | ratio | lowest-highest |\n|---|---|---|---|---|")
     for name, (_, batches) in runs.items():
         ratios = [a / b for a, b in zip(first, times[name])]
         padding = 1 - tokens / sum(batch.input_ids.numel() for batch in batches)
         print(
-            f"| {name} | {tokens / statistics.median(times[name]):,.0f} | {padding:.0%} | {statistics.median(ratios):.2f} "
+            f"| {name} | {tokens / statistics.median(times[name]):,.0f} | {padding:.0%} | "
+            f"{statistics.median(ratios):.2f} "
             f"| {min(ratios):.2f}-{max(ratios):.2f} |"
         )
 

@@ -4,10 +4,11 @@
     python benchmarks/mutation.py hw01 hw02     # minutes of CPU a homework
 
 Each solution is changed in one place by an operator of cosmic-ray: another arithmetic operator or comparison, another
-number, ``and`` for ``or``, True for False, a ``not``, a loop that never runs. The visible check and the hidden test then
-judge the mutant as they judge a student's answer. A mutant is
+number, ``and`` for ``or``, True for False, a ``not``, a loop that never runs. The visible check and the hidden test
+then judge the mutant as they judge a student's answer. A mutant is
 
-- viable, if its cell still runs and it is not in ``EQUIVALENT``, which lists the changes that leave a right answer right;
+- viable, if its cell still runs and it is not in ``EQUIVALENT``, which lists the changes that leave a right answer
+  right;
 - killed, if one of the two refuses it, or it does not come to an end;
 - a survivor otherwise, and shown.
 
@@ -240,7 +241,8 @@ def judge(notebook: Path, only: str) -> list[tuple[str, int, int, int, int]]:
             killed += bool(said)
             if not said or said.startswith("BADLY"):
                 print(
-                    f"{exercise.number} {mutant.operator}: {said or 'SURVIVES'}\n    - {mutant.old}\n    + {mutant.new}",
+                    f"{exercise.number} {mutant.operator}: {said or 'SURVIVES'}\n    - {mutant.old}\n    + "
+                    f"{mutant.new}",
                     flush=True,
                 )
         rows.append((f"{exercise.number} {exercise.name}", total, run, excluded, killed))

@@ -1,7 +1,7 @@
 """Pretraining steps: our trainer's loss and optimizer beside Hugging Face's BertForPreTraining, in one run.
 
-    python benchmarks/pretrain.py            # vocabulary 4,096 and 30,522, rows of 64 and 128; about 10 minutes on two cores
-    … --output data/results/pretrain_speed.md    # writes the table, too
+    python benchmarks/pretrain.py            # vocabulary 4,096 and 30,522, rows of 64 and 128; about 10 minutes on
+    two cores … --output data/results/pretrain_speed.md    # writes the table, too
 
 A step is forward, backward, clipping and AdamW on a batch of 64 rows (D = 128, 4 layers, 4 heads, 15 % hidden, NSP).
 Timed in
@@ -144,7 +144,8 @@ def compare(vocab_size: int, length: int, rounds: int, steps: int) -> list[str]:
         fair = statistics.median(a / b for a, b in zip(times[equal], times[name]))
         beside = f"{default:.2f} | {fair:.2f}" if name.startswith("ours") else f"{default:.2f} | "
         lines.append(
-            f"| {vocab_size:,} | {length} | {name} | {speed:,.0f} | {beside} | {speed * work / peak:.0%} | {difference:.0e} |"
+            f"| {vocab_size:,} | {length} | {name} | {speed:,.0f} | {beside} | {speed * work / peak:.0%} | "
+            f"{difference:.0e} |"
         )
         print(lines[-1], flush=True)
     return lines
@@ -161,7 +162,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     lines = [
-        f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} rows a batch; "
+        f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} "
+        f"rows a batch; "
         "`python benchmarks/pretrain.py`",
         "",
         "| vocabulary | length | | tokens/s | × default | × at equal dropout | MFU | loss differs |",

@@ -2,11 +2,11 @@
 
     BERTCOURSE_DATA=FOLDER python benchmarks/reader.py     # half an hour at most
 
-Trained on the questions of 38 articles of SQuAD 1.1's dev split (``squad().train``), each for itself, and every fifth once
-more with another paragraph of its article that does not hold the answer: then [CLS] is what to point at. Weights are
-W + U·V of rank 16 (Hu et al. 2022). The best on 200 questions of ``squad().dev`` are kept; then the reader is measured on
-300 of ``squad().test`` and on data/reading. Writes data/reader/reader.safetensors and scores.json. An interrupted run
-goes on where it was.
+Trained on the questions of 38 articles of SQuAD 1.1's dev split (``squad().train``), each for itself, and every
+fifth once more with another paragraph of its article that does not hold the answer: then [CLS] is what to point at.
+Weights are W + U·V of rank 16 (Hu et al. 2022). The best on 200 questions of ``squad().dev`` are kept; then the
+reader is measured on 300 of ``squad().test`` and on data/reading. Writes data/reader/reader.safetensors and
+scores.json. An interrupted run goes on where it was.
 """
 
 import argparse

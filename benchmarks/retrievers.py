@@ -1,16 +1,18 @@
 """What 192 questions teach a search: the study that lecture 10 reads.
 
-    python benchmarks/retrievers.py                      # some 50 minutes of CPU time; it goes on where it was interrupted
+    python benchmarks/retrievers.py                      # some 50 minutes of CPU time; it goes on where it was
+    interrupted
 
 Trained on the 192 questions of data/reading's train split with an answer; measured on the 128 of dev and test, of other
-paragraphs, each among all 80. Dev chooses nothing: the last weights are measured, and the settings were fixed beforehand,
-but for one early run of MiniLM's bi-encoder with seed 0, of which they are a copy.
+paragraphs, each among all 80. Dev chooses nothing: the last weights are measured, and the settings were fixed
+beforehand, but for one early run of MiniLM's bi-encoder with seed 0, of which they are a copy.
 
-- **bi-encoder**: the mean of the last vectors, trained with the other passages of the batch as negatives; measured by that
-  mean, and by late interaction, for which it was not trained;
-- **cross-encoder**: a classifier of pairs, trained on each question with its paragraph and with the three wrong ones, of the
-  48 paragraphs of the training questions, that MiniLM's untrained mean puts first; it sorts the first ten of that search anew,
-  and of late interaction. (The mean of the tokens in place of [CLS] did no better on held-out training questions, one seed.)
+- **bi-encoder**: the mean of the last vectors, trained with the other passages of the batch as negatives; measured
+  by that mean, and by late interaction, for which it was not trained;
+- **cross-encoder**: a classifier of pairs, trained on each question with its paragraph and with the three wrong
+  ones, of the 48 paragraphs of the training questions, that MiniLM's untrained mean puts first; it sorts the first
+  ten of that search anew, and of late interaction. (The mean of the tokens in place of [CLS] did no better on
+  held-out training questions, one seed.)
 - **reader**: lecture 9's reader as the judge: its best span's score less that of [CLS], "no answer here".
 
 A row without a seed is the untrained model.
@@ -58,7 +60,9 @@ def plan(seeds: int) -> list[dict]:
     chosen = [("minilm", "bi-encoder"), ("course", "bi-encoder"), ("minilm", "cross-encoder")]
     untrained = [{"model": model, "method": "bi-encoder", "seed": None} for model in ("minilm", "course")]
     reader = {"model": "minilm", "method": "reader", "seed": None}
-    return [*untrained, reader] + [{"model": m, "method": method, "seed": s} for m, method in chosen for s in range(seeds)]
+    return [*untrained, reader] + [
+        {"model": m, "method": method, "seed": s} for m, method in chosen for s in range(seeds)
+    ]
 
 
 def searches(encoder: BiEncoder, collection: Collection) -> dict[str, Rankings]:
@@ -152,7 +156,9 @@ def run(seeds: int, folder: Path) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--output", default=COURSE_DATA / "results", help="folder for the table (default: data/results)")
+    parser.add_argument(
+        "--output", default=COURSE_DATA / "results", help="folder for the table (default: data/results)"
+    )
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)

@@ -2,9 +2,9 @@
 
     BERTCOURSE_DATA=FOLDER python benchmarks/search.py
 
-On Cranfield's 1,400 abstracts and 225 queries, one thread. Both get the same lists of words, both give the scores of all
-passages for each query; the ratio says how many times as long ours takes (the median of five rounds, ours and theirs in
-turn). The scores are compared, too.
+On Cranfield's 1,400 abstracts and 225 queries, one thread. Both get the same lists of words, both give the scores of
+all passages for each query; the ratio says how many times as long ours takes (the median of five rounds, ours and
+theirs in turn). The scores are compared, too.
 """
 
 import argparse
@@ -40,11 +40,15 @@ def compared(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--output", type=Path, default=COURSE_DATA / "results", help="folder for the table (default: data/results)")
+    parser.add_argument(
+        "--output", type=Path, default=COURSE_DATA / "results", help="folder for the table (default: data/results)"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)
     collection = cranfield()
-    passages, queries = ([words_of(text) for text in texts.values()] for texts in (collection.passages, collection.queries))
+    passages, queries = (
+        [words_of(text) for text in texts.values()] for texts in (collection.passages, collection.queries)
+    )
 
     def their_index() -> bm25s.BM25:
         index = bm25s.BM25(method="lucene", k1=1.2, b=0.75)
@@ -61,7 +65,9 @@ def main() -> None:
     vectors = encoder.vectors(list(collection.queries.values()))
     told = torch.nn.functional.normalize(torch.randn(len(passages), vectors.shape[1]), dim=1)
     build = compared(our_index, their_index)
-    ask = compared(lambda: [ours.scores(query) for query in known], lambda: [theirs.get_scores(query) for query in known])
+    ask = compared(
+        lambda: [ours.scores(query) for query in known], lambda: [theirs.get_scores(query) for query in known]
+    )
     product = statistics.median(seconds(lambda: [query @ told.T for query in vectors]) for _ in range(ROUNDS))
     reading = seconds(lambda: [encoder.vectors([text]) for text in list(collection.queries.values())[:50]]) / 50
     table = "\n".join(
@@ -73,9 +79,11 @@ def main() -> None:
             "| | ours | bm25s | ours takes |",
             "|---|---|---|---|",
             f"| index | {build[0]:.2f} s | {build[1]:.2f} s | {build[2]:.2f} × |",
-            f"| a query | {1e6 * ask[0] / len(queries):.0f} µs | {1e6 * ask[1] / len(queries):.0f} µs | {ask[2]:.2f} × |",
+            f"| a query | {1e6 * ask[0] / len(queries):.0f} µs | {1e6 * ask[1] / len(queries):.0f} µs | "
+            f"{ask[2]:.2f} × |",
             "",
-            f"A query's vector times those of all passages (384 numbers each): {1e6 * product / len(queries):.0f} µs; to make "
+            f"A query's vector times those of all passages (384 numbers each): {1e6 * product / len(queries):.0f} "
+            f"µs; to make "
             f"that vector with MiniLM: {1e3 * reading:.0f} ms.",
             "",
         ]

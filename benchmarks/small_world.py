@@ -107,7 +107,9 @@ def measure(name: str, seed: int) -> tuple[dict, list[dict]]:
 
 
 @torch.inference_mode()
-def visible_accuracy(model: BertForPreTraining, documents: list[Documents], vocabulary: Vocabulary, rows: RowMaker) -> float:
+def visible_accuracy(
+    model: BertForPreTraining, documents: list[Documents], vocabulary: Vocabulary, rows: RowMaker
+) -> float:
     """How often the MLM head names a token that it sees, where nothing is hidden."""
     right = count = 0
     for _, batch in fixed_batches(documents, vocabulary, rows, 64, 600):
@@ -120,7 +122,13 @@ def visible_accuracy(model: BertForPreTraining, documents: list[Documents], voca
 
 def rounded(value):
     """Four digits are enough."""
-    return [rounded(each) for each in value] if isinstance(value, list) else round(value, 4) if isinstance(value, float) else value
+    return (
+        [rounded(each) for each in value]
+        if isinstance(value, list)
+        else round(value, 4)
+        if isinstance(value, float)
+        else value
+    )
 
 
 if __name__ == "__main__":

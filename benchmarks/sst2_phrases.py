@@ -3,9 +3,9 @@
     BERTCOURSE_DATA=FOLDER python benchmarks/sst2_phrases.py            # MiniLM; twenty minutes of one core
     … --output data/results/sst2_phrases.md                             # writes the table, too
 
-As many phrases for each row, drawn anew for each seed from those with at least so many words, and whole sentences; the same
-settings and steps for all. What is measured is the accuracy on sentences of the official train split that are kept from
-training, with every phrase cut from them: the official dev split has no part in it.
+As many phrases for each row, drawn anew for each seed from those with at least so many words, and whole sentences;
+the same settings and steps for all. What is measured is the accuracy on sentences of the official train split that
+are kept from training, with every phrase cut from them: the official dev split has no part in it.
 """
 
 import argparse
@@ -51,7 +51,8 @@ def main() -> None:
         lines.append(f"| {words} | {len(train):,} | {statistics.mean(scores):.1f} | {by_seed} |")
         print(lines[-1], flush=True)
     table = [
-        f"{options.model}, {options.examples:,} phrases of SST-2, {', '.join(f'{k} {v}' for k, v in SETTINGS.items())}. "
+        f"{options.model}, {options.examples:,} phrases of SST-2, "
+        f"{', '.join(f'{k} {v}' for k, v in SETTINGS.items())}. "
         f"Accuracy in percent on {len(dev)} whole sentences that are not in train, after the last step; torch "
         f"{torch.__version__}, `python benchmarks/sst2_phrases.py`",
         "",

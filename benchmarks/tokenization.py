@@ -5,16 +5,17 @@
 
 (It is not called tokenizers.py, as Python would then import it in place of the library of that name.)
 
-The figures are CPU seconds of the process, all its threads added up, with every library told to use one thread. Ours and
-theirs run in turn, round after round; the table has the median of each, and the median of the ratios of each round's own
-two times with the lowest and highest, as the machine's speed drifts. What is compared:
+The figures are CPU seconds of the process, all its threads added up, with every library told to use one thread. Ours
+and theirs run in turn, round after round; the table has the median of each, and the median of the ratios of each
+round's own two times with the lowest and highest, as the machine's speed drifts. What is compared:
 
-- bpe: from lines of text to merges. Theirs pre-tokenizes as ours does (at white space, words marked), or, "marked text",
-  is given text that is marked already. The same once more without the counting of words, which is what is left when a run
-  of zero merges is taken off. Merges and ids must be identical. The plain loop runs on a smaller corpus.
-- wordpiece: text to ids, and to ids and offsets, as Python lists, with MiniLM's vocabulary. Ours begins each round without
-  memory of the last. Ids, and offsets of every tenth line, must be identical. "Not handed over": what theirs takes before
-  the results are made Python's.
+- bpe: from lines of text to merges. Theirs pre-tokenizes as ours does (at white space, words marked), or, "marked
+  text", is given text that is marked already. The same once more without the counting of words, which is what is
+  left when a run of zero merges is taken off. Merges and ids must be identical. The plain loop runs on a smaller
+  corpus.
+- wordpiece: text to ids, and to ids and offsets, as Python lists, with MiniLM's vocabulary. Ours begins each round
+  without memory of the last. Ids, and offsets of every tenth line, must be identical. "Not handed over": what theirs
+  takes before the results are made Python's.
 - unigram: from text to pieces; then how many of sentencepiece's tokens of the following megabyte are ours, too.
 - codepoints: every code point, alone and between letters: ids, offsets and words must be identical.
 """
@@ -38,14 +39,25 @@ from tokenizers import models, pre_tokenizers, trainers
 
 from bertcourse.data import paragraphs, standard_ebooks
 from bertcourse.tokenization import (
-    BPETokenizer, UnigramTokenizer, WordPieceTokenizer, count_words, mark_words, train_bpe, train_bpe_plainly,
+    BPETokenizer,
+    UnigramTokenizer,
+    WordPieceTokenizer,
+    count_words,
+    mark_words,
+    train_bpe,
+    train_bpe_plainly,
     train_unigram,
 )
 from bertcourse.tokenization.bpe import MARKER, spell, use_marker
 
 SENTENCEPIECE = dict(
-    normalization_rule_name="identity", character_coverage=1.0, num_threads=1, minloglevel=2, max_sentence_length=10**6,
-    split_by_unicode_script=False, split_by_number=False,  # as ours, which splits at white space only
+    normalization_rule_name="identity",
+    character_coverage=1.0,
+    num_threads=1,
+    minloglevel=2,
+    max_sentence_length=10**6,
+    split_by_unicode_script=False,
+    split_by_number=False,  # as ours, which splits at white space only
 )
 
 
@@ -140,7 +152,10 @@ def benchmark_wordpiece(lines: list[str], rounds: int) -> None:
     fast, full = "encode_batch_fast", "encode_batch"
     theirs = {f"tokenizers {fast}": lambda: rust(fast, "ids"), "tokenizers, not handed over": lambda: rust(fast)}
     compare("ids", rounds, lambda: ours("encode_ids"), theirs, size)
-    theirs = {f"tokenizers {full}": lambda: rust(full, "ids", "offsets"), "tokenizers, not handed over": lambda: rust(full)}
+    theirs = {
+        f"tokenizers {full}": lambda: rust(full, "ids", "offsets"),
+        "tokenizers, not handed over": lambda: rust(full),
+    }
     compare("ids and offsets", rounds, lambda: ours("encode"), theirs, size)
 
     tokenizer, differ = WordPieceTokenizer.from_file(model / "vocab.txt"), 0
@@ -205,7 +220,9 @@ def main() -> None:
         sys.exit(str(error))
     lines = list(paragraphs(text[:characters]))
     held_out = list(paragraphs(text[characters : characters + 10**6] or text[-(10**6) :]))
-    print(f"{len(lines)} lines; tokenizers {tokenizers.__version__}, sentencepiece {sentencepiece.__version__}, ", end="")
+    print(
+        f"{len(lines)} lines; tokenizers {tokenizers.__version__}, sentencepiece {sentencepiece.__version__}, ", end=""
+    )
     print(f"Python {sys.version.split()[0]}, Unicode {unicodedata.unidata_version}")
     for part in options.parts or parts:
         if part == "bpe":

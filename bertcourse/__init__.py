@@ -5,8 +5,9 @@ Read the modules in the order of the lectures, for each imports only earlier one
 ``pretraining`` (4: from a text to a trained model), ``embeddings`` and ``senses`` (5), ``anisotropy`` (6),
 ``finetuning`` (7 to 9: classes, entities, answers).
 
-Beside the chapters stand ``data`` (books, and what the course wrote), ``registry`` (public data sets, fetched and checked),
-``ebooks`` and ``semcor`` (pages and tag files made into text), ``wsd_benchmark`` (a published table, measured),
-``bootstrap`` (is a difference more than luck?), ``files`` (written whole, read with care), ``plots`` (figures), ``lectures`` (notebooks run and measured), ``doctor``
-(what this machine lacks) and ``cli`` (the ``bertcourse`` command).
+Beside the chapters stand ``data`` (books, and what the course wrote), ``registry`` (public data sets, fetched and
+checked), ``ebooks`` and ``semcor`` (pages and tag files made into text), ``wsd_benchmark`` (a published table,
+measured), ``bootstrap`` (is a difference more than luck?), ``files`` (written whole, read with care), ``plots``
+(figures), ``lectures`` (notebooks run and measured), ``doctor`` (what this machine lacks) and ``cli`` (the
+``bertcourse`` command).
 """

@@ -55,7 +55,8 @@ def scaled_dot_product_attention(
         ``(output, weights)``: (..., L, D) and (..., L, M). Each row of weights sums to 1, or to 0 if all is masked.
 
     Raises:
-        ValueError: if the shapes do not fit, a tensor is empty, the mask is not boolean, or ``dropout`` is out of range.
+        ValueError: if the shapes do not fit, a tensor is empty, the mask is not boolean, or ``dropout`` is out of
+            range.
 
     Source: Vaswani et al. 2017, "Attention Is All You Need", equation 1.
 

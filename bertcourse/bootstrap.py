@@ -34,7 +34,8 @@ def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 
         seed: of the draws.
 
     Raises:
-        ValueError: if there is no instance, the lengths differ, an answer is neither right nor wrong, or there is no draw.
+        ValueError: if there is no instance, the lengths differ, an answer is neither right nor wrong, or there is no
+            draw.
 
     Source: Efron & Tibshirani 1993, "An Introduction to the Bootstrap", chapter 16; Berg-Kirkpatrick et al. 2012.
 
@@ -51,7 +52,9 @@ def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 
         )
     for answers in (system, baseline):
         if answers.ndim != 1 or not np.isin(answers, (0, 1)).all():
-            raise ValueError("system and baseline must be lists of right (True, 1) and wrong (False, 0); got other values.")
+            raise ValueError(
+                "system and baseline must be lists of right (True, 1) and wrong (False, 0); got other values."
+            )
     system, baseline = system.astype(int), baseline.astype(int)
     return compare((system - baseline)[:, None], lambda totals: totals[:, 0] / len(system), resamples, seed)
 
@@ -73,9 +76,10 @@ def compare(
     Raises:
         Nothing: there is an instance, as the caller has checked.
 
-    Source: Berg-Kirkpatrick et al. 2012, "An Empirical Investigation of Statistical Significance in NLP", figure 1. They
-    count draws in which the difference is more than twice the measured one, in one tail; that is the same where the
-    differences of the draws lie symmetrically about the measured one. Ours is Efron & Tibshirani's percentile version.
+    Source: Berg-Kirkpatrick et al. 2012, "An Empirical Investigation of Statistical Significance in NLP", figure 1.
+    They count draws in which the difference is more than twice the measured one, in one tail; that is the same where
+    the differences of the draws lie symmetrically about the measured one. Ours is Efron & Tibshirani's percentile
+    version.
     """
     kinds, numbers = np.unique(np.asarray(counts), axis=0, return_counts=True)
     draws = np.random.default_rng(seed).multinomial(len(counts), numbers / len(counts), size=resamples)

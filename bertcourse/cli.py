@@ -32,9 +32,13 @@ def main(arguments: list[str] | None = None) -> int:
     run = commands.add_parser("run", help="execute notebooks top to bottom, measure them, store their outputs")
     run.add_argument("notebooks", nargs="+", type=Path)
     run.add_argument("--output", type=Path, help="folder for the executed copies (default: in place)")
-    run.add_argument("--cell-timeout", type=int, default=900, help="seconds that one cell may take (default: %(default)s)")
+    run.add_argument(
+        "--cell-timeout", type=int, default=900, help="seconds that one cell may take (default: %(default)s)"
+    )
     train = commands.add_parser("train-tokenizer", help="train the course's WordPiece tokenizer on Standard Ebooks")
-    train.add_argument("--output", type=Path, default=Path("data/checkpoints/course"), help="folder (default: %(default)s)")
+    train.add_argument(
+        "--output", type=Path, default=Path("data/checkpoints/course"), help="folder (default: %(default)s)"
+    )
     train.add_argument("--vocab-size", type=int, default=8192, help="how many tokens at most (default: %(default)s)")
     train.add_argument("--text", type=Path, help="a UTF-8 text, one paragraph a line (default: 93 books, fetched once)")
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -78,7 +82,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"bertcourse {options.command}: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print(f"\nbertcourse {options.command}: interrupted. What keeps its results goes on from there next time.", file=sys.stderr)
+        print(
+            f"\nbertcourse {options.command}: interrupted. What keeps its results goes on from there next time.",
+            file=sys.stderr,
+        )
         return 130
 
 
@@ -152,21 +159,41 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     wsd.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
     wsd.add_argument("--limit", type=int, help="use so many sentences of each corpus: for a quick look (default: all)")
     wsd.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)")
-    wsd.add_argument("--cache", type=Path, help="folder for vectors, with which an interrupted run goes on (default: the user's cache)")
-    tune = benchmarks.add_parser("finetune", help="classes, entities or answers: train on a public set, measure on its test split")
+    wsd.add_argument(
+        "--cache",
+        type=Path,
+        help="folder for vectors, with which an interrupted run goes on (default: the user's cache)",
+    )
+    tune = benchmarks.add_parser(
+        "finetune", help="classes, entities or answers: train on a public set, measure on its test split"
+    )
     tune.add_argument("--task", required=True, help="sst2, rte, ner (wikigold and WNUT 2017) or squad")
     tune.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
-    tune.add_argument("--minutes", type=float, default=0.0, help="the most for each run (default: as long as its epochs take)")
+    tune.add_argument(
+        "--minutes", type=float, default=0.0, help="the most for each run (default: as long as its epochs take)"
+    )
     tune.add_argument("--seeds", type=int, default=3, help="how many runs (default: %(default)s)")
     tune.add_argument("--limit", type=int, help="train on so many examples: for a quick look (default: all)")
     for name, kind in TUNE_SETTINGS.items():
         tune.add_argument(f"--{name.replace('_', '-')}", type=kind, help="(default: the task's own)")
-    tune.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown, and for the runs (default: print it only)")
-    search = benchmarks.add_parser("retrieval", help="search by words and by vectors: the course's questions, Cranfield, any BEIR set")
-    search.add_argument("--collection", default="reading", help="reading, cranfield, or a folder in BEIR's format (default: %(default)s)")
+    tune.add_argument(
+        "--output",
+        type=Path,
+        help="folder for the table, as JSON and Markdown, and for the runs (default: print it only)",
+    )
+    search = benchmarks.add_parser(
+        "retrieval", help="search by words and by vectors: the course's questions, Cranfield, any BEIR set"
+    )
+    search.add_argument(
+        "--collection",
+        default="reading",
+        help="reading, cranfield, or a folder in BEIR's format (default: %(default)s)",
+    )
     search.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
     search.add_argument("--limit", type=int, help="use so many queries: for a quick look (default: all)")
-    search.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)")
+    search.add_argument(
+        "--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)"
+    )
 
 
 def run_benchmark(options: argparse.Namespace) -> None:
@@ -195,6 +222,8 @@ def run_benchmark(options: argparse.Namespace) -> None:
     try:
         from bertcourse.wsd_benchmark import run_benchmark
     except ModuleNotFoundError as error:
-        raise ValueError(f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".') from None
+        raise ValueError(
+            f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".'
+        ) from None
 
     run_benchmark(options.model, options.limit, options.output, options.cache)

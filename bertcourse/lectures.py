@@ -26,9 +26,10 @@ KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
-# What a lecture's kernel runs with. A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
-# lecture then takes four times the CPU seconds, all of them spent waiting; if it slept at once, training would take twice
-# as long. The first is for GNU's OpenMP (Linux), the second for LLVM's. And no progress bars, which would be stored.
+# What a lecture's kernel runs with. A thread that waits for another soon sleeps. By default it spins, and on a
+# machine that is busy with something else a lecture then takes four times the CPU seconds, all of them spent
+# waiting; if it slept at once, training would take twice as long. The first is for GNU's OpenMP (Linux), the second
+# for LLVM's. And no progress bars, which would be stored.
 LECTURE_ENVIRONMENT = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE", "TQDM_DISABLE": "1"}
 YARDSTICK_SECONDS = 3.0  # CPU time of ``yardstick`` where and when the lectures' costs were measured
 
@@ -95,7 +96,9 @@ def yardstick() -> float:
     from bertcourse.bert import BertConfig, BertModel
 
     torch.set_num_threads(2)
-    config = BertConfig(vocab_size=1000, hidden_size=256, num_hidden_layers=4, num_attention_heads=4, intermediate_size=1024)
+    config = BertConfig(
+        vocab_size=1000, hidden_size=256, num_hidden_layers=4, num_attention_heads=4, intermediate_size=1024
+    )
     model, ids = BertModel(config), torch.arange(16 * 64).view(16, 64) % 1000
     model(ids)  # the first call sets things up
     start = time.process_time()
@@ -119,7 +122,9 @@ def slowdown() -> float:
     """
     program = "from bertcourse.lectures import yardstick; print(yardstick())"
     environment = {**os.environ, **LECTURE_ENVIRONMENT}
-    measured = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    measured = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    )
     return max(1.0, float(measured.stdout) / YARDSTICK_SECONDS)
 
 
@@ -162,7 +167,11 @@ def run_notebook(notebook: NotebookNode, folder: Path, cell_timeout: int = 900) 
 def run_once(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Cost:
     """``run_notebook`` without the second try."""
     client = NotebookClient(
-        notebook, timeout=cell_timeout, startup_timeout=120, kernel_name="python3", record_timing=False,
+        notebook,
+        timeout=cell_timeout,
+        startup_timeout=120,
+        kernel_name="python3",
+        record_timing=False,
         resources={"metadata": {"path": str(folder)}},
     )
     # stderr is the kernel's log, not the cells' output
@@ -216,7 +225,8 @@ def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: in
         all_well &= within
         says = f"states {stated.cpu_seconds:.0f} s, {stated.gigabytes:.1f} GB" if stated else "states nothing"
         print(
-            f"{'ok    ' if within else 'SLOW  '}  {path.name}: {cost.cpu_seconds:.0f} s of CPU, {cost.gigabytes:.1f} GB "
+            f"{'ok    ' if within else 'SLOW  '}  {path.name}: {cost.cpu_seconds:.0f} s of CPU, "
+            f"{cost.gigabytes:.1f} GB "
             f"({says}), {time.perf_counter() - start:.0f} s on the clock",
             flush=True,
         )
@@ -242,7 +252,9 @@ def problems(path: Path) -> list[str]:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     counts = [cell.execution_count for cell in code]
     if counts != list(range(1, len(code) + 1)):
-        found.append(f"execution counts must be 1 to {len(code)}, in order; got {counts}. Run it: bertcourse run {path}")
+        found.append(
+            f"execution counts must be 1 to {len(code)}, in order; got {counts}. Run it: bertcourse run {path}"
+        )
     kernel = notebook.metadata.get("kernelspec", {}).get("name")
     if kernel != "python3":
         found.append(f'the kernelspec must be "python3"; got {kernel!r}')
@@ -255,7 +267,9 @@ def problems(path: Path) -> list[str]:
             if NBVAL_MARK.search(tag) and tag not in KNOWN_TAGS:
                 found.append(f"code cell {number} has the tag {tag!r}, which nbval does not know: {sorted(KNOWN_TAGS)}")
         if re.search(rf"#.*({NBVAL_MARK.pattern})", cell.source, re.IGNORECASE):
-            found.append(f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag")
+            found.append(
+                f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag"
+            )
         if (lines := len(cell.source.splitlines())) > MOST_LINES and not is_homework:
             found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
         if (columns := max(map(len, cell.source.splitlines()), default=0)) > MOST_COLUMNS:

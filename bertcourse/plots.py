@@ -1,7 +1,7 @@
 """Figures of the lectures: one look, and colours that colour-blind readers can tell apart.
 
-Images are not compared when a notebook is validated. So the notebook prints the numbers under each figure: ``attention_map``
-returns them in words, the other functions return the axes.
+Images are not compared when a notebook is validated. So the notebook prints the numbers under each figure:
+``attention_map`` returns them in words, the other functions return the axes.
 """
 
 import html
@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.display import HTML
+from IPython.core.pylabtools import print_figure
+from IPython.display import HTML, display
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Arc, Rectangle
@@ -42,6 +43,25 @@ def use_course_style() -> None:
     )
 
 
+def show(alt: str) -> None:
+    """Show the current figure, with a sentence for those who cannot see it; the last line of a cell that draws.
+
+    Strict validation does not compare images, but it does compare this sentence.
+
+    Args:
+        alt: what the figure shows, in words: kind, axes, and what one sees.
+
+    Raises:
+        ValueError: if it says nothing.
+    """
+    if not alt.strip():
+        raise ValueError('alt must say in words what the figure shows, such as "Bar chart of …"; got nothing.')
+    figure = plt.gcf()
+    png = print_figure(figure, fmt="png", base64=True, bbox_inches="tight")
+    display({"image/png": png, "text/plain": alt}, raw=True)
+    plt.close(figure)
+
+
 def heatmap(
     matrix: Tensor,
     rows: Sequence[str],
@@ -71,26 +91,42 @@ def heatmap(
     """
     array = np.asarray(matrix.detach().float().cpu() if isinstance(matrix, Tensor) else matrix)
     if array.shape != (len(rows), len(columns)):
-        raise ValueError(f"matrix must have a row for each of {len(rows)} names and a column for each of {len(columns)}; "
-                         f"got shape {array.shape}.")
+        raise ValueError(
+            f"matrix must have a row for each of {len(rows)} names and a column for each of {len(columns)}; "
+            f"got shape {array.shape}."
+        )
     if ax is None:
         side = 0.42 if not values else 0.62
         _, ax = plt.subplots(figsize=(1.6 + side * len(columns), 1.2 + side * len(rows)))
     low, high = limits or (array.min(), array.max())
     image = ax.imshow(array, vmin=low, vmax=high, aspect="equal")
-    ax.set_xticks(range(len(columns)), columns, rotation=45 if max(map(len, columns)) > 3 else 0,
-                  ha="right" if max(map(len, columns)) > 3 else "center", rotation_mode="anchor")
+    ax.set_xticks(
+        range(len(columns)),
+        columns,
+        rotation=45 if max(map(len, columns)) > 3 else 0,
+        ha="right" if max(map(len, columns)) > 3 else "center",
+        rotation_mode="anchor",
+    )
     ax.set_yticks(range(len(rows)), rows)
     ax.spines[:].set_visible(False)
     ax.set_title(title)
     if values:
         for (i, j), value in np.ndenumerate(array):
-            ax.text(j, i, f"{value:.2f}", ha="center", va="center", fontsize="small",
-                    color="black" if image.norm(value) > 0.6 else "white")
+            ax.text(
+                j,
+                i,
+                f"{value:.2f}",
+                ha="center",
+                va="center",
+                fontsize="small",
+                color="black" if image.norm(value) > 0.6 else "white",
+            )
     return ax
 
 
-def attention_map(weights: Tensor, tokens: Sequence[str], title: str = "", ax: Axes | None = None, values: bool = False) -> str:
+def attention_map(
+    weights: Tensor, tokens: Sequence[str], title: str = "", ax: Axes | None = None, values: bool = False
+) -> str:
     """Draw one head's weights: a row for each token that asks, a column for each that answers.
 
     Args:
@@ -116,7 +152,9 @@ def attention_map(weights: Tensor, tokens: Sequence[str], title: str = "", ax: A
     ax.set_xlabel("attends to")
     ax.set_ylabel("token")
     strongest, where = weights.max(dim=-1)
-    return ", ".join(f"{token} → {tokens[j]} {w:.2f}" for token, j, w in zip(tokens, where.tolist(), strongest.tolist()))
+    return ", ".join(
+        f"{token} → {tokens[j]} {w:.2f}" for token, j, w in zip(tokens, where.tolist(), strongest.tolist())
+    )
 
 
 def seeded_lines(lines: dict[str, Sequence[Sequence[float]]], ax: Axes | None = None) -> Axes:
@@ -202,8 +240,16 @@ def lattice(word: str, edges: Sequence[Edge], best: Sequence[Edge], ax: Axes | N
         color, width = (COLORS[1], 2.5) if edge in best else (COLORS[0], 1.0)
         ax.add_patch(Arc(((edge.start + edge.end) / 2, 0), reach, 0.9 * reach, theta2=180, color=color, lw=width))
         label = f"{edge.token or '?'}\n{edge.log_prob:.1f}"
-        ax.text((edge.start + edge.end) / 2, 0.45 * reach, label, ha="center", va="center", fontsize="small", color=color,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+        ax.text(
+            (edge.start + edge.end) / 2,
+            0.45 * reach,
+            label,
+            ha="center",
+            va="center",
+            fontsize="small",
+            color=color,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )
     ax.plot(range(len(word) + 1), [0] * (len(word) + 1), "o", color="black")
     for place, character in enumerate(word):
         ax.text(place + 0.5, -0.22, character, ha="center", va="center", family="monospace")
@@ -234,8 +280,12 @@ def tag_table(
     """
     types = list(dict.fromkeys(tag[2:] for tags in rows.values() for tag in tags if tag and tag != "O"))
     if any(len(tags) != len(words) for tags in rows.values()) or len(types) > len(COLORS) - 1:
-        raise ValueError(f"each row must have a tag for each of {len(words)} words, of at most {len(COLORS) - 1} types.")
-    widths = [2 + max(map(len, [word, *(str(tags[i] or "") for tags in rows.values())])) for i, word in enumerate(words)]
+        raise ValueError(
+            f"each row must have a tag for each of {len(words)} words, of at most {len(COLORS) - 1} types."
+        )
+    widths = [
+        2 + max(map(len, [word, *(str(tags[i] or "") for tags in rows.values())])) for i, word in enumerate(words)
+    ]
     if ax is None:
         _, ax = plt.subplots(figsize=(min(13.0, 1 + 0.095 * sum(widths)), 0.4 + 0.32 * len(rows)))
     left = 0
@@ -243,7 +293,11 @@ def tag_table(
         ax.text(left + width / 2, -1, word, ha="center", va="center", fontweight="bold", fontsize="small")
         for y, tags in enumerate(rows.values()):
             tag = tags[column]
-            color = to_rgba(COLORS[types.index(tag[2:])], 0.35) if tag and tag != "O" else to_rgba("grey", 0.1 if tag else 0)
+            color = (
+                to_rgba(COLORS[types.index(tag[2:])], 0.35)
+                if tag and tag != "O"
+                else to_rgba("grey", 0.1 if tag else 0)
+            )
             ax.add_patch(Rectangle((left, y - 0.45), width, 0.9, facecolor=color, edgecolor="white"))
             ax.text(left + width / 2, y, tag or "", ha="center", va="center", fontsize="small")
         if column in marked:
@@ -317,7 +371,8 @@ def answer_map(
     Args:
         text: the context.
         places: for each token its characters (start, end) in the text; None for a token that is not of the text.
-        start, end: the tokens' probabilities. The start colours the upper half of a token, blue; the end the lower, orange.
+        start, end: the tokens' probabilities. The start colours the upper half of a token, blue; the end the lower,
+            orange.
         title: above the figure.
         answer: characters (start, end) that people marked; a line is drawn under them.
         columns: characters a line.
@@ -330,7 +385,9 @@ def answer_map(
         ValueError: if there are more or fewer probabilities than tokens.
     """
     if not len(places) == len(start) == len(end):
-        raise ValueError(f"start and end must be one for each of {len(places)} tokens; got {len(start)} and {len(end)}.")
+        raise ValueError(
+            f"start and end must be one for each of {len(places)} tokens; got {len(start)} and {len(end)}."
+        )
     lines = textwrap.wrap(text, columns, break_on_hyphens=False, replace_whitespace=False, expand_tabs=False)
     cell: dict[int, tuple[int, int]] = {}  # from a character to its line and column; a space at a line's end has none
     at = 0
@@ -371,8 +428,8 @@ def hover_scatter(points: np.ndarray, groups: Sequence[str], texts: Sequence[str
         title: above the figure, and its name for screen readers.
 
     Returns:
-        What a notebook shows as the last line of a cell. GitHub shows nothing there, so draw the points in another figure,
-        too.
+        What a notebook shows as the last line of a cell. GitHub shows nothing there, so draw the points in another
+        figure, too.
 
     Raises:
         ValueError: if there are more or fewer names or texts than points, or more groups than colours.
@@ -382,8 +439,10 @@ def hover_scatter(points: np.ndarray, groups: Sequence[str], texts: Sequence[str
     points = np.asarray(points, dtype=float)
     names = list(dict.fromkeys(groups))
     if points.shape != (len(texts), 2) or len(groups) != len(texts):
-        raise ValueError(f"points must be of shape (n, 2), with n groups and n texts; got {points.shape}, {len(groups)} and "
-                         f"{len(texts)}.")
+        raise ValueError(
+            f"points must be of shape (n, 2), with n groups and n texts; got {points.shape}, {len(groups)} and "
+            f"{len(texts)}."
+        )
     if len(names) > len(COLORS):
         raise ValueError(f"at most {len(COLORS)} groups can be told apart; got {len(names)}.")
     low, span = points.min(axis=0), np.ptp(points, axis=0)

@@ -138,7 +138,8 @@ def check(path: Path, file: PublicFile) -> None:
         kind, expected = ("unpack to", file.content_sha256) if file.content_sha256 else ("have", file.sha256)
         digest = content_sha256(path) if file.content_sha256 else hashlib.sha256(path.read_bytes()).hexdigest()
         raise ValueError(
-            f"{path} must {kind} the SHA-256 {expected}; got {digest}. It is not the file we know: delete it, and fetch "
+            f"{path} must {kind} the SHA-256 {expected}; got {digest}. It is not the file we know: delete it, and "
+            f"fetch "
             f"it again with: bertcourse data get {file.set}."
         )
 

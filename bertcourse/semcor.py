@@ -1,8 +1,8 @@
 """SemCor 3.0's tag files made into the WSD Evaluation Framework's format: XML with the words, a file with the senses.
 
 A tag file is SGML of one element a line: ``<s snum=1>``, ``<punc>.</punc>``,
-``<wf cmd=done pos=NN lemma=jury wnsn=1 lexsn=1:14:00::>jury</wf>``. The result has a known SHA-256 (``registry``), so that
-no rule here can be changed unnoticed.
+``<wf cmd=done pos=NN lemma=jury wnsn=1 lexsn=1:14:00::>jury</wf>``. The result has a known SHA-256 (``registry``),
+so that no rule here can be changed unnoticed.
 """
 
 import html

@@ -1,8 +1,8 @@
 """Chapter 2: multi-head attention and the encoder block.
 
-H attentions side by side, each in D/H dimensions, cost no more than one in D (Vaswani et al. 2017, section 3.2.2). Around
-them stand the parts that make a stack of them trainable: positions, a feed-forward network, residual connections and
-layer normalization. Reading order is the order in which data meets them.
+H attentions side by side, each in D/H dimensions, cost no more than one in D (Vaswani et al. 2017, section 3.2.2).
+Around them stand the parts that make a stack of them trainable: positions, a feed-forward network, residual
+connections and layer normalization. Reading order is the order in which data meets them.
 """
 
 from typing import Literal, NamedTuple
@@ -119,7 +119,9 @@ class MultiHeadAttention(nn.Module):
         """(B, H, L, D/H) to (B, L, D): the heads' results side by side."""
         return x.transpose(1, 2).flatten(2)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False) -> tuple[Tensor, Tensor | None]:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
         """Let each position gather from the others, in each head on its own terms.
 
         Args:
@@ -249,7 +251,9 @@ class EncoderBlock(nn.Module):
         self.feed_forward_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False) -> tuple[Tensor, Tensor | None]:
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
         """One layer of the encoder.
 
         Args:
@@ -277,8 +281,8 @@ class EncoderOutput(NamedTuple):
 
     Attributes:
         last_hidden_state: (B, L, D).
-        hidden_states: None, or what went into each layer and what came out of the last (of a pre-LN stack, after its final
-            normalization): layers + 1 tensors (B, L, D).
+        hidden_states: None, or what went into each layer and what came out of the last (of a pre-LN stack, after its
+            final normalization): layers + 1 tensors (B, L, D).
         attentions: None, or a tensor of weights (B, H, L, L) for each layer.
     """
 
@@ -316,7 +320,16 @@ class TransformerEncoder(nn.Module):
         super().__init__()
         if num_layers < 1:
             raise ValueError(f"num_layers must be at least 1; got {num_layers}.")
-        block = (hidden_size, num_heads, intermediate_size, norm, activation, dropout, attention_dropout, layer_norm_eps)
+        block = (
+            hidden_size,
+            num_heads,
+            intermediate_size,
+            norm,
+            activation,
+            dropout,
+            attention_dropout,
+            layer_norm_eps,
+        )
         self.blocks = nn.ModuleList(EncoderBlock(*block) for _ in range(num_layers))
         self.final_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps) if norm == "pre" else nn.Identity()
 

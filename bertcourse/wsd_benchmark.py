@@ -171,9 +171,11 @@ def markdown(result: dict) -> str:
     lines = [
         f"# Word sense disambiguation: {result['model']}",
         "",
-        f"F1 in percent. Learned from {train:,} instances of SemCor ({train_sentences:,} sentences), measured on {test:,} "
+        f"F1 in percent. Learned from {train:,} instances of SemCor ({train_sentences:,} sentences), measured on "
+        f"{test:,} "
         f"of the WSD Evaluation Framework ({test_sentences:,} sentences); WordNet 3.0; a word without example takes "
-        f"WordNet's first sense. Δ: points above WordNet first sense on ALL, with the 95 % interval of a paired bootstrap "
+        f"WordNet's first sense. Δ: points above WordNet first sense on ALL, with the 95 % interval of a paired "
+        f"bootstrap "
         f"over instances, and its p-value.",
         "",
         f"| system | {' | '.join(COLUMNS)} | Δ | p |",
@@ -183,7 +185,9 @@ def markdown(result: dict) -> str:
         scores = ["–" if (score := row["f1"][name]) is None else f"{score:.1f}" for name in COLUMNS]
         delta = row["against_first_sense"]
         difference, low, high = (f"{100 * delta[name]:+.1f}" for name in ("difference", "low", "high"))
-        compared = f"{difference} [{low}, {high}] | {p_text(delta['p_value'])} |" if row["system"] != BASELINE else "| |"
+        compared = (
+            f"{difference} [{low}, {high}] | {p_text(delta['p_value'])} |" if row["system"] != BASELINE else "| |"
+        )
         lines.append(f"| {row['system']} | {' | '.join(scores)} | {compared}")
     return "\n".join([*lines, ""])
 

@@ -28,8 +28,10 @@ def write_index(app):
     """A title page with the lectures in order, made from what was executed."""
     lectures = "\n".join(path.stem for path in sorted(Path(app.srcdir).glob("*.ipynb")))
     Path(app.srcdir, "index.md").write_text(
-        "# bertcourse\n\nA course in notebooks that builds, measures and explains BERT. Every number in it was computed when "
-        f"this site was built, or is read from the stored tables of longer runs.\n\n```{{toctree}}\n:maxdepth: 2\n\n{lectures}\n```\n",
+        "# bertcourse\n\nA course in notebooks that builds, measures and explains BERT. Every number in it was "
+        f"computed when "
+        f"this site was built, or is read from the stored tables of longer runs.\n\n```{{toctree}}\n:maxdepth: "
+        f"2\n\n{lectures}\n```\n",
         encoding="utf-8",
     )
 

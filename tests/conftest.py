@@ -27,7 +27,9 @@ def assert_linear_time() -> Callable[[Callable[[str], object], str], None]:
             start = time.process_time()
             work(part)
             seconds.append(time.process_time() - start)
-        assert seconds[1] < 4 * 8 * seconds[0] + 0.1, f"{len(text)} characters: {seconds[1]} s; an eighth: {seconds[0]} s"
+        assert seconds[1] < 4 * 8 * seconds[0] + 0.1, (
+            f"{len(text)} characters: {seconds[1]} s; an eighth: {seconds[0]} s"
+        )
 
     return check
 
@@ -35,7 +37,12 @@ def assert_linear_time() -> Callable[[Callable[[str], object], str], None]:
 @pytest.fixture
 def small_config() -> BertConfig:
     return BertConfig(
-        vocab_size=60, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40, max_position_embeddings=32
+        vocab_size=60,
+        hidden_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        intermediate_size=40,
+        max_position_embeddings=32,
     )
 
 

@@ -270,7 +270,8 @@ def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = T
     )
     put_code(
         "clears-the-error",
-        "def cleared(result):\n    from IPython.display import clear_output\n    clear_output()\n    result.error_in_exec = None\n"
+        "def cleared(result):\n    from IPython.display import clear_output\n    clear_output()\n    "
+        "result.error_in_exec = None\n"
         "def doubled(values):\n    get_ipython().events.register('post_run_cell', cleared)\n    return values",
     )
     put_code(
@@ -280,7 +281,11 @@ def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = T
         "get_ipython().kernel.do_execute = fake",
         mean="mean = None",
     )
-    put_code("names-of-its-own", "import random as CheckFailed\nsum = 0\n" + RIGHT["doubled"], "def mean(values):\n    return 3 if len(values) == 3 and values[0] == 1 else 30")
+    put_code(
+        "names-of-its-own",
+        "import random as CheckFailed\nsum = 0\n" + RIGHT["doubled"],
+        "def mean(values):\n    return 3 if len(values) == 3 and values[0] == 1 else 30",
+    )
     put_code("huge-result", RIGHT["doubled"] + "\n'x' * 10**7")
     put_code("prints-for-ever", PRINTS_FOR_EVER + RIGHT["doubled"])
     tags = json.loads(nbformat.writes(right))

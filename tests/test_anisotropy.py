@@ -1,4 +1,4 @@
-"""The shape of the space: closed forms against all pairs, standardization against scikit-learn, people against cosine."""
+"""The shape of the space: closed forms and all pairs, standardization and scikit-learn, people and cosine."""
 
 import numpy as np
 import pytest
@@ -133,7 +133,8 @@ def test_refuses_what_does_not_fit(vectors):
 
 
 FILES = {
-    "simlex999": "word1\tword2\tPOS\tSimLex999\tconc(w1)\r\nold\tnew\tA\t1.58\t2.72\r\nsmart\tintelligent\tA\t9.2\t1.75\r\n",
+    "simlex999": "word1\tword2\tPOS\tSimLex999\tconc(w1)\r\nold\tnew\tA\t1.58\t2.72\r\n"
+    "smart\tintelligent\tA\t9.2\t1.75\r\n",
     "simverb3500": "old\tnew\tV\t1.58\tSYNONYMS\nsmart\tintelligent\tV\t9.2\tNONE\n",
     "ws353-similarity": "old\tnew\t1.58\nsmart\tintelligent\t9.2\n",
     "ws353-relatedness": "old\tnew\t1.58\nsmart\tintelligent\t9.20\n",

@@ -16,7 +16,9 @@ def by_hand(query, key, value, mask=None):
         allowed = [j for j in range(len(key)) if mask is None or mask[i][j]]
         scores = {j: sum(a * b for a, b in zip(q, key[j].tolist())) / math.sqrt(len(q)) for j in allowed}
         total = sum(math.exp(s) for s in scores.values())
-        rows.append([sum(math.exp(s) / total * value[j][c].item() for j, s in scores.items()) for c in range(value.shape[1])])
+        rows.append(
+            [sum(math.exp(s) / total * value[j][c].item() for j, s in scores.items()) for c in range(value.shape[1])]
+        )
     return torch.tensor(rows)
 
 
@@ -48,7 +50,9 @@ def test_equals_the_formula_by_hand():
     mask = torch.rand(5, 7) < 0.6
     mask[:, 0] = True
     torch.testing.assert_close(scaled_dot_product_attention(query, key, value)[0], by_hand(query, key, value))
-    torch.testing.assert_close(scaled_dot_product_attention(query, key, value, mask)[0], by_hand(query, key, value, mask))
+    torch.testing.assert_close(
+        scaled_dot_product_attention(query, key, value, mask)[0], by_hand(query, key, value, mask)
+    )
 
 
 @pytest.mark.parametrize("mask_shape", [None, (2, 1, 1, 7), (1, 1, 5, 7), (2, 3, 5, 7), (5, 7)])
@@ -59,7 +63,9 @@ def test_equals_torch(mask_shape):
         mask = torch.rand(mask_shape) < 0.7
         mask[..., 0] = True
     output, weights = scaled_dot_product_attention(query, key, value, mask)
-    torch.testing.assert_close(output, F.scaled_dot_product_attention(query, key, value, attn_mask=mask), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(
+        output, F.scaled_dot_product_attention(query, key, value, attn_mask=mask), atol=1e-6, rtol=1e-5
+    )
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5))
 
 
@@ -122,8 +128,9 @@ def test_padding_mask_takes_ones_and_zeros_of_any_type_and_no_minus_infinities()
 
 def test_order_of_words_does_not_matter():
     x, order = torch.randn(6, 8), torch.randperm(6)
-    torch.testing.assert_close(scaled_dot_product_attention(x[order], x[order], x[order])[0],
-                               scaled_dot_product_attention(x, x, x)[0][order])
+    torch.testing.assert_close(
+        scaled_dot_product_attention(x[order], x[order], x[order])[0], scaled_dot_product_attention(x, x, x)[0][order]
+    )
 
 
 def test_dropout_drops_weights_and_keeps_their_mean():
@@ -147,7 +154,10 @@ X = torch.randn(5, 8)
         ((torch.randn(0, 8), X, X), r"query must have shape .* nothing empty; got \(0, 8\)"),
         ((X, X, torch.randn(8)), r"value must have shape .*; got \(8,\)"),
         ((X, X, X, torch.ones(5, 5)), r"mask must be boolean.*got torch.float32.*mask.bool\(\)"),
-        ((X, X, X, torch.ones(4, 5, dtype=torch.bool)), r"mask must broadcast to the scores' shape \(5, 5\).*got \(4, 5\)"),
+        (
+            (X, X, X, torch.ones(4, 5, dtype=torch.bool)),
+            r"mask must broadcast to the scores' shape \(5, 5\).*got \(4, 5\)",
+        ),
         ((X, X, X, torch.ones(2, 5, 5, dtype=torch.bool)), r"mask must broadcast to the scores' shape \(5, 5\)"),
     ],
 )

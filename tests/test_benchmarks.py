@@ -17,21 +17,31 @@ from bertcourse.senses import Instance, SenseCorpus, corpora
 FORWARD = Path(__file__).parent.parent / "benchmarks" / "forward.py"
 
 
-@pytest.mark.parametrize(("folder", "found"), [("", "BERTCOURSE_DATA is not set"), ("absent", "BERTCOURSE_DATA is absent, and there is no absent")])
+@pytest.mark.parametrize(
+    ("folder", "found"),
+    [("", "BERTCOURSE_DATA is not set"), ("absent", "BERTCOURSE_DATA is absent, and there is no absent")],
+)
 def test_forward_names_the_missing_file_before_it_loads_a_model(monkeypatch, folder, found):
     monkeypatch.setenv("BERTCOURSE_DATA", folder)
     monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
     monkeypatch.setattr(sys, "argv", ["forward.py"])
-    with pytest.raises(SystemExit, match=rf"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}"):
+    with pytest.raises(
+        SystemExit, match=rf"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}"
+    ):
         runpy.run_path(str(FORWARD), run_name="__main__")
 
 
-@pytest.mark.parametrize(("folder", "found"), [("", "BERTCOURSE_DATA is not set"), ("absent", "BERTCOURSE_DATA is absent, and there is no absent")])
+@pytest.mark.parametrize(
+    ("folder", "found"),
+    [("", "BERTCOURSE_DATA is not set"), ("absent", "BERTCOURSE_DATA is absent, and there is no absent")],
+)
 def test_embed_names_the_missing_file_before_it_loads_a_model(monkeypatch, folder, found):
     monkeypatch.setenv("BERTCOURSE_DATA", folder)
     monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
     monkeypatch.setattr(sys, "argv", ["embed.py"])
-    with pytest.raises(SystemExit, match=rf"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}"):
+    with pytest.raises(
+        SystemExit, match=rf"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}"
+    ):
         runpy.run_path(str(FORWARD.with_name("embed.py")), run_name="__main__")
 
 
@@ -43,8 +53,11 @@ def discourse():
 def test_one_sense_per_discourse_compares_pairs_within_a_document_with_pairs_between(discourse):
     words = {"d0": "rrm", "d1": "mm", "d2": "r"}  # river or money, of one word
     instances = [
-        Instance(f"{name}.s000.t{i:03}", ("bank", "NOUN"), 0, i, ({"r": "bank%1:17:01::", "m": "bank%1:14:00::"}[sense],))
-        for name, senses in words.items() for i, sense in enumerate(senses)
+        Instance(
+            f"{name}.s000.t{i:03}", ("bank", "NOUN"), 0, i, ({"r": "bank%1:17:01::", "m": "bank%1:14:00::"}[sense],)
+        )
+        for name, senses in words.items()
+        for i, sense in enumerate(senses)
     ]
     senses = {("bank", "NOUN"): ["bank%1:17:01::", "bank%1:14:00::"]}
     row = discourse["measure"](discourse["count"](instances, senses, str, "all"))
@@ -83,7 +96,9 @@ def test_similarity_across_documents_equals_all_pairs():
     similarity_across = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["similarity_across"]
     found = similarity_across(vectors, names, documents)
     for name in ("a", "b"):
-        pairs = [(i, j) for i in range(40) for j in range(i) if names[i] == names[j] == name and documents[i] != documents[j]]
+        pairs = [
+            (i, j) for i in range(40) for j in range(i) if names[i] == names[j] == name and documents[i] != documents[j]
+        ]
         assert found[name] == pytest.approx(np.mean([units[i] @ units[j] for i, j in pairs]))
     assert similarity_across(vectors[:2], ["a", "a"], ["d1", "d1"]) == {}
 
@@ -112,7 +127,9 @@ def test_few_labels_measures_trained_models_with_every_seed_and_others_once_on_a
     seeds = {(row["set"], row["method"], row["per_class"]): 0 for row in rows}
     for row in rows:
         seeds[row["set"], row["method"], row["per_class"]] += 1
-    assert seeds["tickets", "fine-tuned", 120] == seeds["tickets", "TF-IDF", 64] == seeds["nli", "from scratch", 120] == 3
+    assert (
+        seeds["tickets", "fine-tuned", 120] == seeds["tickets", "TF-IDF", 64] == seeds["nli", "from scratch", 120] == 3
+    )
     assert seeds["tickets", "TF-IDF", 120] == seeds["nli", "frozen, two vectors", 120] == 1
     assert sum(seeds.values()) == len(rows)
 

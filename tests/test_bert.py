@@ -1,4 +1,4 @@
-"""BERT equals Hugging Face's: hidden states, pooled output, logits, attentions and gradients, on random models and MiniLM."""
+"""BERT equals Hugging Face's: hidden states, pooled output, logits, attentions, gradients; random models and MiniLM."""
 
 import random
 from dataclasses import dataclass
@@ -7,7 +7,15 @@ import pytest
 import torch
 import transformers
 
-from bertcourse.bert import BertConfig, BertForPreTraining, BertModel, count_parameters, encode_batch, find_folder, load_pretrained
+from bertcourse.bert import (
+    BertConfig,
+    BertForPreTraining,
+    BertModel,
+    count_parameters,
+    encode_batch,
+    find_folder,
+    load_pretrained,
+)
 from bertcourse.bert.pretrained import copy_tensors, hugging_face_name
 
 transformers.utils.logging.set_verbosity_error()
@@ -45,11 +53,11 @@ def random_batch(config: BertConfig, seed: int) -> dict[str, torch.Tensor]:
     }
 
 
-def pair_of_models(config: BertConfig, implementation: str) -> tuple[BertForPreTraining, transformers.BertForPreTraining]:
+def pair_of_models(
+    config: BertConfig, implementation: str
+) -> tuple[BertForPreTraining, transformers.BertForPreTraining]:
     """Ours and Hugging Face's, with the same weights."""
-    theirs_config = transformers.BertConfig(
-        **config.__dict__, attn_implementation=implementation
-    )
+    theirs_config = transformers.BertConfig(**config.__dict__, attn_implementation=implementation)
     theirs = transformers.BertForPreTraining(theirs_config).eval()
     for parameter in theirs.parameters():  # layer norms and biases too: ones and zeros would hide a swap
         parameter.data += 0.1 * torch.randn_like(parameter)
@@ -60,7 +68,9 @@ def pair_of_models(config: BertConfig, implementation: str) -> tuple[BertForPreT
 
 
 CASES = pytest.mark.parametrize("seed", range(10))
-PATHS = pytest.mark.parametrize(("implementation", "need_weights"), [("sdpa", False), ("eager", True)], ids=["fused", "plain"])
+PATHS = pytest.mark.parametrize(
+    ("implementation", "need_weights"), [("sdpa", False), ("eager", True)], ids=["fused", "plain"]
+)
 
 
 @CASES
@@ -117,11 +127,14 @@ def test_every_gradient_equals_hugging_face(seed, implementation, need_weights):
 def test_minilm_equals_hugging_face(minilm, implementation, need_weights):
     model, tokenizer = minilm
     theirs = transformers.BertModel.from_pretrained(find_folder("minilm"), attn_implementation=implementation).eval()
-    batch = encode_batch(tokenizer, [
-        "The lighthouse keeper wrote to his sister every winter.",
-        "Rain.",
-        ("Who wrote the letters?", "The keeper did, by candlelight, while the sea was loud."),
-    ])
+    batch = encode_batch(
+        tokenizer,
+        [
+            "The lighthouse keeper wrote to his sister every winter.",
+            "Rain.",
+            ("Who wrote the letters?", "The keeper did, by candlelight, while the sea was loud."),
+        ],
+    )
     with torch.no_grad():
         mine = model(*batch, output_hidden_states=True, output_attentions=need_weights)
         other = theirs(**batch._asdict(), output_hidden_states=True, output_attentions=need_weights)
@@ -242,16 +255,25 @@ IDS = torch.tensor([[2, 7, 3]])
     ("arguments", "message"),
     [
         ((torch.zeros(1, 33, dtype=torch.long),), "the sequence has 33 tokens, but there are positions for 32 only"),
-        ((torch.tensor([[2, 60]]),), r"input_ids must be between 0 and 59; got 60: does the tokenizer belong to this model\?"),
+        (
+            (torch.tensor([[2, 60]]),),
+            r"input_ids must be between 0 and 59; got 60: does the tokenizer belong to this model\?",
+        ),
         ((torch.tensor([[2, -1]]),), "input_ids must be between 0 and 59; got -1"),
-        ((torch.zeros(1, 0, dtype=torch.long),), r"input_ids must be integers .*of shape \(B, L\).*got torch.int64 of shape \(1, 0\)"),
+        (
+            (torch.zeros(1, 0, dtype=torch.long),),
+            r"input_ids must be integers .*of shape \(B, L\).*got torch.int64 of shape \(1, 0\)",
+        ),
         ((torch.zeros(0, 4, dtype=torch.long),), r"at least one sequence"),
         ((torch.tensor([2, 3]),), r"shape \(B, L\).*got torch.int64 of shape \(2,\)"),
         ((torch.tensor([[2.0, 3.0]]),), "input_ids must be integers.*got torch.float32"),
         ((torch.tensor([[True, True]]),), r"input_ids must be integers \(int64 or int32\).*got torch.bool"),
         ((IDS, torch.ones(1, 4)), r"attention_mask must have the shape of input_ids, \(1, 3\); got \(1, 4\)"),
         ((IDS, None, torch.tensor([[0, 1, 2]])), "token_type_ids must be between 0 and 1; got 2"),
-        ((IDS, None, torch.tensor([[0, 1]])), r"token_type_ids must have the shape of input_ids, \(1, 3\); got \(1, 2\)"),
+        (
+            (IDS, None, torch.tensor([[0, 1]])),
+            r"token_type_ids must have the shape of input_ids, \(1, 3\); got \(1, 2\)",
+        ),
     ],
 )
 def test_model_refuses(small_model, arguments, message):

@@ -15,7 +15,16 @@ def test_doctor_prints_a_line_for_each_check_and_succeeds(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "NEEDED_GIGABYTES", 0.01)
     assert cli.main(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[1] for line in lines] == ["Python", "packages", "kernel", "memory", "threads", "GPU", "weights", "data"]
+    assert [line.split()[1] for line in lines] == [
+        "Python",
+        "packages",
+        "kernel",
+        "memory",
+        "threads",
+        "GPU",
+        "weights",
+        "data",
+    ]
     assert all(line.startswith("ok") for line in lines)
 
 
@@ -77,7 +86,9 @@ def test_doctor_notices_that_the_course_is_not_installed(monkeypatch):
 def test_doctor_notices_a_kernel_of_another_python(monkeypatch):
     from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
 
-    monkeypatch.setattr(KernelSpecManager, "get_kernel_spec", lambda self, name: KernelSpec(argv=["/elsewhere/bin/python"]))
+    monkeypatch.setattr(
+        KernelSpecManager, "get_kernel_spec", lambda self, name: KernelSpec(argv=["/elsewhere/bin/python"])
+    )
     assert "starts another Python, /elsewhere/bin/python" in doctor.check_kernel().found
     assert "-m ipykernel install" in doctor.check_kernel().mend
 
@@ -108,7 +119,10 @@ def test_doctor_goes_on_when_a_check_cannot_import(capsys, monkeypatch):
     assert lines[2].startswith("ok")
 
 
-@pytest.mark.parametrize(("cuda", "mps", "found"), [(True, False, "H100"), (False, True, "Apple GPU (mps)"), (False, False, "none, and none is needed")])
+@pytest.mark.parametrize(
+    ("cuda", "mps", "found"),
+    [(True, False, "H100"), (False, True, "Apple GPU (mps)"), (False, False, "none, and none is needed")],
+)
 def test_doctor_names_the_gpu(monkeypatch, cuda, mps, found):
     import torch
 
@@ -120,7 +134,10 @@ def test_doctor_names_the_gpu(monkeypatch, cuda, mps, found):
 
 def test_run_names_a_missing_notebook_in_one_line(capsys):
     assert cli.main(["run", "absent.ipynb"]) == 1
-    assert capsys.readouterr().err == "bertcourse run: no notebook absent.ipynb. Name one, such as notebooks/01_self_attention.ipynb.\n"
+    assert (
+        capsys.readouterr().err
+        == "bertcourse run: no notebook absent.ipynb. Name one, such as notebooks/01_self_attention.ipynb.\n"
+    )
 
 
 def test_usage_is_shown_without_a_command():
@@ -135,5 +152,6 @@ def test_the_command_is_installed():
 
 
 def test_importing_the_course_imports_nothing_heavy():
-    code = "import sys, bertcourse, bertcourse.cli; print([m for m in ('torch', 'matplotlib', 'transformers') if m in sys.modules])"
+    heavy = ("torch", "matplotlib", "transformers")
+    code = f"import sys, bertcourse, bertcourse.cli; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

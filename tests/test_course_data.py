@@ -41,9 +41,11 @@ def texts(name: str) -> list[str]:
         return [" ".join(word for word, _ in sentence) for split in SPLITS for sentence in conll(split)]
     if name in ("paragraphs", "questions"):
         paragraphs = [article["paragraphs"][0] for split in SPLITS for article in articles(split)]
-        return [qa["question"] for each in paragraphs for qa in each["qas"]] if name == "questions" else [
-            each["context"] for each in paragraphs
-        ]
+        return (
+            [qa["question"] for each in paragraphs for qa in each["qas"]]
+            if name == "questions"
+            else [each["context"] for each in paragraphs]
+        )
     if name == "hypotheses":
         return sorted({row["hypothesis"] for split in SPLITS for row in table("nli", split)})
     return [row["premise" if name == "nli" else "text"] for split in SPLITS for row in table(name, split)]
@@ -57,7 +59,7 @@ def words(text: str) -> list[str]:
 def test_sizes_and_balance(name):
     for split, size in zip(SPLITS, SIZES[name]):
         counts = Counter(row["label"] for row in table(name, split))
-        assert counts == {label: size // 3 for label in LABELS[name]}
+        assert counts == dict.fromkeys(LABELS[name], size // 3)
 
 
 @pytest.mark.parametrize("name", [*SIZES, "hypotheses", "entities", "paragraphs", "questions"])
@@ -135,7 +137,8 @@ def test_80_paragraphs_320_questions_and_40_without_an_answer():
         paragraphs = [paragraph for article in articles(split) for paragraph in article["paragraphs"]]
         assert len(paragraphs) == size
         assert Counter(qa["is_impossible"] for each in paragraphs for qa in each["qas"]) == {
-            False: 4 * size, True: size // 2,
+            False: 4 * size,
+            True: size // 2,
         }
 
 

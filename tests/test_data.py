@@ -56,7 +56,10 @@ def archive(files: dict[str, bytes]) -> bytes:
         ("<table><tr><td epub:type='z3998:persona'>Ann.</td><td>Hello!</td></tr></table>", "Ann: Hello!"),
         ("<table><tr><td>1,024</td></tr></table><p>3½ miles</p>", "3 1/2 miles"),
         ("<dl><dt>Cat</dt><dd>A noun.</dd></dl>", "Cat: A noun."),
-        ("<p>In the margin:<span class='timeline'>AD 98</span> nothing</p><figure><img/></figure>", "In the margin: nothing"),
+        (
+            "<p>In the margin:<span class='timeline'>AD 98</span> nothing</p><figure><img/></figure>",
+            "In the margin: nothing",
+        ),
         ("<section epub:type='z3998:letter'><header><p>Dear Ann,</p></header></section>", "Dear Ann,"),
         ("<header><p>dropped</p></header><blockquote><p>Kept</p></blockquote>", "Kept"),
     ],
@@ -143,10 +146,19 @@ def test_another_text_is_refused_and_not_kept(library):
 NO_PARTS = b'<package xmlns="http://www.idpf.org/2007/opf">%s</package>'
 
 
-@pytest.mark.parametrize("damage", [
-    b"", b"not an archive", "cut", archive({"content.opf": b"<"}), archive({}), archive({"content.opf": NO_PARTS % b""}),
-    archive({"content.opf": NO_PARTS % b"<manifest/>"}), archive({**book(), "text/chapter-1.xhtml": b"<html/>"}),
-])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"not an archive",
+        "cut",
+        archive({"content.opf": b"<"}),
+        archive({}),
+        archive({"content.opf": NO_PARTS % b""}),
+        archive({"content.opf": NO_PARTS % b"<manifest/>"}),
+        archive({**book(), "text/chapter-1.xhtml": b"<html/>"}),
+    ],
+)
 def test_a_damaged_archive_is_refused(library, damage):
     url, folder, _, served = library
     path = "/one/tar.gz/c0ffee"
@@ -172,7 +184,9 @@ def test_one_wrong_byte_is_refused_or_changes_nothing(packed, monkeypatch, tmp_p
     refused = 0
     for damaged in one_byte_wrong(content, 400):
         served = damaged if packed else gzip.compress(damaged + bytes(10240 - len(damaged)), 1)
-        monkeypatch.setattr(data.pooch, "HTTPDownloader", lambda **_: lambda url, path, _: open(path, "wb").write(served))
+        monkeypatch.setattr(
+            data.pooch, "HTTPDownloader", lambda **_: lambda url, path, _: open(path, "wb").write(served)
+        )
         try:
             assert data.fetch_book(entry, "https://example.org", tmp_path) == known
             (tmp_path / "one.txt").unlink()

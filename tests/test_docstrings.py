@@ -13,7 +13,15 @@ import bertcourse
 MODULES = ["bertcourse", *(module.name for module in pkgutil.walk_packages(bertcourse.__path__, "bertcourse."))]
 # Chapter modules in the order of the lectures: each imports only those before it, and what stands beside them.
 READING_ORDER = [
-    "attention", "transformer", "tokenization", "bert", "pretraining", "embeddings", "senses", "anisotropy", "finetuning"
+    "attention",
+    "transformer",
+    "tokenization",
+    "bert",
+    "pretraining",
+    "embeddings",
+    "senses",
+    "anisotropy",
+    "finetuning",
 ]
 BESIDE_THEM = {"bootstrap", "data", "files", "registry"}
 CHAPTERS = [name for name in MODULES if len(parts := name.split(".")) > 1 and parts[1] in READING_ORDER]
@@ -21,8 +29,14 @@ CHAPTERS = [name for name in MODULES if len(parts := name.split(".")) > 1 and pa
 
 def public(module) -> dict[str, object]:
     """Functions and classes that a module itself defines."""
-    members = {name: value for name, value in vars(module).items() if inspect.isfunction(value) or inspect.isclass(value)}
-    return {name: value for name, value in members.items() if value.__module__ == module.__name__ and not name.startswith("_")}
+    members = {
+        name: value for name, value in vars(module).items() if inspect.isfunction(value) or inspect.isclass(value)
+    }
+    return {
+        name: value
+        for name, value in members.items()
+        if value.__module__ == module.__name__ and not name.startswith("_")
+    }
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -42,7 +56,9 @@ def test_exported_functions_and_classes_name_their_source(name):
     package = importlib.import_module(".".join(name.split(".")[:2]))
     exported = getattr(package, "__all__", None)  # of a chapter in one file, all that is public
     for member, value in public(importlib.import_module(name)).items():
-        is_result = inspect.isclass(value) and issubclass(value, tuple | BaseException)  # its attributes give the shapes
+        is_result = inspect.isclass(value) and issubclass(
+            value, tuple | BaseException
+        )  # its attributes give the shapes
         if is_result or (exported is not None and member not in exported):
             continue
         assert "Source:" in value.__doc__, f"{name}.{member} names no source"
@@ -62,10 +78,18 @@ def imported_modules(source: str, package: str) -> set[str]:
     return {name.split(".")[1] for name in names if name.startswith("bertcourse.")}
 
 
-@pytest.mark.parametrize("source", [
-    "import bertcourse.bert", "import bertcourse.bert.model as m", "from bertcourse import bert", "from bertcourse.bert import BertModel",
-    "from .. import bert", "from ..bert.model import BertModel", "def f():\n    from bertcourse import bert",
-])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import bertcourse.bert",
+        "import bertcourse.bert.model as m",
+        "from bertcourse import bert",
+        "from bertcourse.bert import BertModel",
+        "from .. import bert",
+        "from ..bert.model import BertModel",
+        "def f():\n    from bertcourse import bert",
+    ],
+)
 def test_every_form_of_import_is_seen(source):
     assert imported_modules(source, package="bertcourse.tokenization") == {"bert"}
 

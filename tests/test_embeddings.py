@@ -192,9 +192,7 @@ def test_of_two_that_want_the_same_one_computes_and_the_other_waits(
     second.join(timeout=60)
     assert len(calls) == 4 and len(results) == 2
     for array in results:
-        np.testing.assert_allclose(
-            array, word_vectors(small_model, small_tokenizer, SENTENCES, [-1]).array, atol=1e-5
-        )
+        np.testing.assert_allclose(array, word_vectors(small_model, small_tokenizer, SENTENCES, [-1]).array, atol=1e-5)
     assert [path.suffix for path in tmp_path.iterdir()] == [".npy"]
 
 

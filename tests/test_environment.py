@@ -25,7 +25,7 @@ def wanted() -> dict[str, SpecifierSet]:
 
 
 def conda_requirement(line: str) -> Requirement:
-    """"pytorch=2.4" as "torch==2.4.*"."""
+    """ "pytorch=2.4" as "torch==2.4.*"."""
     name, version = re.fullmatch(r"([\w.-]+)\s*(.*)", line).groups()
     version = re.sub(r"^=(?!=)\s*([\w.]+)$", r"==\1.*", version.strip())
     return Requirement(f"{CONDA_NAMES.get(name, name)}{version}")
@@ -34,7 +34,13 @@ def conda_requirement(line: str) -> Requirement:
 def offered(environment: dict) -> dict[str, SpecifierSet]:
     """Every package of environment.yml but python and pip."""
     by_conda = [conda_requirement(line) for line in environment["dependencies"] if isinstance(line, str)]
-    by_pip = [Requirement(line) for part in environment["dependencies"] if isinstance(part, dict) for line in part["pip"] if line != "-e ."]
+    by_pip = [
+        Requirement(line)
+        for part in environment["dependencies"]
+        if isinstance(part, dict)
+        for line in part["pip"]
+        if line != "-e ."
+    ]
     return {canonicalize_name(r.name): r.specifier for r in by_conda + by_pip if r.name not in ("python", "pip")}
 
 

@@ -25,7 +25,11 @@ def test_a_failure_while_drafting_leaves_the_old_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"{", "a.json must be JSON; .*Fetch or save it again"), (b"\xff", "a.json must be JSON; .*decode"), (b"[1]", r"a.json must hold a JSON object, {…}; got \[1\]")],
+    [
+        (b"{", "a.json must be JSON; .*Fetch or save it again"),
+        (b"\xff", "a.json must be JSON; .*decode"),
+        (b"[1]", r"a.json must hold a JSON object, {…}; got \[1\]"),
+    ],
 )
 def test_what_is_no_json_object_is_refused_by_name(tmp_path, content, message):
     (tmp_path / "a.json").write_bytes(content)

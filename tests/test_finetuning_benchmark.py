@@ -56,7 +56,9 @@ def test_every_task_gives_a_table_and_its_numbers(small_world, tmp_path, capsys,
         assert f"## {title}" in table and all(
             0 <= score <= 100 for run in measured["runs"] for score in run["test"].values()
         )
-        assert measured["settings"]["epochs"] == 1 and measured["runs"][0]["steps"] == -(-24 // measured["settings"]["batch_size"])
+        assert measured["settings"]["epochs"] == 1 and measured["runs"][0]["steps"] == -(
+            -24 // measured["settings"]["batch_size"]
+        )
     main_score = next(iter(measured["runs"][0]["test"]))
     assert main_score == ("accuracy" if task in ("sst2", "rte") else "f1") and f"| {main_score} |" in table
     assert ("The 2 as an ensemble" in table) == (measured["ensemble"] is not None) == (task in ("sst2", "rte"))
@@ -112,7 +114,9 @@ def test_other_weights_are_another_run(small_world, tmp_path, monkeypatch, small
     calls = []
     whole = benchmark.fine_tune
     monkeypatch.setattr(benchmark, "fine_tune", lambda *a, **k: (calls.append(k["seed"]), whole(*a, **k))[1])
-    assert run_benchmark("rte", "one/model", seeds=1, output=tmp_path, epochs=1, precision="float32") == one and not calls
+    assert (
+        run_benchmark("rte", "one/model", seeds=1, output=tmp_path, epochs=1, precision="float32") == one and not calls
+    )
     other = BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
     monkeypatch.setattr(benchmark, "load_pretrained", lambda name: (other, small_tokenizer))
     run_benchmark("rte", "two/model", seeds=1, output=tmp_path, epochs=1, precision="float32")
@@ -138,7 +142,10 @@ def test_what_is_wrong_is_named(small_world, capsys):
         (["--task", "rte", "--limit", "1"], "--limit at least 2 examples"),
         (["--task", "rte", "--epochs", "0"], "epochs must be at least 1; got 0"),
         (["--task", "rte", "--minutes", "-1"], "minutes must be at least 0"),
-        (["--task", "rte", "--trainable", "9"], 'trainable must be "all", "blocks", "head", or 1 to 2, the last blocks; got 9'),
+        (
+            ["--task", "rte", "--trainable", "9"],
+            'trainable must be "all", "blocks", "head", or 1 to 2, the last blocks; got 9',
+        ),
         (["--task", "rte", "--trainable", "tail"], "got 'tail'"),
     ):
         assert cli.main(["benchmark", "finetune", *arguments]) == 1

@@ -314,7 +314,10 @@ def other_vocabulary(tokenizer):
         ),
         (lambda e, t: TokenClassifier(e, t, TAGS, subwords="last"), 'subwords must be "first" or "all"'),
         (lambda e, t: TokenClassifier(e, t, TAGS, decoder="beam"), "decoder must be one of argmax"),
-        (lambda e, t: TokenClassifier(one_segment(e), t, TAGS, capitals=True), "capitals need an encoder with two segm"),
+        (
+            lambda e, t: TokenClassifier(one_segment(e), t, TAGS, capitals=True),
+            "capitals need an encoder with two segm",
+        ),
         (
             lambda e, t: TokenClassifier(e, t, ["O", "B-X"], subwords="all"),
             r"labels must be all of tag_set.*\[.I-X.\] missing",

@@ -433,7 +433,9 @@ def test_a_download_that_was_packed_anew_is_unwrapped(tmp_path, names):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("{}", encoding="utf-8")
     found = submissions.find_submissions(tmp_path / "all", ["hw01", "hw02"])
-    assert [one.student for one in found] == ["1", "3"] and [one.has_folder for one in found] == ["." not in names[0]] * 2
+    assert [one.student for one in found] == ["1", "3"] and [one.has_folder for one in found] == [
+        "." not in names[0]
+    ] * 2
 
 
 def test_a_lone_student_is_not_taken_for_a_wrapping(tmp_path):

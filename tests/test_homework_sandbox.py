@@ -165,7 +165,7 @@ def test_changed_code_tables_modules_and_names_are_found_and_put_back(originals)
     reporter(originals, lambda kind, text: found.append(text))(namespace, None)
     assert (
         check.__code__ is code
-        and engine.EXERCISES == exercises
+        and exercises == engine.EXERCISES
         and sys.modules["math"] is math
         and namespace["check"] is check
     )
@@ -185,7 +185,10 @@ def test_a_changed_shell_is_found(originals):
     shell.run_cell = len
     shell.ast_transformers.append(print)
     assert originals.changes({}, shell) == ["get_ipython().run_cell", "get_ipython().ast_transformers"]
-    assert shell.ast_transformers == [] and originals.changes({}, types.SimpleNamespace(run_cell=print, ast_transformers=[])) == []
+    assert (
+        shell.ast_transformers == []
+        and originals.changes({}, types.SimpleNamespace(run_cell=print, ast_transformers=[])) == []
+    )
     hook, sys.displayhook = sys.displayhook, lambda value: None
     assert originals.changes({}, types.SimpleNamespace(run_cell=print, ast_transformers=[])) == ["sys.displayhook"]
     assert sys.displayhook is hook

@@ -14,16 +14,40 @@ from nbclient.exceptions import CellTimeoutError
 
 from bertcourse import lectures
 from bertcourse.lectures import (
-    KERNEL, LECTURE_ENVIRONMENT, YARDSTICK_SECONDS, Cost, problems, read_notebook, run_lectures, run_notebook, slowdown,
-    stated_cost, within_twice, write_notebook, yardstick,
+    KERNEL,
+    LECTURE_ENVIRONMENT,
+    YARDSTICK_SECONDS,
+    Cost,
+    problems,
+    read_notebook,
+    run_lectures,
+    run_notebook,
+    slowdown,
+    stated_cost,
+    within_twice,
+    write_notebook,
+    yardstick,
 )
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 HOMEWORK = sorted((ROOT / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
 NBVAL = [
-    sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:cov", "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"),
-    "--nbval", "--nbval-current-env", "--nbval-cell-timeout=900",
+    sys.executable,
+    "-m",
+    "pytest",
+    "-q",
+    "-p",
+    "no:cacheprovider",
+    "-p",
+    "no:cov",
+    "--rootdir",
+    str(ROOT),
+    "-c",
+    str(ROOT / "pyproject.toml"),
+    "--nbval",
+    "--nbval-current-env",
+    "--nbval-cell-timeout=900",
 ]
 HUNG = ("Timeout", "Kernel died", "kernel died")
 
@@ -42,7 +66,11 @@ def validate(notebook: Path) -> tuple[subprocess.CompletedProcess, float]:
         before = children_seconds()
         # From a folder that is not the notebook's: lectures must run wherever they are started.
         result = subprocess.run(
-            [*NBVAL, str(notebook)], capture_output=True, text=True, timeout=2400, cwd=notebook.parent.parent,
+            [*NBVAL, str(notebook)],
+            capture_output=True,
+            text=True,
+            timeout=2400,
+            cwd=notebook.parent.parent,
             env={**os.environ, **LECTURE_ENVIRONMENT},
         )
         if result.returncode == 0 or not any(word in result.stdout for word in HUNG):
@@ -58,7 +86,9 @@ def notebook_of(*cells: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 
 def code(source: str, count: int | None = 1, tags: tuple[str, ...] = (), outputs: tuple = ()) -> nbformat.NotebookNode:
-    return nbformat.v4.new_code_cell(source, execution_count=count, metadata={"tags": list(tags)}, outputs=list(outputs))
+    return nbformat.v4.new_code_cell(
+        source, execution_count=count, metadata={"tags": list(tags)}, outputs=list(outputs)
+    )
 
 
 def saved(tmp_path: Path, *cells: nbformat.NotebookNode) -> Path:
@@ -78,7 +108,9 @@ def test_lecture_keeps_the_rules(lecture):
 
 @pytest.mark.parametrize("homework", HOMEWORK, ids=lambda path: path.stem)
 def test_solved_homework_reproduces(homework):
-    assert [number for number, cell in enumerate(read_notebook(homework).cells) if cell.get("execution_count", 1) is None] == []
+    assert [
+        number for number, cell in enumerate(read_notebook(homework).cells) if cell.get("execution_count", 1) is None
+    ] == []
     result, _ = validate(homework)
     assert result.returncode == 0, result.stdout[-6000:]
 
@@ -89,12 +121,20 @@ def test_lecture_reproduces_within_twice_its_time(lecture):
     assert result.returncode == 0, result.stdout[-6000:]
     stated = stated_cost(read_notebook(lecture))
     assert seconds > 0
-    assert within_twice(seconds, stated), f"{lecture.name} states {stated.cpu_seconds:.0f} s of CPU and took {seconds:.0f}"
+    assert within_twice(seconds, stated), (
+        f"{lecture.name} states {stated.cpu_seconds:.0f} s of CPU and took {seconds:.0f}"
+    )
 
 
 def test_an_altered_output_is_caught(tmp_path):
     notebook = read_notebook(LECTURES[0])
-    outputs = [o for cell in notebook.cells if cell.cell_type == "code" for o in cell.outputs if "text/plain" in o.get("data", {})]
+    outputs = [
+        o
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for o in cell.outputs
+        if "text/plain" in o.get("data", {})
+    ]
     outputs[0].data["text/plain"] = outputs[0].data["text/plain"].replace("2", "3")
     altered = tmp_path / "folder" / LECTURES[0].name
     write_notebook(notebook, altered)
@@ -115,8 +155,10 @@ def test_nbval_refuses_a_notebook_that_breaks_a_rule(tmp_path):
     [
         ([code("1", count=None)], "execution counts must be 1 to 1, in order; got [None]"),
         ([code("1", count=2), code("2", count=1)], "execution counts must be 1 to 2, in order; got [2, 1]"),
-        ([code("1 / 0", outputs=[nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="zero")])],
-         "code cell 1 stores an error: ZeroDivisionError: zero"),
+        (
+            [code("1 / 0", outputs=[nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="zero")])],
+            "code cell 1 stores an error: ZeroDivisionError: zero",
+        ),
         ([code("1", tags=["nbval-ignore-outputs"])], "which nbval does not know"),
         ([code("1  # NBVAL_IGNORE_OUTPUT")], "nbval mark in a comment"),
         ([code("1", tags=["nbval-ignore-output"])], "1 of 1 code cells ignore their output"),
@@ -225,7 +267,10 @@ def test_slowdown_is_the_yardstick_against_where_the_costs_were_measured(monkeyp
 
 def test_run_fails_at_twice_the_stated_time(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(lectures, "slowdown", lambda: 1.0)
-    path = saved(tmp_path, code("import time\nstart = time.process_time()\nwhile time.process_time() < start + 2.5: pass", count=None))
+    path = saved(
+        tmp_path,
+        code("import time\nstart = time.process_time()\nwhile time.process_time() < start + 2.5: pass", count=None),
+    )
     notebook = read_notebook(path)
     notebook.cells[0].source = "**Takes** 1 s of CPU on two cores, 0.2 GB of memory."
     write_notebook(notebook, path)

@@ -1,5 +1,7 @@
 """Figures say in words what they draw, and refuse names that do not fit."""
 
+import base64
+
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest
@@ -123,7 +125,9 @@ def test_answer_map_colours_starts_above_and_ends_below_and_underlines_the_answe
 
 
 def test_hover_scatter_has_a_circle_with_its_text_for_each_point():
-    figure = plots.hover_scatter([[0, 0], [1, 2], [2, 1]], ["a", "b", "a"], ["one", "<two> & more", "three"], "3 points").data
+    figure = plots.hover_scatter(
+        [[0, 0], [1, 2], [2, 1]], ["a", "b", "a"], ["one", "<two> & more", "three"], "3 points"
+    ).data
     assert figure.count("<circle") == 3
     assert "<title>b: &lt;two&gt; &amp; more</title>" in figure
     assert figure.count(f'fill="{plots.COLORS[0]}" fill-opacity') == 2
@@ -136,3 +140,18 @@ def test_hover_scatter_draws_points_that_coincide_and_refuses_what_does_not_fit(
         plots.hover_scatter([[1, 1], [1, 1]], ["a"], ["x", "y"])
     with pytest.raises(ValueError, match="at most 7 groups"):
         plots.hover_scatter([[i, i] for i in range(8)], "abcdefgh", "abcdefgh")
+
+
+def test_a_figure_is_shown_with_its_sentence(monkeypatch):
+    shown = []
+    monkeypatch.setattr(plots, "display", lambda data, raw: shown.append(data))
+    plt.plot([1, 2])
+    plots.show("A line that rises.")
+    assert shown[0]["text/plain"] == "A line that rises."
+    assert base64.b64decode(shown[0]["image/png"]).startswith(b"\x89PNG")
+    assert not plt.get_fignums()  # it is closed, so that the kernel does not show it once more
+
+
+def test_a_figure_without_words_is_refused():
+    with pytest.raises(ValueError, match="alt"):
+        plots.show(" ")

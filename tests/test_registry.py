@@ -180,7 +180,8 @@ def tag_file(name: str) -> str:
         f"<contextfile><context filename={name}>\n<s snum=1>\n<wf cmd=ignore pos=DT>The</wf>\n"
         "<wf cmd=done rdf=group pos=NP lemma=group wnsn=1 lexsn=1:03:00:: pn=group>Fulton_County</wf>\n"
         "<wf cmd=done pos=RB lemma=further wnsn=2;3 lexsn=4:02:02::;4:02:00::>further</wf>\n"
-        "<wf cmd=done pos=VB lemma=be wnsn=0 lexsn=2:42:09::>'s</wf>\n<punc>&amp;</punc>\n</s>\n<s snum=2>\n</s>\n</context>\n"
+        "<wf cmd=done pos=VB lemma=be wnsn=0 lexsn=2:42:09::>'s</wf>\n<punc>&amp;</punc>\n</s>\n<s "
+        f"snum=2>\n</s>\n</context>\n"
     )
 
 

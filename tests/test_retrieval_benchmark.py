@@ -15,8 +15,14 @@ SMALL = Collection(
     {"q": {"p": 1}, "r": {"s": 2, "p": 0}, "u": {"t": 1}},
 )
 SEARCHES = [
-    BASELINE, "vectors, [CLS]", "vectors, max", "vectors, mean", "vectors, mean, standardized", "late interaction",
-    "BM25 and mean, fused", "BM25 and late interaction, fused",
+    BASELINE,
+    "vectors, [CLS]",
+    "vectors, max",
+    "vectors, mean",
+    "vectors, mean, standardized",
+    "late interaction",
+    "BM25 and mean, fused",
+    "BM25 and late interaction, fused",
 ]
 
 

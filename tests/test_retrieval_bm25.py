@@ -13,8 +13,10 @@ PASSAGES = ["bees dance", "a dance for bees that dance", "no insects here"]
 def test_by_hand():
     index = BM25(PASSAGES, k1=1.2, b=0.75)
     idf, mean = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5)), 11 / 3
-    first, second = (2 * idf * 1 / (1 + 1.2 * (0.25 + 0.75 * 2 / mean)),
-                     idf * (1 / (1 + 1.2 * (0.25 + 0.75 * 6 / mean)) + 2 / (2 + 1.2 * (0.25 + 0.75 * 6 / mean))))
+    first, second = (
+        2 * idf * 1 / (1 + 1.2 * (0.25 + 0.75 * 2 / mean)),
+        idf * (1 / (1 + 1.2 * (0.25 + 0.75 * 6 / mean)) + 2 / (2 + 1.2 * (0.25 + 0.75 * 6 / mean))),
+    )
     np.testing.assert_allclose(index.scores("Bees dance!"), [first, second, 0])
 
 

@@ -73,7 +73,11 @@ def test_own_passages_are_those_that_answer_a_query():
 def test_records_end_where_the_next_begins(tmp_path):
     path = tmp_path / "abstracts"
     path.write_text(ABSTRACTS)
-    assert read_records(path) == [("1", "wings . they lift . .I is not a record here ."), ("2", ""), ("7", "drag of a plate .")]
+    assert read_records(path) == [
+        ("1", "wings . they lift . .I is not a record here ."),
+        ("2", ""),
+        ("7", "drag of a plate ."),
+    ]
 
 
 def test_a_file_without_records_is_refused(tmp_path):
@@ -85,7 +89,11 @@ def test_a_file_without_records_is_refused(tmp_path):
 
 @pytest.fixture
 def small_cranfield(tmp_path, monkeypatch):
-    files = {"abstracts": ABSTRACTS, "questions": ".I 1\n.W\nlift\n.I 004\n.W\ndrag\n", "judgements": "1 1 4\n1 2 1\n2 7 1\n2  1 -1\n"}
+    files = {
+        "abstracts": ABSTRACTS,
+        "questions": ".I 1\n.W\nlift\n.I 004\n.W\ndrag\n",
+        "judgements": "1 1 4\n1 2 1\n2 7 1\n2  1 -1\n",
+    }
     for name, content in files.items():
         (tmp_path / name).write_text(content)
     monkeypatch.setattr(module, "fetch", lambda name: [tmp_path / name for name in files])
@@ -103,7 +111,9 @@ def test_cranfield_leaves_out_what_has_no_text(small_cranfield):
 
 def test_cranfield_is_in_the_registry():
     assert [file.file for file in registry.find_set("cranfield")] == [
-        "cranfield/cran.all.1400", "cranfield/cran.qry", "cranfield/cranqrel",
+        "cranfield/cran.all.1400",
+        "cranfield/cran.qry",
+        "cranfield/cranqrel",
     ]
 
 
@@ -121,7 +131,10 @@ def beir(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(content)
 
-    write("corpus.jsonl", '{"_id": "a", "title": "Bees", "text": "They dance."}\n{"_id": "b", "title": "", "text": "Ants."}\n')
+    write(
+        "corpus.jsonl",
+        '{"_id": "a", "title": "Bees", "text": "They dance."}\n{"_id": "b", "title": "", "text": "Ants."}\n',
+    )
     write("queries.jsonl", '{"_id": "q", "text": "Who dances?"}\n{"_id": "r", "text": "Who sleeps?"}\n')
     write("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t0\nr\tb\t0\n")
     return tmp_path, write
@@ -136,15 +149,22 @@ def test_beir(beir):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("qrels/test.tsv", "q\ta\n", r"line 1: expected a query, a passage and a whole number, with tabs between them; got 'q\\ta'"),
+        (
+            "qrels/test.tsv",
+            "q\ta\n",
+            r"line 1: expected a query, a passage and a whole number, with tabs between them; got 'q\\ta'",
+        ),
         ("qrels/test.tsv", "x\ta\t1\n", "queries.jsonl must hold every query of test.tsv; it has no 'x'"),
         ("qrels/test.tsv", "q\tz\t1\n", "query 'q' has a judgement on 'z', which is no passage of it"),
         ("qrels/test.tsv", "q\ta\t0\n", "at least one passage and one query; got 2 and 0"),
-        ("corpus.jsonl", '{"_id": "a"}\n', "line 1: expected a JSON object with \"_id\" and \"text\""),
+        ("corpus.jsonl", '{"_id": "a"}\n', 'line 1: expected a JSON object with "_id" and "text"'),
         ("corpus.jsonl", "[]\n", "line 1: expected a JSON object"),
         ("corpus.jsonl", '{"_id": 3, "text": "x"}\n', "both must be strings"),
-        ("corpus.jsonl", json.dumps({"_id": "a", "text": "x"}) + "\n" + json.dumps({"_id": "a", "text": "y"}) + "\n",
-         "must have each id once; 'a' occurs several times"),
+        (
+            "corpus.jsonl",
+            json.dumps({"_id": "a", "text": "x"}) + "\n" + json.dumps({"_id": "a", "text": "y"}) + "\n",
+            "must have each id once; 'a' occurs several times",
+        ),
     ],
 )
 def test_beir_refuses(beir, name, content, message):

@@ -109,13 +109,20 @@ def test_a_plain_encoder_loads_and_another_task_is_refused(small_config, small_t
     save_pretrained(BertModel(small_config), small_tokenizer, tmp_path / "plain")
     assert BiEncoder.load(tmp_path / "plain").pooling == "mean"
     save_pretrained(BertForPreTraining(small_config), small_tokenizer, tmp_path / "other")
-    with pytest.raises(ValueError, match=r"must hold a BertModel, .* it holds BertForPreTraining. .*BiEncoder\(\*load_pretrained\(name\)\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"must hold a BertModel, .* it holds BertForPreTraining. .*BiEncoder\(\*load_pretrained\(name\)\)",
+    ):
         BiEncoder.load(tmp_path / "other")
 
 
 def test_rows_have_the_right_passage_first(encoder):
     row, other = encoder.rows([TrainingPair("a", "b c", ("d", "e f")), TrainingPair("g", "h")])
-    assert row.also_right == [] and row.query == encoder.encode(["a"])[0] and row.passages == encoder.encode(["b c", "d", "e f"])
+    assert (
+        row.also_right == []
+        and row.query == encoder.encode(["a"])[0]
+        and row.passages == encoder.encode(["b c", "d", "e f"])
+    )
     assert other.passages == encoder.encode(["h"]) and (row.source, other.source) == (0, 1)
 
 
@@ -177,8 +184,11 @@ def test_refuses_what_is_no_encoder(small_config, small_tokenizer):
 
 @pytest.mark.parametrize(
     ("texts", "message"),
-    [("a b", "texts must be a list of strings; got the string 'a b'"), (["a", 3], "text 1 must be a string; got 3"),
-     ([], "at least one text")],
+    [
+        ("a b", "texts must be a list of strings; got the string 'a b'"),
+        (["a", 3], "text 1 must be a string; got 3"),
+        ([], "at least one text"),
+    ],
 )
 def test_refuses_texts(encoder, texts, message):
     with pytest.raises(ValueError, match=message):

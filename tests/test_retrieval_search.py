@@ -63,7 +63,9 @@ def test_only_the_first_are_read_again(judge):
     assert {query: set(ranking[:2]) for query, ranking in reranked.items()} == {"q": {"s", "t"}, "r": {"t", "p"}}
     assert [ranking[2] for ranking in reranked.values()] == ["p", "s"]
     for query, ranking in reranked.items():
-        odds = judge.probabilities([(COLLECTION.queries[query], COLLECTION.passages[each]) for each in ranking[:2]])[:, 1]
+        odds = judge.probabilities([(COLLECTION.queries[query], COLLECTION.passages[each]) for each in ranking[:2]])[
+            :, 1
+        ]
         assert odds[0] >= odds[1]
 
 
@@ -78,7 +80,9 @@ def test_rerank_refuses(judge, small_model, small_tokenizer):
 def test_pairs_with_what_a_search_got_wrong():
     rankings = {"q": ["s", "p", "t"], "r": ["p", "s", "t"]}
     assert training_pairs(COLLECTION, rankings, negatives=1) == [
-        TrainingPair("a", "a b", ("c d",)), TrainingPair("c", "c d", ("a b",), ("e f",)), TrainingPair("c", "e f", ("a b",), ("c d",)),
+        TrainingPair("a", "a b", ("c d",)),
+        TrainingPair("c", "c d", ("a b",), ("e f",)),
+        TrainingPair("c", "e f", ("a b",), ("c d",)),
     ]
     assert training_pairs(COLLECTION)[0] == TrainingPair("a", "a b")
 
@@ -92,8 +96,13 @@ def test_labels_for_a_cross_encoder():
     pairs = [TrainingPair("a", "a b", ("c d", "e f")), TrainingPair("c", "c d", ("a b",))]
     examples = labeled_pairs(pairs)
     assert sorted(examples) == sorted(
-        [(("a", "a b"), "relevant"), (("a", "c d"), "irrelevant"), (("a", "e f"), "irrelevant"),
-         (("c", "c d"), "relevant"), (("c", "a b"), "irrelevant")]
+        [
+            (("a", "a b"), "relevant"),
+            (("a", "c d"), "irrelevant"),
+            (("a", "e f"), "irrelevant"),
+            (("c", "c d"), "relevant"),
+            (("c", "a b"), "irrelevant"),
+        ]
     )
     assert labeled_pairs(pairs) == examples != labeled_pairs(pairs, seed=1)
     with pytest.raises(ValueError, match="pairs must have negatives"):

@@ -13,8 +13,15 @@ from sklearn.pipeline import make_pipeline
 
 from bertcourse import senses
 from bertcourse.anisotropy import Standardizer
-from bertcourse.senses import dictionary
-from bertcourse.senses import Instance, NearestSense, SenseCorpus, most_frequent_senses, read_senses, sense_word
+from bertcourse.senses import (
+    Instance,
+    NearestSense,
+    SenseCorpus,
+    dictionary,
+    most_frequent_senses,
+    read_senses,
+    sense_word,
+)
 
 BANK, SEAT = ("bank", "NOUN"), ("seat", "NOUN")
 RIVER, MONEY, CHAIR = "bank%1:17:01::", "bank%1:14:00::", "seat%1:06:00::"
@@ -90,7 +97,8 @@ def test_broken_xml_is_named_with_its_line(tmp_path, old, new, message):
     [
         (
             "",
-            "a.gold.key.txt must have a line for each instance of .*; 2 of 2 have none, the first being d0.s0.t0 .line 6 of",
+            "a.gold.key.txt must have a line for each instance of .*; 2 of 2 have none, the first being d0.s0.t0 "
+            ".line 6 of",
         ),
         (KEYS.splitlines()[0], "1 of 2 have none, the first being d0.s1.t0"),
         (KEYS + "d9 bank%1:17:01::\n", "a.data.xml must have an instance for each line of .*; it has no d9"),
@@ -278,7 +286,7 @@ def wordnet_archive(folder, without: str = ""):
         "index.noun": f"{header}bank n 2 0 2 1 {n1 + len(noun[0]):08d} {n1:08d}  \n",
         "data.adj": header + adjective[0].format(a1, a2) + adjective[1].format(a2, a1),
         "index.adj": f"{header}odd a 1 1 & 1 0 {a2:08d}  \nstrange a 1 1 & 1 0 {a1:08d}  \n",
-        **{name: header for name in ("data.verb", "index.verb", "data.adv", "index.adv")},
+        **dict.fromkeys(("data.verb", "index.verb", "data.adv", "index.adv"), header),
         **{f"{part}.exc": "" for part in ("noun", "verb", "adj", "adv")},
         "cntlist.rev": "",
     }
@@ -313,7 +321,9 @@ def test_wordnet_is_read_in_its_order_with_satellites_among_adjectives(tmp_path)
 
 def test_without_nltk_wordnet_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(ModuleNotFoundError, match='WordNet needs the package nltk; .*pip install "bertcourse.benchmark'):
+    with pytest.raises(
+        ModuleNotFoundError, match='WordNet needs the package nltk; .*pip install "bertcourse.benchmark'
+    ):
         senses.open_wordnet(tmp_path / "absent", tmp_path)
 
 

@@ -48,7 +48,9 @@ def test_24_lemmas_of_2_to_5_senses(examples):
 def test_sense_keys_are_keys_of_their_lemma(examples):
     for example in examples:
         assert re.fullmatch(example.word[0] + r"%([1-3]:\d\d:\d\d::|5:\d\d:\d\d:[a-z]+:\d\d)", example.sense_key)
-    assert len({(example.sense_key, example.label) for example in examples}) == len({example.sense_key for example in examples})
+    assert len({(example.sense_key, example.label) for example in examples}) == len(
+        {example.sense_key for example in examples}
+    )
 
 
 def test_two_thirds_of_each_sense_are_for_training(examples):
@@ -98,7 +100,12 @@ def test_a_bag_of_words_does_not_solve_it(examples):
 
 @pytest.mark.parametrize(
     "text",
-    ["A *word*, no heading.\n", "## no key\nA *word*.\n", "## a%1:03:00:: | b\nNone.\n", "## a%1:03:00:: | b\n*Two* *marks*.\n"],
+    [
+        "A *word*, no heading.\n",
+        "## no key\nA *word*.\n",
+        "## a%1:03:00:: | b\nNone.\n",
+        "## a%1:03:00:: | b\n*Two* *marks*.\n",
+    ],
 )
 def test_a_line_that_breaks_the_rules_is_named(tmp_path, text):
     path = tmp_path / "bank.txt"

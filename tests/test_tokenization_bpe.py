@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from tokenizers import models, pre_tokenizers, trainers
 
 from bertcourse.tokenization import (
-    BPETokenizer, ByteLevelBPETokenizer, UnigramTokenizer, byte_words, count_byte_words, count_words, mark_words,
-    train_bpe, train_bpe_plainly,
+    BPETokenizer,
+    ByteLevelBPETokenizer,
+    UnigramTokenizer,
+    byte_words,
+    count_byte_words,
+    count_words,
+    mark_words,
+    train_bpe,
+    train_bpe_plainly,
 )
 from bertcourse.tokenization.bpe import bpe_vocabulary, merge_all, merge_all_of_long
 from bertcourse.tokenization.byte_level import GPT2_WORD
@@ -59,7 +66,10 @@ def test_aaabdaaabac(train):
 def test_equals_the_plain_loop():
     generator = random.Random(0)
     for _ in range(300):
-        corpus, num_merges = random_corpus(generator, generator.choice(["ab", "abc", "abcdefgh"])), generator.randint(0, 40)
+        corpus, num_merges = (
+            random_corpus(generator, generator.choice(["ab", "abc", "abcdefgh"])),
+            generator.randint(0, 40),
+        )
         assert train_bpe(corpus, num_merges) == train_bpe_plainly(corpus, num_merges), corpus
 
 
@@ -127,10 +137,13 @@ def test_offsets_slice_the_text(text):
         assert token == "[UNK]" or text[start:end] == (token[1:] if marks_a_gap else token)
 
 
-@pytest.mark.parametrize("make", [
-    lambda marker: BPETokenizer([("e", "x"), ("t", "ex")], alphabet="t", marker=marker),
-    lambda marker: UnigramTokenizer([("t", -2.0), ("ex", -2.0)], marker=marker),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda marker: BPETokenizer([("e", "x"), ("t", "ex")], alphabet="t", marker=marker),
+        lambda marker: UnigramTokenizer([("t", -2.0), ("ex", -2.0)], marker=marker),
+    ],
+)
 def test_without_a_marker_words_run_together(make, tmp_path):
     tokenizer = make("")
     assert tokenizer.decode(tokenizer.encode_ids("text text")) == "texttext"
@@ -183,7 +196,9 @@ def test_byte_words_are_gpt2s():
     assert byte_words("I've  20 naïve€") == ["I", "'ve", "Ġ", "Ġ20", "ĠnaÃ¯ve", "âĤ¬"]
     reference = pre_tokenizers.ByteLevel(add_prefix_space=False)
     generator = random.Random(3)
-    letters = [chr(code) for code in range(0x590) if unicodedata.category(chr(code)) != "Cn" and not 0x1C <= code < 0x20]
+    letters = [
+        chr(code) for code in range(0x590) if unicodedata.category(chr(code)) != "Cn" and not 0x1C <= code < 0x20
+    ]
     alphabet = [*letters, *"  \n\t'st're²½٣東\u3000\u200d😀"]
     for _ in range(3000):
         text = "".join(generator.choices(alphabet, k=20))
@@ -198,7 +213,7 @@ def test_byte_level_equals_tokenizers(byte_level):
 
 
 def assert_equals_twin(ours, theirs, text):
-    """Ids, words and offsets; but a marker that is not in the text has no length here, and there that of a character."""
+    """Ids, words and offsets; but a marker that is not in the text has no length here, there a character's."""
     got, expected = ours.encode(text), theirs.encode(text, add_special_tokens=False)
     assert (got.ids, got.word_ids) == (expected.ids, expected.word_ids), ascii(text)
     offsets = [(start, max(end, start + 1)) for start, end in got.offsets]
@@ -210,19 +225,41 @@ def assert_equals_twin(ours, theirs, text):
 def test_offsets_and_words_equal_tokenizers(kind, byte_level):
     pieces = [(token, -1.0 - len(token)) for token in ["▁", *"theanfy,", "th", "he", "the", "▁the", "an", "na", "▁t"]]
     ours = {
-        "words": BPETokenizer(train_bpe(count_words(TEXTS), 60)), "bytes": byte_level, "unigram": UnigramTokenizer(pieces)
+        "words": BPETokenizer(train_bpe(count_words(TEXTS), 60)),
+        "bytes": byte_level,
+        "unigram": UnigramTokenizer(pieces),
     }[kind]
     theirs, generator = ours.to_tokenizers(), random.Random(4)
-    parts = ["the", "an", "fan", "▁", "▁the", " ", " ", "  ", "\n", "\u3000", "é", "😀", "東", ",", "[UNK]", "<|endoftext|>"]
+    parts = [
+        "the",
+        "an",
+        "fan",
+        "▁",
+        "▁the",
+        " ",
+        " ",
+        "  ",
+        "\n",
+        "\u3000",
+        "é",
+        "😀",
+        "東",
+        ",",
+        "[UNK]",
+        "<|endoftext|>",
+    ]
     for _ in range(2000):
         assert_equals_twin(ours, theirs, "".join(generator.choices(parts, k=generator.randrange(12))))
 
 
-@pytest.mark.parametrize("make", [
-    lambda special: BPETokenizer([("a", "b")], alphabet="▁c", special_tokens=["[UNK]", *special]),
-    lambda special: ByteLevelBPETokenizer([("a", "b")], special_tokens=special),
-    lambda special: UnigramTokenizer([("▁", -1.0), ("a", -1.0), ("b", -1.0)], special_tokens=["[UNK]", *special]),
-])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda special: BPETokenizer([("a", "b")], alphabet="▁c", special_tokens=["[UNK]", *special]),
+        lambda special: ByteLevelBPETokenizer([("a", "b")], special_tokens=special),
+        lambda special: UnigramTokenizer([("▁", -1.0), ("a", -1.0), ("b", -1.0)], special_tokens=["[UNK]", *special]),
+    ],
+)
 def test_special_tokens_with_spaces_are_found(make):
     ours = make(["<a b>", "end of text"])
     theirs = ours.to_tokenizers()
@@ -241,7 +278,9 @@ def test_saved_folder_loads_in_tokenizers_and_transformers(kind, byte_level, tmp
     ours = byte_level if kind == "bytes" else BPETokenizer(train_bpe(count_words(TEXTS), 50))
     ours.save(tmp_path)
     for text in TEXTS:
-        assert tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ours.encode_ids(text)
+        assert tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json")).encode(text).ids == ours.encode_ids(
+            text
+        )
         assert transformers.AutoTokenizer.from_pretrained(tmp_path)(text)["input_ids"] == ours.encode_ids(text)
 
 

@@ -13,8 +13,17 @@ import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
 from bertcourse.tokenization import (
-    BPETokenizer, WordPieceTokenizer, count_words, mix_word_counts, normalized_words, sampling_probabilities,
-    tokens_per_word, train_bpe, train_unigram, train_wordpiece, train_wordpiece_plainly,
+    BPETokenizer,
+    WordPieceTokenizer,
+    count_words,
+    mix_word_counts,
+    normalized_words,
+    sampling_probabilities,
+    tokens_per_word,
+    train_bpe,
+    train_unigram,
+    train_wordpiece,
+    train_wordpiece_plainly,
 )
 from bertcourse.tokenization.bpe import PairCounts, spell
 from bertcourse.tokenization.lattices import Lattices
@@ -36,7 +45,8 @@ def test_bpe_rule_merges_the_most_frequent():
 
 def test_likelihood_weighs_the_ratio_by_the_count():
     tokens = train_wordpiece(HUGS, 13, rule="likelihood", special_tokens=[])
-    # ##u ##g: 20 log(20 · 113 / (36 · 20)) = 22.9; p ##u: 17 log(17 · 113 / (17 · 36)) = 19.4; ##g ##s: only 5 log 5.65 = 8.7
+    # ##u ##g: 20 log(20 · 113 / (36 · 20)) = 22.9; p ##u: 17 log(17 · 113 / (17 · 36)) = 19.4; ##g ##s: only 5 log
+    # 5.65 = 8.7
     assert tokens[11:] == ["##ug", "##un"]  # then ##u ##n: 16 log(16 · 93 / (16 · 16)) = 28.2
     assert pair_score("likelihood", 20, 36, 20, 113) == pytest.approx(20 * math.log(20 * 113 / (36 * 20)))
 
@@ -58,10 +68,14 @@ def test_equals_the_plain_loop_on_300_corpora(rule):
     generator = random.Random(0)
     for _ in range(300):
         letters = generator.choice(["ab", "abc", "abcdefgh"])
-        words = {"".join(generator.choices(letters, k=generator.randint(1, 10))) for _ in range(generator.randint(1, 25))}
+        words = {
+            "".join(generator.choices(letters, k=generator.randint(1, 10))) for _ in range(generator.randint(1, 25))
+        }
         corpus = {word: generator.randint(1, 9) for word in sorted(words)}
         settings = dict(vocab_size=21 + generator.randint(0, 30), min_frequency=generator.choice([1, 1, 2, 5]))
-        assert train_wordpiece(corpus, rule=rule, **settings) == train_wordpiece_plainly(corpus, rule=rule, **settings), corpus
+        assert train_wordpiece(corpus, rule=rule, **settings) == train_wordpiece_plainly(
+            corpus, rule=rule, **settings
+        ), corpus
 
 
 def test_score_without_threshold_merges_junk_first():
@@ -126,8 +140,8 @@ def test_mixing_keeps_the_amount_of_text():
 def test_small_languages_pay_less_with_a_small_alpha():
     generator = random.Random(0)
     languages = {
-        name: Counter({"".join(generator.choices(letters, k=6)): n + 1 for n in range(200)}) for name, letters in
-        {"large": "abcdef", "small": "uvwxyz"}.items()
+        name: Counter({"".join(generator.choices(letters, k=6)): n + 1 for n in range(200)})
+        for name, letters in {"large": "abcdef", "small": "uvwxyz"}.items()
     }
     languages["large"] = Counter({word: 50 * count for word, count in languages["large"].items()})
     paid = {}
@@ -160,7 +174,9 @@ LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, toke
 def code_lines(source: str) -> int:
     """Lines with code on them: docstrings, comments and blank lines do not count, signatures do."""
     docstrings = {
-        line for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        line
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         for line in range(node.lineno, node.end_lineno + 1)
     }
     tokens = [t for t in tokenize.generate_tokens(io.StringIO(source).readline) if t.type not in LAYOUT]
@@ -171,14 +187,18 @@ def test_code_lines_are_those_with_code():
     assert code_lines('def f():\n    """Two\n    lines."""\n\n    # why\n    return [\n        1,  # one\n    ]\n') == 4
 
 
-# Counted are the functions and classes that learn. Not counted: imports, the checks that all trainers share, and the plain
-# loops that only specify. WordPiece's rules also use BPE's spell and PairCounts; the unigram model's sums, Lattices, are a
-# module of their own, and an entry of their own here.
-@pytest.mark.parametrize("parts", [
-    [train_bpe, spell, PairCounts],
-    [train_wordpiece, pair_score, PairScores],
-    [train_unigram, seed_tokens, UnigramModel],
-    [Lattices],
-], ids=["bpe", "wordpiece", "unigram", "lattices"])
+# Counted are the functions and classes that learn. Not counted: imports, the checks that all trainers share, and the
+# plain loops that only specify. WordPiece's rules also use BPE's spell and PairCounts; the unigram model's sums,
+# Lattices, are a module of their own, and an entry of their own here.
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [train_bpe, spell, PairCounts],
+        [train_wordpiece, pair_score, PairScores],
+        [train_unigram, seed_tokens, UnigramModel],
+        [Lattices],
+    ],
+    ids=["bpe", "wordpiece", "unigram", "lattices"],
+)
 def test_a_trainer_has_fewer_than_100_lines_of_code(parts):
     assert sum(code_lines(inspect.getsource(part)) for part in parts) < 100

@@ -126,7 +126,10 @@ def test_each_round_of_em_raises_the_likelihood():
 
 def test_seeds_occur_twice_and_say_something_new():
     assert seed_tokens({"set": 9, "reset": 1, "sets": 1, "sea": 1}, size=2, longest=4) == [("set", 33), ("se", 24)]
-    assert seed_tokens({"the": 1, "then": 1}, size=9, longest=4) == [("the", 6), ("he", 4)]  # "th" always goes on with e
+    assert seed_tokens({"the": 1, "then": 1}, size=9, longest=4) == [
+        ("the", 6),
+        ("he", 4),
+    ]  # "th" always goes on with e
 
 
 def test_vocabulary_has_its_size_and_every_character():

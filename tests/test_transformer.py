@@ -32,7 +32,14 @@ def torch_layer(block: EncoderBlock) -> nn.TransformerEncoderLayer:
     width = block.feed_forward.expand.out_features
     activation = "relu" if block.feed_forward.activation is F.relu else "gelu"
     layer = nn.TransformerEncoderLayer(
-        size, heads, width, activation=activation, layer_norm_eps=1e-12, batch_first=True, norm_first=block.norm == "pre", dropout=0.0
+        size,
+        heads,
+        width,
+        activation=activation,
+        layer_norm_eps=1e-12,
+        batch_first=True,
+        norm_first=block.norm == "pre",
+        dropout=0.0,
     )
     attention = (block.attention.query, block.attention.key, block.attention.value)
     layer.self_attn.in_proj_weight.data = torch.cat([part.weight for part in attention])
@@ -61,7 +68,10 @@ def test_heads_are_separate_attentions_on_slices(mask):
     torch.testing.assert_close(layer(x, mask, need_weights=True)[0], expected)
 
 
-@pytest.mark.parametrize("mask", [torch.tensor([True, False, True]), torch.tensor(True), torch.tensor(False), torch.ones(4, 1, dtype=torch.bool)])
+@pytest.mark.parametrize(
+    "mask",
+    [torch.tensor([True, False, True]), torch.tensor(True), torch.tensor(False), torch.ones(4, 1, dtype=torch.bool)],
+)
 def test_both_paths_take_a_mask_of_any_shape_that_broadcasts(mask):
     query, key, value = torch.randn(2, 5, 4, 8), torch.randn(2, 5, 3, 8), torch.randn(2, 5, 3, 8)
     plain, _ = scaled_dot_product_attention(query, key, value, mask)
@@ -180,7 +190,9 @@ def test_sinusoids_are_the_papers():
 
 
 def test_sinusoids_k_apart_differ_by_one_rotation():
-    clocks = torch.view_as_complex(sinusoidal_positions(40, 8).view(40, 4, 2))  # sine + i cosine, a hand for each wavelength
+    clocks = torch.view_as_complex(
+        sinusoidal_positions(40, 8).view(40, 4, 2)
+    )  # sine + i cosine, a hand for each wavelength
     turn = clocks[5] / clocks[0]
     torch.testing.assert_close(turn.abs(), torch.ones(4))
     torch.testing.assert_close(clocks[:35] * turn, clocks[5:], atol=1e-5, rtol=0)
@@ -194,7 +206,10 @@ def test_learned_positions_are_rows_of_a_table():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MultiHeadAttention(10, 3), "hidden_size must be a multiple of num_heads.*got hidden_size 10 and num_heads 3"),
+        (
+            lambda: MultiHeadAttention(10, 3),
+            "hidden_size must be a multiple of num_heads.*got hidden_size 10 and num_heads 3",
+        ),
         (lambda: MultiHeadAttention(10, 0), "got hidden_size 10 and num_heads 0"),
         (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout must be at least 0 and below 1; got 1.0"),
         (lambda: EncoderBlock(12, 3, 20, attention_dropout=-0.1), "dropout must be at least 0 and below 1; got -0.1"),
@@ -204,7 +219,7 @@ def test_learned_positions_are_rows_of_a_table():
         (lambda: MultiHeadAttention(12, 3)(torch.randn(2, 7, 12), causal_mask(6)), "mask must broadcast"),
         (lambda: fused_attention(*torch.randn(3, 4, 8), torch.ones(4, 4)), "mask must be boolean"),
         (lambda: FeedForward(12, 20, "swish"), "activation must be one of gelu, .*; got 'swish'"),
-        (lambda: EncoderBlock(12, 3, 20, norm="middle"), "norm must be \"post\" or \"pre\"; got 'middle'"),
+        (lambda: EncoderBlock(12, 3, 20, norm="middle"), 'norm must be "post" or "pre"; got \'middle\''),
         (lambda: TransformerEncoder(0, 12, 3, 20), "num_layers must be at least 1; got 0"),
         (lambda: sinusoidal_positions(4, 7), "even hidden_size.*got length 4, hidden_size 7"),
         (lambda: sinusoidal_positions(0, 8), "got length 0"),

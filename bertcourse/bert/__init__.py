@@ -4,7 +4,14 @@ Chapter 2 ends by loading real weights into it; chapter 4 pretrains one.
 """
 
 from bertcourse.bert.batching import Batch, encode_batch, length_buckets, pad_rows
-from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel, BertOutput, PreTrainingOutput, count_parameters
+from bertcourse.bert.model import (
+    BertConfig,
+    BertForPreTraining,
+    BertModel,
+    BertOutput,
+    PreTrainingOutput,
+    count_parameters,
+)
 from bertcourse.bert.pretrained import find_folder, load_pretrained, save_pretrained
 
 __all__ = [

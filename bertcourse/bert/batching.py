@@ -54,7 +54,8 @@ def pad_batch(encodings: Sequence[Encoding]) -> Batch:
     Raises:
         ValueError: if there is none.
 
-    Source: input format of Devlin et al. 2019, whose [PAD] has id 0; where it has another, the mask hides this one as well.
+    Source: input format of Devlin et al. 2019, whose [PAD] has id 0; where it has another, the mask hides this one
+    as well.
     """
     if not encodings:
         raise ValueError("encodings must hold at least one tokenized text; got none.")

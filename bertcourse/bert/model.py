@@ -15,8 +15,15 @@ from bertcourse.attention import padding_mask
 from bertcourse.transformer import ACTIVATIONS, LearnedPositions, TransformerEncoder, check_heads
 
 # The fields of a configuration that say how large the model is.
-SIZES = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-         "max_position_embeddings", "type_vocab_size")
+SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+)
 
 
 @dataclass(frozen=True)
@@ -134,11 +141,15 @@ class BertEmbeddings(nn.Module):
         Raises:
             ValueError: if the input is empty, too long, or has an id that no row belongs to.
         """
-        check_ids("input_ids", input_ids, self.word_embeddings.num_embeddings, "does the tokenizer belong to this model?")
+        check_ids(
+            "input_ids", input_ids, self.word_embeddings.num_embeddings, "does the tokenizer belong to this model?"
+        )
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
         else:
-            check_ids("token_type_ids", token_type_ids, self.token_type_embeddings.num_embeddings, "0 is the first segment.")
+            check_ids(
+                "token_type_ids", token_type_ids, self.token_type_embeddings.num_embeddings, "0 is the first segment."
+            )
             check_same_shape("token_type_ids", token_type_ids, input_ids)
         words = self.word_embeddings(input_ids)
         positions = self.position_embeddings(input_ids.shape[1])
@@ -208,8 +219,8 @@ class BertModel(nn.Module):
 
 
 class MLMHead(nn.Module):
-    """From a contextual vector to a score for each word: a linear map, the activation ``hidden_act`` (GELU in BERT), layer
-    normalization, then the word embeddings.
+    """From a contextual vector to a score for each word: a linear map, the activation ``hidden_act`` (GELU in BERT),
+    layer normalization, then the word embeddings.
 
     The last map is tied: it is the embedding table itself, which the caller hands in, with a bias of its own.
 
@@ -318,7 +329,8 @@ def check_ids(name: str, ids: Tensor, size: int, hint: str) -> None:
     """
     if ids.dim() != 2 or ids.numel() == 0 or ids.dtype not in (torch.int64, torch.int32):
         raise ValueError(
-            f"{name} must be integers (int64 or int32) of shape (B, L), at least one sequence of at least one token; got "
+            f"{name} must be integers (int64 or int32) of shape (B, L), at least one sequence of at least one "
+            f"token; got "
             f"{ids.dtype} of shape {tuple(ids.shape)}."
         )
     if torch.compiler.is_compiling():
@@ -335,4 +347,6 @@ def check_same_shape(name: str, tensor: Tensor, input_ids: Tensor) -> None:
         ValueError: naming both shapes.
     """
     if tensor.shape != input_ids.shape:
-        raise ValueError(f"{name} must have the shape of input_ids, {tuple(input_ids.shape)}; got {tuple(tensor.shape)}.")
+        raise ValueError(
+            f"{name} must have the shape of input_ids, {tuple(input_ids.shape)}; got {tuple(tensor.shape)}."
+        )

@@ -1,7 +1,7 @@
 """BERT's files: Hugging Face's folder layout, read and written without pickle.
 
-A folder holds config.json, model.safetensors and tokenizer.json or vocab.txt. What ``transformers`` saves loads here, and
-what we save loads there: only the names of the tensors differ, by the table ``HUGGING_FACE_NAMES``.
+A folder holds config.json, model.safetensors and tokenizer.json or vocab.txt. What ``transformers`` saves loads
+here, and what we save loads there: only the names of the tensors differ, by the table ``HUGGING_FACE_NAMES``.
 """
 
 import dataclasses
@@ -113,9 +113,9 @@ def save_pretrained(
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and vocab.txt.
 
     ``AutoModel.from_pretrained`` and ``AutoTokenizer.from_pretrained`` of ``transformers`` read the folder, and so does
-    ``load_pretrained``. All files are written under other names first; then an old config.json is deleted, and the files
-    replace the old ones, one by one and config.json last. An interruption leaves no file half written; between two
-    replacements it leaves a folder without config.json, which ``load_pretrained`` refuses. Save again then.
+    ``load_pretrained``. All files are written under other names first; then an old config.json is deleted, and the
+    files replace the old ones, one by one and config.json last. An interruption leaves no file half written; between
+    two replacements it leaves a folder without config.json, which ``load_pretrained`` refuses. Save again then.
 
     Args:
         model: what to save; its dtype is kept.
@@ -164,8 +164,10 @@ def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
     for line, token in enumerate(tokens):
         if ids[token] != line:
             raise ValueError(
-                f"the tokenizer's ids must be 0 to {len(ids) - 1}, one token each, as vocab.txt has a line for each; got "
-                f"id {ids[token]} for {token!r} where {line} was expected. Add tokens such as [unused{line}] in the gaps."
+                f"the tokenizer's ids must be 0 to {len(ids) - 1}, one token each, as vocab.txt has a line for "
+                f"each; got "
+                f"id {ids[token]} for {token!r} where {line} was expected. Add tokens such as [unused{line}] in the "
+                f"gaps."
             )
     return tokens
 
@@ -173,8 +175,8 @@ def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
 def tokenizer_config(tokenizer: Tokenizer) -> dict:
     """What tokenizer_config.json says to ``transformers``: the class, and what happens to case, accents and Chinese.
 
-    BertTokenizer is made anew from vocab.txt and these settings, so that only BERT's own pipeline goes by that name; any
-    other is read from tokenizer.json as it stands.
+    BertTokenizer is made anew from vocab.txt and these settings, so that only BERT's own pipeline goes by that name;
+    any other is read from tokenizer.json as it stands.
     """
     backend = json.loads(tokenizer.to_str())
     steps = normalizer_steps(backend["normalizer"])
@@ -227,14 +229,18 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
         if local.is_dir():
             return local
     if Path(name).exists():
-        raise FileNotFoundError(f"expected a folder with config.json and model.safetensors; {name} is a file. Name its folder.")
+        raise FileNotFoundError(
+            f"expected a folder with config.json and model.safetensors; {name} is a file. Name its folder."
+        )
     if re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name):
         return fetch_from_hub(name)
-    raise FileNotFoundError(f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", "course" or "minilm".')
+    raise FileNotFoundError(
+        f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", "course" or "minilm".'
+    )
 
 
 def local_folders(name: str) -> list[Path]:
-    """Where on this disk a name may stand for a folder: in ``BERTCOURSE_MODELS``, then (save for "minilm") as a path."""
+    """Where on this disk a name may stand for a folder: in ``BERTCOURSE_MODELS``, then (but "minilm") as a path."""
     names = ["minilm", MINILM_HUB_ID.split("/")[1], MINILM_HUB_ID] if name == "minilm" else [name]
     models_folder = os.environ.get("BERTCOURSE_MODELS")
     in_models = [Path(models_folder).expanduser() / each for each in names] if models_folder else []
@@ -285,10 +291,13 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
         OSError: if the disk fails or is full.
     """
     try:
-        return Path(huggingface_hub.snapshot_download(repo_id, allow_patterns=FETCHED, local_files_only=local_files_only))
+        return Path(
+            huggingface_hub.snapshot_download(repo_id, allow_patterns=FETCHED, local_files_only=local_files_only)
+        )
     except (hub_errors.RepositoryNotFoundError, hub_errors.HFValidationError) as error:
         raise FileNotFoundError(
-            f"there is no folder {repo_id} here, and no public model of this name on the Hugging Face hub. Give a folder "
+            f"there is no folder {repo_id} here, and no public model of this name on the Hugging Face hub. Give a "
+            f"folder "
             f'with config.json, a hub id like "bert-base-uncased", or "minilm".'
         ) from error
     except OSError as error:
@@ -312,7 +321,9 @@ def read_config(folder: Path) -> BertConfig:
     path = folder / "config.json"
     if not path.is_file():
         raise FileNotFoundError(f"expected {path}; {describe(folder)}. Name the folder that save_pretrained wrote.")
-    fields = {name: value for name, value in read_json(path).items() if value is not None}  # null stands for the default
+    fields = {
+        name: value for name, value in read_json(path).items() if value is not None
+    }  # null stands for the default
     if fields.get("model_type") != "bert":
         found = fields.get("model_type")
         raise ValueError(f'{path} must describe a BERT ("model_type": "bert"); got {found!r}. Only BERT loads here.')
@@ -321,7 +332,9 @@ def read_config(folder: Path) -> BertConfig:
         if fields.get(field, needed) != needed:
             raise ValueError(f"{path}: {field} must be {needed!r} for the BERT of this course; got {fields[field]!r}.")
     if missing := [name for name in SIZES if name not in fields]:
-        raise ValueError(f"{path} must say how large the model is; {', '.join(missing)} missing. Fetch or save it again.")
+        raise ValueError(
+            f"{path} must say how large the model is; {', '.join(missing)} missing. Fetch or save it again."
+        )
     known = {field.name for field in dataclasses.fields(BertConfig)}
     try:
         return BertConfig(**{name: value for name, value in fields.items() if name in known})
@@ -339,18 +352,25 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     path = folder / "model.safetensors"
     if not path.is_file():
         if (folder / SHARDS).exists():
-            advice = "The weights are in several files; save them in one: load them with the transformers library, then " \
+            advice = (
+                "The weights are in several files; save them in one: load them with the transformers library, then "
                 'model.save_pretrained(folder, max_shard_size="100GB").'
+            )
         else:
-            advice = "A pytorch_model.bin is a pickle, which may run any code and is not read here, nor fetched from the " \
+            advice = (
+                "A pytorch_model.bin is a pickle, which may run any code and is not read here, nor fetched from the "
                 "hub; where there is no other file, load it with the transformers library and save it again."
+            )
         raise FileNotFoundError(f"expected {path}; {describe(folder)}. {advice}")
     try:
         tensors = safetensors.torch.load_file(path)
     except safetensors.SafetensorError as error:
         raise ValueError(f"{path} is damaged or cut short ({error}). Fetch or save it again.") from error
-    return {newer_name(name): tensor.float() for name, tensor in tensors.items()
-            if not name.endswith("embeddings.position_ids")}
+    return {
+        newer_name(name): tensor.float()
+        for name, tensor in tensors.items()
+        if not name.endswith("embeddings.position_ids")
+    }
 
 
 def newer_name(name: str) -> str:
@@ -379,8 +399,10 @@ def copy_tensors(model: BertModel | BertForPreTraining, tensors: dict[str, Tenso
     names = {hugging_face_name(name): name for name in model.state_dict()}
     prefixed = {name: re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name) for name in tensors}
     tensors = {prefixed[name]: tensor for name, tensor in tensors.items()}
-    tied = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-            "cls.predictions.decoder.bias": "cls.predictions.bias"}
+    tied = {
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    }
     for copy, original in tied.items():  # a file has either or both
         if copy in tensors:
             tensor = tensors.pop(copy)
@@ -395,15 +417,21 @@ def copy_tensors(model: BertModel | BertForPreTraining, tensors: dict[str, Tenso
     problems = [
         *(f"{name} is missing" for name in missing),
         *(f"{name} is left over" for name in ours if name not in expected),
-        *(f"{hugging_face_name(name)} has shape {tuple(ours[name].shape)}, expected {shape}"
-          for name, shape in expected.items() if name in ours and tuple(ours[name].shape) != shape),
+        *(
+            f"{hugging_face_name(name)} has shape {tuple(ours[name].shape)}, expected {shape}"
+            for name, shape in expected.items()
+            if name in ours and tuple(ours[name].shape) != shape
+        ),
     ]
     if problems:
         more = f", and {len(problems) - 5} more" if len(problems) > 5 else ""
         advice = "Are both files of one model?"
         if missing and all(name.startswith(("bert.pooler.", "cls.")) for name in missing):
-            advice = "The file lacks heads. Load its encoder, load_pretrained(name, BertModel); to train heads on it, put " \
-                "it into a new model: BertForPreTraining(config).bert.load_state_dict(encoder.state_dict(), strict=False)."
+            advice = (
+                "The file lacks heads. Load its encoder, load_pretrained(name, BertModel); to train heads on it, put "
+                "it into a new model: BertForPreTraining(config).bert.load_state_dict(encoder.state_dict(), "
+                "strict=False)."
+            )
         raise ValueError(
             f"{folder / 'model.safetensors'} does not hold the {type(model).__name__} that its config.json describes: "
             f"{'; '.join(problems[:5])}{more}. {advice}"
@@ -436,20 +464,26 @@ def tokenizer_from_vocabulary(folder: Path) -> Tokenizer:
     """BERT's tokenizer from vocab.txt, one token a line, with the settings that tokenizer_config.json may have.
 
     Raises:
-        ValueError: if a file is damaged, the vocabulary has an empty line, a token twice, or no [UNK], [CLS] or [SEP], or
-            the tokenizer is another than BERT's or has tokens that are not in vocab.txt.
+        ValueError: if a file is damaged, the vocabulary has an empty line, a token twice, or no [UNK], [CLS] or
+            [SEP], or the tokenizer is another than BERT's or has tokens that are not in vocab.txt.
     """
     path = folder / "tokenizer_config.json"
     settings = {name: value for name, value in (read_json(path) if path.is_file() else {}).items() if value is not None}
     if (kind := settings.get("tokenizer_class")) not in TOKENIZER_CLASSES:
-        raise ValueError(f"{path}: tokenizer_class must be BertTokenizer without a tokenizer.json; got {kind!r}. {SAVE_AGAIN}")
+        raise ValueError(
+            f"{path}: tokenizer_class must be BertTokenizer without a tokenizer.json; got {kind!r}. {SAVE_AGAIN}"
+        )
     ours = WordPieceTokenizer.from_file(folder / "vocab.txt", lowercase=settings.get("do_lower_case", True))
     if missing := {"[CLS]", "[SEP]"} - set(ours.tokens):
-        raise ValueError(f"{folder / 'vocab.txt'} must have BERT's special tokens, one token a line; missing: {sorted(missing)}.")
+        raise ValueError(
+            f"{folder / 'vocab.txt'} must have BERT's special tokens, one token a line; missing: {sorted(missing)}."
+        )
     path = folder / "added_tokens.json"
     for token, token_id in (read_json(path) if path.is_file() else {}).items():
         if ours.token_ids.get(token) != token_id:
-            raise ValueError(f"{path}: added tokens must be in vocab.txt; {token!r} with id {token_id!r} is not. {SAVE_AGAIN}")
+            raise ValueError(
+                f"{path}: added tokens must be in vocab.txt; {token!r} with id {token_id!r} is not. {SAVE_AGAIN}"
+            )
     tokenizer = ours.to_tokenizers()
     tokenizer.normalizer = normalizers.BertNormalizer(
         lowercase=ours.lowercase,
@@ -485,7 +519,10 @@ def check_sha256(path: Path, expected: str) -> None:
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != expected:
-        raise ValueError(f"{path} must have the SHA-256 {expected}; got {digest}. It is not the file we know: delete it and fetch it again.")
+        raise ValueError(
+            f"{path} must have the SHA-256 {expected}; got {digest}. It is not the file we know: delete it and "
+            f"fetch it again."
+        )
 
 
 def hugging_face_name(name: str) -> str:
@@ -502,4 +539,8 @@ def hugging_face_name(name: str) -> str:
 def describe(folder: Path) -> str:
     """What a folder holds, for an error message."""
     files = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-    return f"the folder holds {', '.join(files[:8])}{' …' if len(files) > 8 else ''}" if files else "the folder is empty or not there"
+    return (
+        f"the folder holds {', '.join(files[:8])}{' …' if len(files) > 8 else ''}"
+        if files
+        else "the folder is empty or not there"
+    )

@@ -1,9 +1,9 @@
 """Homework: checks that explain what is wrong with an answer.
 
-The check of an exercise is a function of an ``Answer``: it calls the student's function on inputs and says what must hold
-of each ``Call``. The first thing that does not is reported in one message: function and input, what was expected, what
-came, and the likely cause. Whoever writes a check puts it in the order in which mistakes are found: shapes first, then
-properties with a name, then values.
+The check of an exercise is a function of an ``Answer``: it calls the student's function on inputs and says what must
+hold of each ``Call``. The first thing that does not is reported in one message: function and input, what was
+expected, what came, and the likely cause. Whoever writes a check puts it in the order in which mistakes are found:
+shapes first, then properties with a name, then values.
 
 Values are compared as Python numbers, by this module's own loop, so that a right answer may be a tensor, an array or
 lists in any precision.
@@ -183,7 +183,8 @@ class Answer:
             raise NotWritten(raised_in) from None
         except Exception as error:
             raise CheckFailed(
-                f"{self.name} raised {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}\n  input     {text}{place_of(error)}"
+                f"{self.name} raised {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}\n  input    "
+                f" {text}{place_of(error)}"
             ) from None
         call = Call(self, text, value)
         if difference(as_plain(list(arguments)), as_plain(list(given[0])), 0.0):
@@ -303,6 +304,7 @@ class Call:
         if where == "shape":
             self.fail("wrong shape", wanted, came, cause)
         self.fail("wrong value", show(expected), show(self.value), cause)
+        return None
 
     def equals_stored(
         self, name: str, cause: str = "", tolerance: float = 1e-4, mistakes: Mapping[str, Any] | None = None
@@ -378,7 +380,7 @@ def random(*shape: int, seed: int) -> Tensor:
 
 
 def line_values(axes: Any, xs: Sequence[float], number: int) -> list[list[float]]:
-    """What the first lines over these places show, one list a line; others, such as a level of chance, are left aside."""
+    """What the first lines over these places show, one list per line; others, such as chance, are left aside."""
     over = [line for line in axes.get_lines() if [*line.get_xdata()] == [*xs]]
     return [list(map(float, line.get_ydata())) for line in over[:number]]
 

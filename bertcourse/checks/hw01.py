@@ -55,7 +55,8 @@ def attention(answer: Answer) -> None:
     undivided.append([r / (2 * r + r * r + 1)] * 2 + [r * r / (2 * r + r * r + 1), 1 / (2 * r + r * r + 1)])
     weights.equals(
         [[1 / 3, 1 / 6, 1 / 3, 1 / 6], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [2 / 9, 2 / 9, 4 / 9, 1 / 9]],
-        "scores are dot products of queries and keys, divided by the square root of d, the number of dimensions of a key (2 here)",
+        "scores are dot products of queries and keys, divided by the square root of d, the number of dimensions of "
+        "a key (2 here)",
         mistakes={"divide the scores by the square root of d, the number of dimensions of a key": undivided},
     )
     both[0].has_shape(3, 3, cause="the output has a row for each query, as long as a value").equals(
@@ -154,7 +155,8 @@ def entropy(answer: Answer) -> None:
     values.holds(
         "no entropy is NaN",
         lambda h: ~torch.isnan(h),
-        "0 · log 0 is 0 here, but NaN to a computer: leave the zeros out, or put ones in their place inside the logarithm",
+        "0 · log 0 is 0 here, but NaN to a computer: leave the zeros out, or put ones in their place inside the "
+        "logarithm",
     )
     values.holds("no entropy is negative", lambda h: h > -1e-6, "it is minus the sum of p log p")
     bits, ln2 = [2.0, 1.75, 1.0, 0.0], math.log(2)

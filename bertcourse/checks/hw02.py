@@ -19,7 +19,8 @@ def split_heads(answer: Answer) -> None:
     for i in range(3):
         owner[i].has_shape(1, 2, 3, 2, cause=axes).equals(
             [[[[0, 0], [1, 1], [2, 2]]] * 2],
-            "row l of each head must come from word l: move the head's axis before the words' (transpose, permute); a view or reshape alone scrambles the words",
+            "row l of each head must come from word l: move the head's axis before the words' (transpose, permute); "
+            "a view or reshape alone scrambles the words",
         )
     first = [[[[0, 1], [12, 13]], [[2, 3], [14, 15]]]]
     scattered = {
@@ -279,7 +280,8 @@ def plot_turns(answer: Answer) -> None:
     drawn.holds(
         "the first layer's cosine is about 0.71, in both orders",
         lambda axes: all(abs(line[0] - 0.707) < 0.07 for line in lines(axes)),
-        "x and f(x) are of equal size then: check the standard deviations of A and B, and compare the layer's output x + f with its input, not f alone",
+        "x and f(x) are of equal size then: check the standard deviations of A and B, and compare the layer's "
+        "output x + f with its input, not f alone",
     )
     drawn.holds(
         "the two lines part",
@@ -289,7 +291,8 @@ def plot_turns(answer: Answer) -> None:
     drawn.holds(
         "post-LN stays where it is: 0.71 on average",
         lambda axes: abs(mean(lines(axes)[0]) - 0.71) < 0.06,
-        "in post-LN order the sum is normalized, and goes on normalized: x = norm(x + f(x)), with new A and B in each layer",
+        "in post-LN order the sum is normalized, and goes on normalized: x = norm(x + f(x)), with new A and B in "
+        "each layer",
     )
     drawn.holds(
         "pre-LN rises: 0.90 on average, and over 0.93 in the twelfth layer",

@@ -143,7 +143,8 @@ def next_sentences(answer: Answer) -> None:
         call.holds(
             f"there is an example for each of {len(follows)} sentences that have a next one",
             lambda found: len(found) == len(follows),
-            "one example for each two neighbours: a sentence is A even if it was B before, and the last one of a document is never A",
+            "one example for each two neighbours: a sentence is A even if it was B before, and the last one of a "
+            "document is never A",
         )
         call.holds(
             "the As are these sentences, in order",
@@ -164,7 +165,8 @@ def next_sentences(answer: Answer) -> None:
     found.holds(
         "with label 1, B is not the sentence after A",
         lambda rows: all(follows[a] != b for a, b, label in rows if label == 1),
-        "label 0 means that B follows A; and a random B must not be the true one by chance: take it from another document",
+        "label 0 means that B follows A; and a random B must not be the true one by chance: take it from another "
+        "document",
     )
     found.holds(
         "with label 1, B is from another document",
@@ -281,7 +283,8 @@ def learning_rate(answer: Answer) -> None:
         10,
         110,
         4.0,
-        "after the warm-up it falls in a straight line, from the peak at step warmup to 0 at step total: (total - step) / (total - warmup)",
+        "after the warm-up it falls in a straight line, from the peak at step warmup to 0 at step total: (total - "
+        "step) / (total - warmup)",
         the_way_down_begins_at_step_warmup_not_at_step_0=8.0 * 50 / 110,
     )
     rate(11, 8.0, 10, 110, 7.92, "the first step down is a hundredth of the peak below it")

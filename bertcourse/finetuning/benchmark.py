@@ -8,9 +8,9 @@
 Each seed is a run of its own: head, order and dropout. Its result is kept as soon as it is there, and a run that was
 interrupted goes on from its checkpoint, so that the command can be given again; with other weights, data or settings it
 is another run. The weights of a run that do best on a dev split are measured on the test split. On SST-2
-the settings are chosen (data/results/README.md says how, and that test was not unseen); the model then learns from the whole
-official train split, dev among it, and it is the weights at the end that are measured. What classifies is measured as an
-ensemble, too: the runs' probabilities, averaged.
+the settings are chosen (data/results/README.md says how, and that test was not unseen); the model then learns from
+the whole official train split, dev among it, and it is the weights at the end that are measured. What classifies is
+measured as an ensemble, too: the runs' probabilities, averaged.
 """
 
 import hashlib
@@ -58,8 +58,8 @@ class Task(NamedTuple):
 
 
 def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SequenceClassifier:
-    """A head for the labels of a set, on the mean of the tokens, with which MiniLM was trained; texts are cut to 128 tokens,
-    as BERT's were for GLUE."""
+    """A head for the labels of a set, on the mean of the tokens, with which MiniLM was trained; texts are cut to 128
+    tokens, as BERT's were for GLUE."""
     labels = sorted({example.label for example in splits.train})
     max_length = min(128, encoder.config.max_position_embeddings)
     return SequenceClassifier(encoder, tokenizer, labels, pooling="mean", max_length=max_length, seed=seed)
@@ -206,8 +206,8 @@ def run_seed(
         weights: the encoder's digest.
 
     Returns:
-        Scores on test and dev, seconds, steps and examples a second, and where it ran; a classifier's probabilities on test,
-        too, for each class a list.
+        Scores on test and dev, seconds, steps and examples a second, and where it ran; a classifier's probabilities
+        on test, too, for each class a list.
     """
     model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
     made_of = hashlib.sha256(repr([weights, splits, description(model), sorted(settings.items())]).encode()).hexdigest()
@@ -239,8 +239,8 @@ def run_seed(
 
 
 def ensemble_scores(probabilities: list[dict[str, list[float]] | None], test: list[LabeledText]) -> dict | None:
-    """Scores of the class that is the most probable on the mean over runs, and the share of texts that every run gets wrong,
-    ``all_wrong``, in percent; None if it is one run, or not of classifiers.
+    """Scores of the class that is the most probable on the mean over runs, and the share of texts that every run
+    gets wrong, ``all_wrong``, in percent; None if it is one run, or not of classifiers.
 
     Source: Lakshminarayanan et al. 2017, "Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles".
     """

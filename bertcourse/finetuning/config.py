@@ -24,8 +24,8 @@ class FineTuningConfig:
             what is measured and kept; 0 for no average.
         evaluations: measurements on dev, evenly over the training; 0 for one each epoch.
         patience: stop after so many measurements without a better one; 0 never stops.
-        minutes: train for so long, the schedule with it, unless the epochs are over before; 0 for as long as these take.
-            The last step and measurement run over.
+        minutes: train for so long, the schedule with it, unless the epochs are over before; 0 for as long as these
+            take. The last step and measurement run over.
         seed: of order and dropout. The head's initial weights have the seed of the head.
         precision: "float32", "bfloat16" (autocast), or "auto": what is faster here.
         checkpoint_minutes: minutes between two checkpoints, if there is a folder for them.
@@ -33,8 +33,8 @@ class FineTuningConfig:
     Raises:
         ValueError: naming the field, if one is out of range.
 
-    Source: values from Devlin et al. 2019, appendix A.3; warm-up and linear decay: Mosbach et al. 2021, "On the Stability
-        of Fine-tuning BERT"; average: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
+    Source: values from Devlin et al. 2019, appendix A.3; warm-up and linear decay: Mosbach et al. 2021, "On the
+        Stability of Fine-tuning BERT"; average: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
     """
 
     epochs: int = 3

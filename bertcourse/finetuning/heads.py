@@ -60,8 +60,8 @@ class Row(NamedTuple):
 
 
 class Head(nn.Module):
-    """What the heads have in common; use ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor``, or chapter 10's
-    ``BiEncoder``.
+    """What the heads have in common; use ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor``, or chapter
+    10's ``BiEncoder``.
 
     Args:
         encoder: any BERT; it is copied, so that several heads can start from one.
@@ -148,8 +148,8 @@ class Head(nn.Module):
         return results
 
     def score(self, examples: Sequence) -> dict[str, float]:
-        """How well the model answers examples whose answers are known; ``measure`` says what is returned, ``rows`` what is
-        refused."""
+        """How well the model answers examples whose answers are known; ``measure`` says what is returned, ``rows``
+        what is refused."""
         return self.measure(examples, self.rows(examples))
 
     def save(self, folder: str | os.PathLike) -> None:
@@ -399,8 +399,8 @@ class TokenClassifier(Head):
 
     Args:
         encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer sentence is read in overlapping
-            windows; each word's scores are from the window with most text on both sides of it. A word without a token is
-            read as [UNK].
+            windows; each word's scores are from the window with most text on both sides of it. A word without a
+            token is read as [UNK].
         labels: the K tags, as ``tags.tag_set`` makes them.
         subwords: "first" or "all", the tokens of a word that have a tag; see ``tags.subword_tags``.
         decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence of the sentence's
@@ -721,7 +721,7 @@ class SpanPredictor(Head):
         ]
 
     def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Span]:
-        """For each pair of question and context the answer with its place and scores; ``windows`` says what is refused."""
+        """Per pair of question and context the answer with its place and scores; ``windows`` says what is refused."""
         return self.spans([context for _, context in pairs], self.encode(pairs))
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> list[str]:

@@ -1,8 +1,8 @@
 """Chapters 7-9: public sets with their splits, from ``BERTCOURSE_DATA``, this user's cache or the network.
 
-Hyperparameters and the moment to stop are to be chosen on ``dev``, and ``test`` is to be looked at once. Where the official test labels
-are not public, ``test`` is the official dev split, which papers report, and ``dev`` is a part of the official train
-split.
+Hyperparameters and the moment to stop are to be chosen on ``dev``, and ``test`` is to be looked at once. Where the
+official test labels are not public, ``test`` is the official dev split, which papers report, and ``dev`` is a part
+of the official train split.
 """
 
 import itertools
@@ -32,15 +32,16 @@ class Splits(NamedTuple):
 def sst2(held_out: bool = True, shortest: int = 1) -> Splits:
     """SST-2: is a phrase of a film review positive or negative? 58,886 phrases, 860 sentences, and the official 872.
 
-    The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and ``train``
-    has no phrase cut from them (one that two sentences share is the longer one's). With phrases drawn at random as dev,
-    a model was right on 96 % of dev and 89 % of test. Texts are as people write them; see ``untokenized``.
+    The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and
+    ``train`` has no phrase cut from them (one that two sentences share is the longer one's). With phrases drawn at
+    random as dev, a model was right on 96 % of dev and 89 % of test. Texts are as people write them; see
+    ``untokenized``.
 
     Args:
         held_out: whether dev is kept from train; else train is the whole of the official one, 67,349 phrases, dev among
             them: to learn from once dev has chosen the settings.
-        shortest: words that a phrase of train must have, unless it is a sentence. More than a quarter have less than four,
-            with one word in sixteen.
+        shortest: words that a phrase of train must have, unless it is a sentence. More than a quarter have less than
+            four, with one word in sixteen.
 
     Returns:
         ``Splits`` of ``LabeledText``.

@@ -98,7 +98,8 @@ def write_brackets(words: Sequence[str], entities: Sequence[Entity]) -> str:
     entities = check_entities(entities, len(words))
     if others := {entity.type for entity in entities if not re.fullmatch("[A-Z]+", entity.type)}:
         raise ValueError(
-            f"types must be written in capitals A to Z in brackets, such as PER; got {', '.join(sorted(others))}. Use tags."
+            f"types must be written in capitals A to Z in brackets, such as PER; got {', '.join(sorted(others))}. "
+            f"Use tags."
         )
     pieces = list(words)
     for entity in entities:

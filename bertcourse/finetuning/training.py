@@ -47,7 +47,8 @@ class FineTuned(NamedTuple):
         steps: that were taken.
         seconds: that the run took, measurements included.
         examples_per_second: rows, while training: of a long text each window counts.
-        history: for each measurement its step, epoch, seconds, mean training loss (nats) since the last one, and scores.
+        history: for each measurement its step, epoch, seconds, mean training loss (nats) since the last one, and
+            scores.
     """
 
     scores: dict[str, float]

@@ -4,6 +4,7 @@ A cell that raises costs what nbgrader takes for it. A cell that kills its proce
 left out and the notebook is run once more, so that one bad cell costs its own points and those of nobody else.
 """
 
+import contextlib
 import json
 import math
 import os
@@ -326,7 +327,7 @@ class Process:
             display_name="grading",
             language="python",
         )
-        self.log = open(self.folder / "kernel.log", "wb")
+        self.log = open(self.folder / "kernel.log", "wb")  # noqa: SIM115, closed when the kernel ends
         self.manager.start_kernel(
             cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=self.log
         )
@@ -467,15 +468,11 @@ class Process:
         """End the kernel's processes: its group at one stroke, then what left the group, then what left the family."""
         family = self.family()
         if hasattr(os, "killpg"):
-            try:
+            with contextlib.suppress(OSError, psutil.Error):
                 os.killpg(self.process.pid, 9)
-            except (OSError, psutil.Error):
-                pass
         for process in family:
-            try:
+            with contextlib.suppress(psutil.Error):
                 process.kill()
-            except psutil.Error:
-                pass
 
     def stop(self) -> None:
         """End everything that the notebook started, and close the channels."""
@@ -485,10 +482,8 @@ class Process:
         self.watcher.join()
         self.end()
         for process in strays(self.folder.name):
-            try:
+            with contextlib.suppress(psutil.Error):
                 process.kill()
-            except psutil.Error:
-                pass
         if hasattr(self, "client"):
             self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)

@@ -90,8 +90,8 @@ def export(
 
     Raises:
         FileNotFoundError: if nothing was graded there, or there is no such roster.
-        ValueError: if ``kind`` is neither, nothing of the assignment was graded, the roster has no column for a student or
-            none for an assignment, or two of its rows are one student's.
+        ValueError: if ``kind`` is neither, nothing of the assignment was graded, the roster has no column for a
+            student or none for an assignment, or two of its rows are one student's.
         OSError: if the file cannot be written; an older one is untouched.
     """
     if kind not in FORMATS:

@@ -131,7 +131,8 @@ def squeezed(text: str) -> str:
 
 
 def for_student(message: str) -> str:
-    """What was odd, without what the student's code may have quoted in it, such as a hidden test, and without our paths.
+    """What was odd, without what the student's code may have quoted in it, such as a hidden test, and without our
+    paths.
 
     >>> for_student("it tried to write /home/us/answer = 42")
     'it tried to write what is not its own'

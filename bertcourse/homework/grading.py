@@ -7,9 +7,9 @@ written questions are graded with its formgrader.
 """
 
 import contextlib
-import functools
 import copy
 import csv
+import functools
 import hashlib
 import json
 import logging
@@ -418,8 +418,8 @@ def is_tampering(message: str) -> bool:
 def note_odd_outputs(notebook: NotebookNode, run: Run) -> None:
     """Report, and make safe for nbgrader, outputs of graded cells that it misreads.
 
-    Of several errors and results it takes the first, a result that is no number for all points, and any number as it is.
-    So an error stands alone; a check may have one result, a number of points, and a hidden test none.
+    Of several errors and results it takes the first, a result that is no number for all points, and any number as it
+    is. So an error stands alone; a check may have one result, a number of points, and a hidden test none.
     """
     for cell in notebook.cells:
         about = cell.metadata.get("nbgrader", {})

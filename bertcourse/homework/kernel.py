@@ -38,8 +38,8 @@ def graded_cell(code: str, namespace: dict, originals: dict | None) -> Callable[
         code: of the cell.
         namespace: the notebook's names.
         originals: for a hidden test, what the setup cell's imports bind. It then has names of its own: what it calls
-            ``rows`` is not the student's ``rows``, and a student's ``sum = 0`` is not its ``sum``. None for a check, which
-            runs as any cell.
+            ``rows`` is not the student's ``rows``, and a student's ``sum = 0`` is not its ``sum``. None for a check,
+            which runs as any cell.
 
     Returns:
         The function; None for code that only IPython understands.

@@ -113,14 +113,16 @@ def identify(path: Path, inner: Path, names: list[str]) -> Submission | None:
 def without_wrapping(folder: Path) -> Path:
     """The folder of all submissions, if this one has nothing but it, as in a download that was packed anew.
 
-    A lone folder of a student is not taken for one: it has to be called as an assignment, or to hold what Canvas or Moodle
-    hands out.
+    A lone folder of a student is not taken for one: it has to be called as an assignment, or to hold what Canvas or
+    Moodle hands out.
     """
     visible = [path for path in folder.iterdir() if not path.name.startswith((".", "__")) and path.name not in BESIDES]
     if len(visible) != 1 or not visible[0].is_dir():
         return folder
     inside = [path.name for path in visible[0].iterdir()]
-    holds_all = NUMBER.fullmatch(visible[0].name) or any(CANVAS.fullmatch(name) or MOODLE.fullmatch(name) for name in inside)
+    holds_all = NUMBER.fullmatch(visible[0].name) or any(
+        CANVAS.fullmatch(name) or MOODLE.fullmatch(name) for name in inside
+    )
     return without_wrapping(visible[0]) if holds_all else folder
 
 

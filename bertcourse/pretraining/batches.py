@@ -140,7 +140,8 @@ class Batches:
         self.order = batches_of_like_length(self.rows.lengths, self.batch_size, rng)
         if not len(self.order):
             raise ValueError(
-                f"a shard must have rows for at least one batch of {self.batch_size}; it has {len(self.rows)} rows of up to "
+                f"a shard must have rows for at least one batch of {self.batch_size}; it has {len(self.rows)} rows "
+                f"of up to "
                 f"{length} tokens. Give a longer text or a smaller batch_size."
             )
         self.planned = self.position[::2]

@@ -108,7 +108,8 @@ def restore_state(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: d
     if differing := [name for name in {**here, **there} if here.get(name) != there.get(name)]:
         name = differing[0]
         raise ValueError(
-            f"{len(differing)} tensors differ in name or shape, the first is {name}: {there.get(name, 'missing')} there, "
+            f"{len(differing)} tensors differ in name or shape, the first is {name}: {there.get(name, 'missing')} "
+            f"there, "
             f"{here.get(name, 'missing')} in the model."
         )
     model.load_state_dict(weights)
@@ -173,14 +174,16 @@ def load_checkpoint(
         )
     if config.precision not in ("auto", progress.precision):
         raise ValueError(
-            f"{path} is of a run in {progress.precision}, which goes on in it; got precision {config.precision}. Leave it out, "
+            f"{path} is of a run in {progress.precision}, which goes on in it; got precision {config.precision}. "
+            f"Leave it out, "
             "or start a new run in another --output."
         )
     tensors = safetensors.torch.load_file(path)
     theirs, size = tensors["model.mlm_head.bias"].numel(), model.mlm_head.bias.numel()
     if theirs != size:
         raise ValueError(
-            f"{path} is of a model for {theirs} tokens, and the tokenizer has {size}. Resume with the tokenizer of that run."
+            f"{path} is of a model for {theirs} tokens, and the tokenizer has {size}. Resume with the tokenizer of "
+            f"that run."
         )
     restore_state(model, optimizer, tensors)
     return progress

@@ -142,10 +142,11 @@ class PretrainingConfig:
         longest = max(self.evaluation_length, *(length for length, _ in self.stages))
         if longest > self.max_position_embeddings:
             raise ValueError(
-                f"rows must be no longer than max_position_embeddings, {self.max_position_embeddings}; got {longest} in lengths "
+                f"rows must be no longer than max_position_embeddings, {self.max_position_embeddings}; got "
+                f"{longest} in lengths "
                 f"{self.lengths} and evaluation_length {self.evaluation_length}."
             )
-        self.snapshot_shares
+        self.snapshot_shares  # noqa: B018, reading it checks it
         self.bert_config(vocab_size=5)
 
     def bert_config(self, vocab_size: int) -> BertConfig:
@@ -179,7 +180,8 @@ class PretrainingConfig:
                 stages.append((0, 0.0))
         if min(stages)[0] < 5 or abs(end - 1) > 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
             raise ValueError(
-                f"lengths must be row lengths of at least 5 with their shares of the training, which add up to 1, such as "
+                f"lengths must be row lengths of at least 5 with their shares of the training, which add up to 1, "
+                f"such as "
                 f'"64:0.6,128:0.4"; got {self.lengths!r}.'
             )
         return stages
@@ -201,7 +203,8 @@ class PretrainingConfig:
             percents = [0.0]
         if any(not 1 <= round(percent) <= 100 or abs(percent - round(percent)) > 1e-6 for percent in percents):
             raise ValueError(
-                f'snapshots must be shares of the training in whole percents, such as "0.01,0.1,1"; got {self.snapshots!r}.'
+                f'snapshots must be shares of the training in whole percents, such as "0.01,0.1,1"; got '
+                f"{self.snapshots!r}."
             )
         return sorted({round(percent) / 100 for percent in percents} | {1.0})
 
@@ -247,7 +250,8 @@ PRESETS = {
         log_every=0.001,
         evaluate_every=0.005,
     ),
-    # The same books on a GPU, with torchrun on several. It has not been run: a batch of 256 may stay long on the plateau.
+    # The same books on a GPU, with torchrun on several. It has not been run: a batch of 256 may stay long on the
+    # plateau.
     "books-gpu": dict(
         output="runs/books-gpu",
         tokens=1_000_000_000,

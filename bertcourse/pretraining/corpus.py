@@ -1,7 +1,7 @@
 """A text as token ids on disk, ready to be read piece by piece: what a training run reads, and what it is measured on.
 
-A text is read document by document, cut into sentences, tokenized once, and kept in shards of some million tokens. They are
-mapped into memory, so that a corpus may be larger than it, and the processes of one machine share it.
+A text is read document by document, cut into sentences, tokenized once, and kept in shards of some million tokens.
+They are mapped into memory, so that a corpus may be larger than it, and the processes of one machine share it.
 """
 
 import hashlib
@@ -38,7 +38,8 @@ VERSION = 1  # of how a text becomes shards; another number makes them anew
 END_OF_SENTENCE = re.compile(r"""[.!?]["')\]]*(?=\s+["'(\[]*[A-Z0-9])""")
 ABBREVIATIONS = frozenset(
     (
-        "Mr Mrs Ms Dr St Messrs Mme Mlle Prof Rev Hon Esq Capt Col Gen Lieut Lt Sgt Gov Sen Jr Sr No Vol Chap Fig vs viz cf "
+        "Mr Mrs Ms Dr St Messrs Mme Mlle Prof Rev Hon Esq Capt Col Gen Lieut Lt Sgt Gov Sen Jr Sr No Vol Chap Fig "
+        "vs viz cf "
         "etc ca"
     ).split()
 )
@@ -98,7 +99,8 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
     """
     if not path.is_file():
         raise FileNotFoundError(
-            f"expected a text, one paragraph a line and an empty line between documents, in {path}; there is no such file."
+            f"expected a text, one paragraph a line and an empty line between documents, in {path}; there is no "
+            f"such file."
         )
 
     def documents() -> Iterator[tuple[str, bool]]:

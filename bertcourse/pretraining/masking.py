@@ -102,8 +102,9 @@ def mask_tokens(
         ``MaskedTokens``.
 
     Raises:
-        ValueError: if ``rate`` is not between 0 and 1, the two shares are negative or more than 1 together, ``count`` is below 1 or above L, ``input_ids`` is not (B, L) or
-            has an id outside the vocabulary, or ``random_weights`` is not (V,) or all zero.
+        ValueError: if ``rate`` is not between 0 and 1, the two shares are negative or more than 1 together,
+            ``count`` is below 1 or above L, ``input_ids`` is not (B, L) or has an id outside the vocabulary, or
+            ``random_weights`` is not (V,) or all zero.
 
     Source: Devlin et al. 2019, section 3.1; whole words from the authors' later release of BERT (README, May 2019).
     """
@@ -185,12 +186,14 @@ def check_masking(
     """
     if input_ids.dim() != 2 or input_ids.numel() == 0 or input_ids.is_floating_point():
         raise ValueError(
-            f"input_ids must be integers of shape (B, L), not empty; got {input_ids.dtype} of shape {tuple(input_ids.shape)}."
+            f"input_ids must be integers of shape (B, L), not empty; got {input_ids.dtype} of shape "
+            f"{tuple(input_ids.shape)}."
         )
     low, high = int(input_ids.min()), int(input_ids.max())
     if low < 0 or high >= vocabulary.size:
         raise ValueError(
-            f"input_ids must be ids of the vocabulary, from 0 to {vocabulary.size - 1}; got {low if low < 0 else high}. Does the "
+            f"input_ids must be ids of the vocabulary, from 0 to {vocabulary.size - 1}; got "
+            f"{low if low < 0 else high}. Does the "
             f"tokenizer belong to these ids?"
         )
     check_rate(rate)

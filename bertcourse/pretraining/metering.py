@@ -14,7 +14,8 @@ from bertcourse.bert import BertConfig
 
 
 def progress_bar(is_shown: bool = True, **settings) -> tqdm:
-    """A bar on a terminal and in a notebook; none elsewhere, nor where TQDM_DISABLE is set, as when lectures are stored.
+    """A bar on a terminal and in a notebook; none elsewhere, nor where TQDM_DISABLE is set, as when lectures are
+    stored.
 
     Args:
         is_shown: False for none.

@@ -115,8 +115,10 @@ def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, 
     several = np.diff(documents.documents) > 1
     if num_documents < 2 or not several.any():
         raise ValueError(
-            f"sentence pairs need at least two documents, one of them of several sentences: B comes from the same or from "
-            f"another; got {num_documents} documents, {int(several.sum())} of several sentences. Separate documents by an empty line."
+            f"sentence pairs need at least two documents, one of them of several sentences: B comes from the same "
+            f"or from "
+            f"another; got {num_documents} documents, {int(several.sum())} of several sentences. Separate documents "
+            f"by an empty line."
         )
     starts, bounds = documents.sentences.tolist(), documents.documents.tolist()
     room = length - 3

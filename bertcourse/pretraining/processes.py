@@ -73,8 +73,10 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
         patient = distributed.new_group(backend="gloo", timeout=timedelta(days=1))
     except RuntimeError as error:
         raise ConnectionError(
-            f"expected {count} processes, of which this is number {rank}; not all of them came within {timeout_seconds:g} s "
-            f"({str(error).splitlines()[0]}). Start all of them with one torchrun command, or fewer with --nproc-per-node."
+            f"expected {count} processes, of which this is number {rank}; not all of them came within "
+            f"{timeout_seconds:g} s "
+            f"({str(error).splitlines()[0]}). Start all of them with one torchrun command, or fewer with "
+            f"--nproc-per-node."
         ) from error
     try:
         yield Processes(rank, count, local_rank, device, patient)
@@ -82,7 +84,8 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
         if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
             raise
         raise ConnectionError(
-            f"process {rank} of {count} lost another one ({str(error).splitlines()[0]}), whose own message says why. Go on from the "
+            f"process {rank} of {count} lost another one ({str(error).splitlines()[0]}), whose own message says "
+            f"why. Go on from the "
             f"last checkpoint with --resume."
         ) from error
     finally:

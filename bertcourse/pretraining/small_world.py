@@ -199,7 +199,8 @@ class SmallWorld:
     def documents(self, seed: int, num_tokens: int = 0, count: int = 0) -> Iterator[Document]:
         """Documents until there are ``count`` of them and ``num_tokens`` words in them.
 
-        Those held out have seeds below 0. To ``random.Random`` -1 and 1 are one seed; so others are moved out of the way.
+        Those held out have seeds below 0. To ``random.Random`` -1 and 1 are one seed; so others are moved out of the
+        way.
         """
         rng = random.Random(seed if seed <= 0 else seed << 32)
         made = tokens = 0

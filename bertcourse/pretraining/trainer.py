@@ -179,7 +179,8 @@ class Trainer:
                     self.save_in_time(must=stopping or self.done >= 1)
                 if stopping and self.done < 1:
                     raise Interrupted(
-                        f"stopped after step {self.progress.step}, {self.progress.tokens:,} tokens; --resume goes on from there."
+                        f"stopped after step {self.progress.step}, {self.progress.tokens:,} tokens; --resume goes "
+                        f"on from there."
                     )
             if self.log:
                 self.log.write("end", self.progress.step, tokens=self.progress.tokens, seconds=self.progress.seconds)
@@ -221,8 +222,10 @@ class Trainer:
         mlm, nsp, norm, seconds, aside, tokens, stopping = (total / processes.count for total in means)
         if not math.isfinite(mlm + nsp + norm):
             raise FloatingPointError(
-                f"step {self.progress.step + 1}: the loss must be a number; MLM {mlm:.4g}, NSP {nsp:.4g}, gradient {norm:.4g}. "
-                f"The last good checkpoint is {checkpoints(self.output)[-1]}. Start in another --output with a lower learning_rate "
+                f"step {self.progress.step + 1}: the loss must be a number; MLM {mlm:.4g}, NSP {nsp:.4g}, gradient "
+                f"{norm:.4g}. "
+                f"The last good checkpoint is {checkpoints(self.output)[-1]}. Start in another --output with a "
+                f"lower learning_rate "
                 f"(now {self.config.learning_rate:g}) or --precision float32."
             )
         self.optimizer.step()
@@ -235,8 +238,8 @@ class Trainer:
         return bool(stopping)
 
     def time_passed(self) -> tuple[float, float]:
-        """Seconds since the last call, from gradient to gradient, the update between them included; and the part of them
-        that measurements, snapshots and checkpoints took."""
+        """Seconds since the last call, from gradient to gradient, the update between them included; and the part of
+        them that measurements, snapshots and checkpoints took."""
         before, aside = self.clock, self.aside
         self.clock, self.aside = time.perf_counter(), 0.0
         return self.clock - before, aside

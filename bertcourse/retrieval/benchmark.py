@@ -1,7 +1,7 @@
 """``bertcourse benchmark retrieval``: searches by words and by vectors on one collection, side by side.
 
-Each row is compared with BM25 by a paired bootstrap over queries. Nothing is trained and nothing is chosen: BM25 has the
-k1 and b of Lucene, and a model's vectors are what they are.
+Each row is compared with BM25 by a paired bootstrap over queries. Nothing is trained and nothing is chosen: BM25 has
+the k1 and b of Lucene, and a model's vectors are what they are.
 """
 
 import os
@@ -123,8 +123,10 @@ def markdown(result: dict) -> str:
     lines = [
         f"# Retrieval on {result['collection']}: {result['model']}",
         "",
-        f"{result['passages']:,} passages, {result['queries']:,} queries. Δ: {COMPARED} above {BASELINE}, with the 95 % interval "
-        f"of a paired bootstrap over queries. Texts are cut to {LONGEST} tokens for the vectors, and not for {BASELINE}.",
+        f"{result['passages']:,} passages, {result['queries']:,} queries. Δ: {COMPARED} above {BASELINE}, with the "
+        f"95 % interval "
+        f"of a paired bootstrap over queries. Texts are cut to {LONGEST} tokens for the vectors, and not for "
+        f"{BASELINE}.",
         "",
         f"| search | {' | '.join(SCORES)} | Δ |",
         f"|---|{'---|' * len(SCORES)}---|",

@@ -4,8 +4,8 @@
     idf(w)      = ln(1 + (N − n_w + 0.5) / (n_w + 0.5))
 
 N passages, of which n_w have the word; tf is how often the passage at hand has it (Robertson & Zaragoza 2009, "The
-Probabilistic Relevance Framework: BM25 and Beyond", equation 3.15, with the idf of Lucene, which is never negative). The
-factor k1 + 1 that some versions have changes no ranking.
+Probabilistic Relevance Framework: BM25 and Beyond", equation 3.15, with the idf of Lucene, which is never negative).
+The factor k1 + 1 that some versions have changes no ranking.
 """
 
 import math
@@ -80,7 +80,8 @@ class BM25:
         return math.log(1 + (self.size - num_passages + 0.5) / (num_passages + 0.5))
 
     def scores(self, query: str) -> np.ndarray:
-        """(N,), the score of each passage; a word that no passage has adds nothing, one that is asked twice counts twice.
+        """(N,), the score of each passage; a word that no passage has adds nothing, one that is asked twice counts
+        twice.
 
         Only the passages that have a word of the query are touched: this is what makes it fast.
         """

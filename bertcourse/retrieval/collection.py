@@ -25,8 +25,8 @@ class Collection(NamedTuple):
     Attributes:
         passages: the text of each passage, by its id.
         queries: the text of each query, by its id.
-        relevance: for each query the grades of the passages that were judged, by their ids: above 0 is relevant, and more
-            is better. A passage without a grade counts as irrelevant.
+        relevance: for each query the grades of the passages that were judged, by their ids: above 0 is relevant, and
+            more is better. A passage without a grade counts as irrelevant.
     """
 
     passages: dict[str, str]
@@ -112,8 +112,8 @@ def reading_questions(*splits: str) -> Collection:
 def cranfield() -> Collection:
     """Cranfield: 1,400 abstracts on aerodynamics and 225 questions of those who worked on it.
 
-    Two traps are taken care of. The judgements number the queries 1 to 225 in the order of the file, and not by the numbers
-    that stand there (1, 2, 4, 8, …). And their best grade is 1: here it is 4, and the least 1.
+    Two traps are taken care of. The judgements number the queries 1 to 225 in the order of the file, and not by the
+    numbers that stand there (1, 2, 4, 8, …). And their best grade is 1: here it is 4, and the least 1.
 
     Returns:
         ``Collection``. The two abstracts without a text are left out, with their judgements.
@@ -138,7 +138,8 @@ def cranfield() -> Collection:
 def read_records(path: Path) -> list[tuple[str, str]]:
     """Number and text (field .W) of each record of a file in the format of the SMART system.
 
-    A line ".I 12" begins a record, and ".T", ".A", ".B" or ".W" alone a field. (Cranfield has a line ".I" within a text.)
+    A line ".I 12" begins a record, and ".T", ".A", ".B" or ".W" alone a field. (Cranfield has a line ".I" within a
+    text.)
 
     Args:
         path: the file.
@@ -178,7 +179,8 @@ def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
         FileNotFoundError: if a file is not there.
         ValueError: naming file and line, if one is not as it should be.
 
-    Source: Thakur et al. 2021, "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models".
+    Source: Thakur et al. 2021, "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval
+    Models".
     """
     folder = Path(folder)
     passages = {

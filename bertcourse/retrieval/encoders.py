@@ -3,9 +3,9 @@
     score(q, p) = cos(E(q), E(p))                               bi-encoder: both are read alone
     loss        = −log( e^{s·cos(q,p⁺)} / Σ_p e^{s·cos(q,p)} )   over all passages of the batch
 
-The passages of the other queries are the negatives, for nothing (Karpukhin et al. 2020, "Dense Passage Retrieval", section
-3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean). Late interaction keeps a vector for each token (Khattab &
-Zaharia 2020, "ColBERT").
+The passages of the other queries are the negatives, for nothing (Karpukhin et al. 2020, "Dense Passage Retrieval",
+section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean). Late interaction keeps a vector for each token
+(Khattab & Zaharia 2020, "ColBERT").
 """
 
 import itertools
@@ -73,7 +73,8 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
     Args:
         queries: (B, D), of length 1.
         passages: (B', D), of length 1, B' ≥ B; that of query i in row i.
-        same: (B, B'), True where a passage is right for the query, such as its own once more, and must not count as wrong.
+        same: (B, B'), True where a passage is right for the query, such as its own once more, and must not count as
+            wrong.
         scale: of the cosines; the inverse of the temperature.
 
     Returns:
@@ -82,8 +83,8 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
     Raises:
         ValueError: if there are fewer passages than queries.
 
-    Source: van den Oord et al. 2018, "Contrastive Predictive Coding", equation 4; Karpukhin et al. 2020, equation 2; the
-    scale of Reimers' sentence-transformers.
+    Source: van den Oord et al. 2018, "Contrastive Predictive Coding", equation 4; Karpukhin et al. 2020, equation 2;
+    the scale of Reimers' sentence-transformers.
     """
     if len(passages) < len(queries):
         raise ValueError(f"each query must have a passage; got {len(queries)} queries and {len(passages)} passages.")
@@ -97,7 +98,8 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
 
 
 def max_similarity(query: Tensor, passage: Tensor) -> Tensor:
-    """Late interaction: each token of the query finds the token of the passage that is most like it; the cosines are added.
+    """Late interaction: each token of the query finds the token of the passage that is most like it; the cosines are
+    added.
 
     Args:
         query: (L, D), tokens' vectors of length 1.
@@ -145,9 +147,10 @@ class BiEncoder(Head):
     """A text to one vector of length 1; texts that mean alike, or question and answer, to vectors that point alike.
 
     Args:
-        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer text is cut; dropout and seed do nothing,
-            as there is no layer on top.
-        pooling: "mean" of all tokens' last vectors, "cls", that of [CLS], or "max", the largest value of each dimension.
+        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer text is cut; dropout and seed do
+            nothing, as there is no layer on top.
+        pooling: "mean" of all tokens' last vectors, "cls", that of [CLS], or "max", the largest value of each
+            dimension.
         scale: of the cosines in the loss.
 
     Raises:
@@ -284,8 +287,8 @@ class BiEncoder(Head):
         return contrastive_loss(queries, self.embed(texts), same, self.scale)
 
     def measure(self, examples: Sequence[TrainingPair], rows: Sequence[PairRow]) -> dict[str, float]:
-        """Mean reciprocal rank of the right passage among all right ones of the examples, in percent; in the middle of those
-        with its score.
+        """Mean reciprocal rank of the right passage among all right ones of the examples, in percent; in the middle
+        of those with its score.
 
         Args:
             examples: with query and passage; their negatives are not looked at.

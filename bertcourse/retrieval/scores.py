@@ -1,7 +1,7 @@
 """Chapter 10: how good is a ranking? The four numbers that papers on retrieval print.
 
-A ranking is a list of passage ids, the best first. ``relevance`` has the grades of the passages that were judged: above 0
-is relevant, and what was not judged counts as 0, as in trec_eval.
+A ranking is a list of passage ids, the best first. ``relevance`` has the grades of the passages that were judged:
+above 0 is relevant, and what was not judged counts as 0, as in trec_eval.
 """
 
 import math
@@ -69,7 +69,8 @@ def average_precision(ranking: Sequence[str], relevance: Mapping[str, int]) -> f
 
 
 def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int = 10) -> float:
-    """Normalized discounted cumulative gain: Σ grade / log₂(place + 1) over the first k, as a share of the best ranking's.
+    """Normalized discounted cumulative gain: Σ grade / log₂(place + 1) over the first k, as a share of the best
+    ranking's.
 
     Args:
         ranking: ids, the best first.
@@ -79,8 +80,8 @@ def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int = 10) -> f
     Raises:
         ValueError: if nothing is relevant, or k is below 1.
 
-    Source: Järvelin & Kekäläinen 2002, "Cumulated Gain-Based Evaluation of IR Techniques", with the grade itself as gain
-    and the discount of trec_eval.
+    Source: Järvelin & Kekäläinen 2002, "Cumulated Gain-Based Evaluation of IR Techniques", with the grade itself as
+    gain and the discount of trec_eval.
 
     >>> round(ndcg(["b", "a"], {"a": 3, "b": 1}), 3)  # (1/1 + 3/log₂3) / (3/1 + 1/log₂3)
     0.797

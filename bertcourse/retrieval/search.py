@@ -1,7 +1,8 @@
 """Chapter 10: from scores to rankings, and from two rankings to one.
 
-``rank`` sorts, ``fuse`` joins the rankings of several searches, ``rerank`` lets a slow and good judge look at the first few
-once more: a cross-encoder, which reads query and passage together (Nogueira & Cho 2019, "Passage Re-ranking with BERT").
+``rank`` sorts, ``fuse`` joins the rankings of several searches, ``rerank`` lets a slow and good judge look at the
+first few once more: a cross-encoder, which reads query and passage together (Nogueira & Cho 2019, "Passage
+Re-ranking with BERT").
 """
 
 import random
@@ -48,8 +49,8 @@ def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> 
 def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[str]]:
     """Reciprocal rank fusion: a passage's score is Σ 1 / (k + place), over the searches that have found it.
 
-    Scores of different searches have different units; places have none. Ties are frequent (first and second here, second and
-    first there); they go by the ids, so that no search is preferred.
+    Scores of different searches have different units; places have none. Ties are frequent (first and second here,
+    second and first there); they go by the ids, so that no search is preferred.
 
     Args:
         searches: each has a ranking for the same queries.
@@ -82,7 +83,8 @@ def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[
 def rerank(
     classifier: SequenceClassifier, collection: Collection, rankings: Mapping[str, Sequence[str]], depth: int = 10
 ) -> dict[str, list[str]]:
-    """Sort the first passages of each ranking anew, by the log-odds that a classifier gives "relevant"; the rest stays behind.
+    """Sort the first passages of each ranking anew, by the log-odds that a classifier gives "relevant"; the rest
+    stays behind.
 
     Args:
         classifier: of pairs (query, passage), with the labels of ``RELEVANCE``.

@@ -1,4 +1,4 @@
-"""Corpora in the format of the WSD Evaluation Framework (Raganato et al. 2017): XML with the words, a file of senses."""
+"""Corpora in the WSD Evaluation Framework's format (Raganato et al. 2017): XML with the words, a file of senses."""
 
 import lzma
 import os
@@ -202,7 +202,8 @@ def read_sentences(path: Path) -> tuple[list[list[str]], list[tuple[str, Word, i
         parser.Parse(read_bytes(path), True)
     except expat.ExpatError as error:
         raise ValueError(
-            f"{path}, line {error.lineno}: expected well-formed XML; got {expat.ErrorString(error.code)}. Fetch the file "
+            f"{path}, line {error.lineno}: expected well-formed XML; got {expat.ErrorString(error.code)}. Fetch the "
+            f"file "
             f"again."
         ) from None
     return sentences, instances

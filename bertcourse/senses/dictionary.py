@@ -62,7 +62,7 @@ def open_wordnet(path: str | os.PathLike, folder: str | os.PathLike):
         import nltk.data
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f'reading WordNet needs the package nltk; there is no {error.name}. Install it: python -m pip install '
+            f"reading WordNet needs the package nltk; there is no {error.name}. Install it: python -m pip install "
             f'"bertcourse[benchmark]".'
         ) from error
     from nltk.corpus.reader import WordNetCorpusReader

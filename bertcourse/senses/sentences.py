@@ -49,12 +49,15 @@ def sense_sentences() -> list[SenseExample]:
     folder = course_file("senses/README.md").parent / "lemmas"
     files = sorted(folder.glob("*.txt"))
     if not files:
-        raise FileNotFoundError(f"expected a file for each lemma in {folder}; there is none. Fetch the repository anew.")
+        raise FileNotFoundError(
+            f"expected a file for each lemma in {folder}; there is none. Fetch the repository anew."
+        )
     return [example for path in files for example in read_lemma(path)]
 
 
 def read_lemma(path: Path) -> Iterator[SenseExample]:
-    """The sentences of a lemma's file: under each heading ``## sense key | label``, a sentence a line, the *word* marked.
+    """The sentences of a lemma's file: under each heading ``## sense key | label``, a sentence a line, the *word*
+    marked.
 
     Args:
         path: a file named for its lemma.

@@ -1,8 +1,8 @@
 """Chapter 3: byte-pair encoding.
 
 Start with characters; merge the most frequent pair of neighbours into one symbol; repeat (Sennrich et al. 2016, "Neural
-Machine Translation of Rare Words with Subword Units", algorithm 1). ``train_bpe_plainly`` is that sentence as a loop that
-counts all pairs anew for each merge; ``train_bpe`` finds the same merges by keeping the counts up to date.
+Machine Translation of Rare Words with Subword Units", algorithm 1). ``train_bpe_plainly`` is that sentence as a loop
+that counts all pairs anew for each merge; ``train_bpe`` finds the same merges by keeping the counts up to date.
 ``BPETokenizer`` applies merges to text.
 """
 
@@ -19,7 +19,14 @@ from tokenizers import decoders, models, pre_tokenizers
 from tqdm import tqdm
 
 from bertcourse.tokenization.encoding import (
-    Piece, Tokenizer, Word, check_choice, check_mapping, check_number, check_text, check_texts,
+    Piece,
+    Tokenizer,
+    Word,
+    check_choice,
+    check_mapping,
+    check_number,
+    check_text,
+    check_texts,
 )
 
 MARKER = "▁"  # U+2581, in next to no text; the underscore of textbooks is in many
@@ -34,8 +41,8 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
 
     Args:
         text: any text.
-        marker: put before each word, so that a token knows whether it begins one. A word that begins with it in the text
-            gets no second, as with Hugging Face.
+        marker: put before each word, so that a token knows whether it begins one. A word that begins with it in the
+            text gets no second, as with Hugging Face.
         mark_first: whether the first word has one, too.
 
     Raises:
@@ -57,7 +64,7 @@ def mark_of(word: str, marker: str, wanted: bool) -> str:
 
 
 def place_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list[Word]:
-    """``mark_words`` with the place of each character; a marker is a place of no length at the beginning of its word."""
+    """``mark_words`` with the place of each character; a marker has no length and stands where its word begins."""
     words = []
     for i, found in enumerate(WORD.finditer(text)):
         mark = mark_of(found.group(), marker, mark_first or i > 0)
@@ -166,9 +173,10 @@ def train_bpe(
     Args:
         word_counts: word to how often it occurs; merges do not cross words.
         num_merges: how many merges to learn, if there are so many; None for as many as ``vocab_size`` allows.
-        tie: which of equally frequent pairs comes first. "id": the one of smallest ids, special tokens counted first, then
-            the characters by code point, then merged tokens as they come; this is Hugging Face's rule. "first": the one
-            met first in the words by descending frequency; for examples worked out by hand, as it takes the plain loop.
+        tie: which of equally frequent pairs comes first. "id": the one of smallest ids, special tokens counted
+            first, then the characters by code point, then merged tokens as they come; this is Hugging Face's rule.
+            "first": the one met first in the words by descending frequency; for examples worked out by hand, as it
+            takes the plain loop.
         vocab_size: how many tokens to have at most, special tokens and single characters among them.
         min_frequency: how often a pair must occur to be merged.
         special_tokens: the first ids are theirs.
@@ -193,7 +201,9 @@ def train_bpe(
     check_choice("tie", tie, ["id", "first"])
     if tie == "first":
         if prefix or min_frequency > 1:
-            raise ValueError('tie="first" is the plain loop, which knows neither prefix nor min_frequency; use tie="id".')
+            raise ValueError(
+                'tie="first" is the plain loop, which knows neither prefix nor min_frequency; use tie="id".'
+            )
         return train_bpe_plainly(word_counts, min(num_merges, vocab_size - len(tokens)), tie)
 
     ids = {token: i for i, token in enumerate(tokens)}
@@ -223,11 +233,13 @@ def train_bpe(
     return merges
 
 
-def spell(word_counts: Mapping[str, int], special_tokens: Sequence[str], prefix: str = "") -> tuple[list[str], list[str]]:
+def spell(
+    word_counts: Mapping[str, int], special_tokens: Sequence[str], prefix: str = ""
+) -> tuple[list[str], list[str]]:
     """The vocabulary before the first merge, and the words in its symbols.
 
-    A word becomes a str of symbols, and symbol number i is written as the character chr(i). So a pair of symbols is a str
-    of length two, finding it is ``str.split``, merging it ``str.join``, and comparing pairs compares ids.
+    A word becomes a str of symbols, and symbol number i is written as the character chr(i). So a pair of symbols is
+    a str of length two, finding it is ``str.split``, merging it ``str.join``, and comparing pairs compares ids.
 
     Args:
         word_counts, special_tokens, prefix: as for ``train_bpe``, and checked.
@@ -328,8 +340,8 @@ class BPETokenizer(Tokenizer):
 
     Raises:
         TypeError: if ``merges`` is not a list of pairs of str.
-        ValueError: if a merge needs a token that no earlier one makes, the unknown token is not special, or a token is one
-            that ``check_tokens`` refuses.
+        ValueError: if a merge needs a token that no earlier one makes, the unknown token is not special, or a token
+            is one that ``check_tokens`` refuses.
 
     Source: Sennrich et al. 2016; ids as Hugging Face's BpeTrainer gives them.
 
@@ -439,7 +451,7 @@ def merge_all(symbols: list[str], ranks: Mapping[Merge, int]) -> list[str]:
 
 
 def merge_all_of_long(symbols: list[str], ranks: Mapping[Merge, int]) -> list[str]:
-    """``merge_all`` for words of any length: the candidates wait in a queue, the symbols are linked to their neighbours."""
+    """``merge_all`` for words of any length: candidates wait in a queue, symbols are linked to their neighbours."""
     after = [*range(1, len(symbols) + 1)]
     before = [*range(-1, len(symbols) - 1)]
     queue = [(ranks[pair], i, pair) for i, pair in enumerate(pairwise(symbols)) if pair in ranks]
@@ -459,7 +471,9 @@ def merge_all_of_long(symbols: list[str], ranks: Mapping[Merge, int]) -> list[st
     return [symbol for symbol in symbols if symbol]
 
 
-def bpe_vocabulary(merges: Sequence[Merge], alphabet: Iterable[str] = "", special_tokens: Sequence[str] = ()) -> list[str]:
+def bpe_vocabulary(
+    merges: Sequence[Merge], alphabet: Iterable[str] = "", special_tokens: Sequence[str] = ()
+) -> list[str]:
     """The tokens in order of id: special tokens, characters by code point, merged tokens as they come.
 
     Args:
@@ -516,8 +530,8 @@ def check_sizes(
 
     Raises:
         TypeError: if one is not a whole number.
-        ValueError: if both sizes are None, ``num_merges`` or ``min_frequency`` is negative, or ``vocab_size`` is below the
-            alphabet.
+        ValueError: if both sizes are None, ``num_merges`` or ``min_frequency`` is negative, or ``vocab_size`` is
+            below the alphabet.
     """
     if num_merges is None and vocab_size is None:
         raise ValueError("give num_merges or vocab_size: how far to go.")
@@ -527,7 +541,8 @@ def check_sizes(
         check_number(name, size, least=0)
     if vocab_size < len(alphabet):
         raise ValueError(
-            f"vocab_size must have room for the {len(alphabet)} special tokens and single characters that every word is "
+            f"vocab_size must have room for the {len(alphabet)} special tokens and single characters that every "
+            f"word is "
             f"spelled with; got {vocab_size}."
         )
     return num_merges, min(limit, vocab_size)

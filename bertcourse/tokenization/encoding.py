@@ -1,8 +1,8 @@
 """What every tokenizer of chapter 3 has in common: a text goes in, an ``Encoding`` comes out.
 
 A tokenizer cuts a text into words and each word into tokens. Only the second step, and what counts as a word, differ
-between BPE, WordPiece and Unigram. Natural text repeats itself, so that a tokenizer remembers what it made of each chunk
-of text between two spaces: Zipf's law is why the remembered version is as fast as it is.
+between BPE, WordPiece and Unigram. Natural text repeats itself, so that a tokenizer remembers what it made of each
+chunk of text between two spaces: Zipf's law is why the remembered version is as fast as it is.
 """
 
 import json
@@ -31,7 +31,8 @@ class Encoding:
     Attributes:
         ids: indices into the vocabulary.
         tokens: the tokens themselves.
-        offsets: (start, end) in characters of the original text, so that ``text[start:end]`` is what a token stands for.
+        offsets: (start, end) in characters of the original text, so that ``text[start:end]`` is what a token stands
+            for.
         word_ids: the index of the word that a token belongs to.
 
     Source: the ``Encoding`` of Hugging Face's ``tokenizers``, whose names these are.
@@ -98,7 +99,8 @@ class Tokenizer(ABC):
 
     Args:
         tokens: the vocabulary, in order of id.
-        special_tokens: those that stand for no text, such as [MASK]: found in a text before anything else, and never cut.
+        special_tokens: those that stand for no text, such as [MASK]: found in a text before anything else, and never
+            cut.
         unknown_token: stands for what the vocabulary cannot spell; None if it can spell everything.
 
     Raises:
@@ -290,7 +292,8 @@ def check_text(text: str, name: str = "text") -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise ValueError(
-            f"{name} must be valid Unicode; character {error.start} is the lone surrogate {text[error.start]!a}. Read the "
+            f"{name} must be valid Unicode; character {error.start} is the lone surrogate {text[error.start]!a}. "
+            f"Read the "
             f'text anew, or replace it: text.encode(errors="replace").decode().'
         ) from None
 
@@ -325,7 +328,8 @@ def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
     """
     if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Sequence):
         raise TypeError(
-            f"the vocabulary must be a list of str, the token of id 0 first; got {type(tokens).__name__}. Of a dict of ids "
+            f"the vocabulary must be a list of str, the token of id 0 first; got {type(tokens).__name__}. Of a dict "
+            f"of ids "
             f"make it by sorted(vocab, key=vocab.get)."
         )
     first_ids: dict[str, int] = {}
@@ -333,16 +337,21 @@ def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
         if not isinstance(token, str):
             raise TypeError(f"the vocabulary must be a list of str; token {i} is {token!r}.")
         if not token:
-            raise ValueError(f"a token must have at least one character; token {i} is empty. Is a line of the file empty?")
+            raise ValueError(
+                f"a token must have at least one character; token {i} is empty. Is a line of the file empty?"
+            )
         if "\n" in token or "\r" in token:
-            raise ValueError(f"a token must be one line, as vocab.txt has one a line; token {i} is {token!r}. Leave it out.")
+            raise ValueError(
+                f"a token must be one line, as vocab.txt has one a line; token {i} is {token!r}. Leave it out."
+            )
         if first_ids.setdefault(token, i) != i:
             raise ValueError(f"a token must have one id; {token!r} has {first_ids[token]} and {i}. Remove one.")
         if not token.isascii():
             check_text(token, f"token {i}")
     if missing := [token for token in needed if token not in first_ids]:
         raise ValueError(
-            f"the vocabulary must have {', '.join(missing)}; its {len(tokens)} tokens do not. Add it, or name the token "
+            f"the vocabulary must have {', '.join(missing)}; its {len(tokens)} tokens do not. Add it, or name the "
+            f"token "
             f"that is used instead."
         )
 
@@ -370,7 +379,9 @@ def check_number(name: str, value: float, least: float, kind: type = Integral) -
         TypeError: if it is not of the kind.
         ValueError: if it is below ``least``, infinite or not a number.
     """
-    message = f"{name} must be a {'whole' if kind is Integral else 'finite'} number and at least {least}; got {value!r}."
+    message = (
+        f"{name} must be a {'whole' if kind is Integral else 'finite'} number and at least {least}; got {value!r}."
+    )
     if not isinstance(value, kind):
         raise TypeError(message)
     if not least <= value < math.inf:

@@ -1,7 +1,8 @@
 """Chapter 3: the lattices of all words of a corpus at once.
 
-``unigram.Lattice`` holds the segmentations of one word and is what to read first. Training needs the same sums and maxima
-for every word of a corpus, over and over: here they are operations on arrays, held equal to the plain ones by the tests.
+``unigram.Lattice`` holds the segmentations of one word and is what to read first. Training needs the same sums and
+maxima for every word of a corpus, over and over: here they are operations on arrays, held equal to the plain ones by
+the tests.
 """
 
 from array import array
@@ -14,8 +15,8 @@ import numpy as np
 class Lattices:
     """All segmentations of many words at once: what ``unigram.Lattice`` does for one, as operations on arrays.
 
-    The positions of all words, one word after the other, are the nodes; each token that fits is an edge between two. Edges
-    are sorted by the position in their word where they end, so that a step takes all words on by one character.
+    The positions of all words, one word after the other, are the nodes; each token that fits is an edge between two.
+    Edges are sorted by the position in their word where they end, so that a step takes all words on by one character.
 
     Args:
         words: the words.
@@ -54,7 +55,8 @@ class Lattices:
     def expected_counts(self, probabilities: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
         """How often each token is used, averaged over all segmentations.
 
-        Probabilities are multiplied as they are: a word of less than about 1e-300, some sixty rare tokens, does not count.
+        Probabilities are multiplied as they are: a word of less than about 1e-300, some sixty rare tokens, does not
+            count.
 
         Args:
             probabilities: of each token.
@@ -87,7 +89,8 @@ class Lattices:
 
         Returns:
             ``(words, tokens)``, an entry for each token of a best path: the index of its word, and its own. A word that
-            cannot be segmented has none. Of equally good edges the longest is taken, as in ``unigram.Lattice.best_path``.
+            cannot be segmented has none. Of equally good edges the longest is taken, as in
+            ``unigram.Lattice.best_path``.
         """
         best, came_by = np.full(self.last[-1] + 1, -np.inf), np.zeros(self.last[-1] + 1, dtype=np.intp)
         best[self.first] = 0.0

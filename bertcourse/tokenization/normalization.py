@@ -14,7 +14,11 @@ from itertools import groupby
 
 from bertcourse.tokenization.encoding import Word, check_text
 from bertcourse.tokenization.unicode_tables import (
-    CJK_BLOCKS, FLOATING_MARKS, FORMER_CATEGORIES, LATER_LOWER_CASE, UNKNOWN,
+    CJK_BLOCKS,
+    FLOATING_MARKS,
+    FORMER_CATEGORIES,
+    LATER_LOWER_CASE,
+    UNKNOWN,
 )
 
 MOST_CHARACTERS = 100_000  # remembered: more than texts have, fewer than the 1.1 million of Unicode
@@ -163,7 +167,7 @@ def decompose(characters: list[Placed]) -> list[Placed]:
 
 
 def is_punctuation(character: str) -> bool:
-    """Unicode's punctuation (category P), and what else of ASCII is neither letter, digit nor space: $ + < = > ^ ` | ~."""
+    """Unicode's punctuation (category P), and ASCII that is neither letter, digit nor space: $ + < = > ^ ` | ~."""
     return "!" <= character <= "~" and not character.isalnum() or category(character).startswith("P")
 
 

@@ -3,8 +3,8 @@
 BERT's rules speak of categories: nonspacing marks (Mn) are dropped, punctuation (P) stands alone. Python answers from
 the Unicode version that it was built with; ``tokenizers`` from tables of Unicode 8 (categories), 12 (decomposition and
 canonical order) and 17 (lower case). Ids are only equal if both mean the same, so the differences are listed here. They
-were found by asking ``tokenizers`` 0.23.3 about each of the 1,112,064 code points, and Unicode 14 and 18 beside it, so that
-the list holds for every Python from 3.11 on. Code points are hexadecimal, a range includes both its ends.
+were found by asking ``tokenizers`` 0.23.3 about each of the 1,112,064 code points, and Unicode 14 and 18 beside it,
+so that the list holds for every Python from 3.11 on. Code points are hexadecimal, a range includes both its ends.
 """
 
 
@@ -18,10 +18,11 @@ def code_points(ranges: str) -> frozenset[str]:
     return frozenset(chr(code) for first, *last in ends for code in range(first, (last or [first])[0] + 1))
 
 
-# Marks, punctuation, format characters and letters with a decomposition that came after the reference's tables were made.
-# It takes them for unassigned, and keeps them as they are.
+# Marks, punctuation, format characters and letters with a decomposition that came after the reference's tables were
+# made. It takes them for unassigned, and keeps them as they are.
 UNKNOWN = code_points("""
-5C8-5C9 61D 7FD 890-891 897-89F 8CA-8E2 9FD-9FE A76 AFA-AFF B53-B55 C04 C3C C77 C84 D00 D3B-D3C D81 EBA ECE 180F 1885-1886
+5C8-5C9 61D 7FD 890-891 897-89F 8CA-8E2 9FD-9FE A76 AFA-AFF B53-B55 C04 C3C C77 C84 D00 D3B-D3C D81 EBA ECE 180F
+1885-1886
 1ABF-1AF0 1B4E-1B4F 1B7D-1B7F 1DF6-1DFB 2E43-2E4F 2E52-2E5D 2E60-2E63 A82C A8C5 A8FF A9BD 105C9 105E4 10D24-10D27
 10D69-10D6E 10EAB-10EAD 10ECB-10ED0 10EF0-10EFF 10F46-10F50 10F55-10F59 10F82-10F89 11070 11073-11074 110C2 110CD 111CF
 1123E 11241 1133B 11383 11385 1138E 11391 113BB-113C0 113C5 113C7-113C8 113CE 113D0 113D2 113D4-113D5 113D7-113D8
@@ -38,8 +39,8 @@ UNKNOWN = code_points("""
 # Categories that have changed since.
 FORMER_CATEGORIES = {"\u166d": "Po", "\u1734": "Mn", "\U0001171e": "Mn", "\U000111c9": "Po"}
 
-# Marks that are kept (spacing ones, and those of UNKNOWN that its table of decompositions is new enough to know), and yet
-# take part in canonical order; with the musical notes that decompose into such.
+# Marks that are kept (spacing ones, and those of UNKNOWN that its table of decompositions is new enough to know),
+# and yet take part in canonical order; with the musical notes that decompose into such.
 FLOATING_MARKS = code_points("""
 8D4-8E1 1B44 1BAA 1BF2-1BF3 1DFB 302E-302F A953 A9C0 111C0 11235 1134D 11442 11446 116B6 11C3F 1D165-1D166 1D16D-1D172
 1E000-1E006 1E008-1E018 1E01B-1E021 1E023-1E024 1E026-1E02A 1E944-1E94A 1D15E-1D164 1D1BB-1D1C0
@@ -54,9 +55,15 @@ LATER_LOWER_CASE = {
     **{chr(code): chr(code + 0x1B) for code in range(0x16EA0, 0x16EB9)},
 }
 
-# The blocks that BERT calls Chinese characters. Extension E (2B820-2CEAF) begins 256 characters late, at 2B920: a slip of
-# ``tokenizers`` that the ids of every model trained with it depend on.
+# The blocks that BERT calls Chinese characters. Extension E (2B820-2CEAF) begins 256 characters late, at 2B920: a
+# slip of ``tokenizers`` that the ids of every model trained with it depend on.
 CJK_BLOCKS = (
-    (0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F),
-    (0x2B740, 0x2B81F), (0x2B920, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F),
+    (0x4E00, 0x9FFF),
+    (0x3400, 0x4DBF),
+    (0x20000, 0x2A6DF),
+    (0x2A700, 0x2B73F),
+    (0x2B740, 0x2B81F),
+    (0x2B920, 0x2CEAF),
+    (0xF900, 0xFAFF),
+    (0x2F800, 0x2FA1F),
 )

@@ -1,9 +1,9 @@
 """Chapter 3: the unigram language model.
 
-Every token has a probability, and a segmentation that of the product of its tokens. All segmentations of a word together
-are a lattice: positions between characters, and an edge for each token that fits between two of them. The best path is the
-word's segmentation (Viterbi); paths drawn at random are subword regularization (Kudo 2018, "Subword Regularization",
-section 3). The probabilities are learned in ``unigram_training``.
+Every token has a probability, and a segmentation that of the product of its tokens. All segmentations of a word
+together are a lattice: positions between characters, and an edge for each token that fits between two of them. The
+best path is the word's segmentation (Viterbi); paths drawn at random are subword regularization (Kudo 2018, "Subword
+Regularization", section 3). The probabilities are learned in ``unigram_training``.
 """
 
 import math
@@ -43,7 +43,8 @@ class Lattice:
         word: its characters.
         log_probs: token to log-probability.
         longest: the longest token, in characters; None to look it up.
-        unknown_log_prob: of a character that is no token; None for ``UNKNOWN_PENALTY`` below the least of ``log_probs``.
+        unknown_log_prob: of a character that is no token; None for ``UNKNOWN_PENALTY`` below the least of
+            ``log_probs``.
 
     Attributes:
         edges_to: for each position, the edges that end there, the longest first.
@@ -61,7 +62,11 @@ class Lattice:
     """
 
     def __init__(
-        self, word: str, log_probs: Mapping[str, float], longest: int | None = None, unknown_log_prob: float | None = None
+        self,
+        word: str,
+        log_probs: Mapping[str, float],
+        longest: int | None = None,
+        unknown_log_prob: float | None = None,
     ):
         if longest is None or unknown_log_prob is None:
             check_mapping("log_probs", log_probs, "tokens to log-probabilities")
@@ -100,7 +105,7 @@ class Lattice:
         return path[::-1]
 
     def forward(self, alpha: float = 1.0) -> list[float]:
-        """For each position, the log of the summed probability, to the power alpha, of all ways from the start to it."""
+        """Per position, the log of the summed probability, to the power alpha, of all ways from the start to it."""
         sums = [0.0]
         for edges in self.edges_to[1:]:
             sums.append(log_sum_exp([sums[edge.start] + alpha * edge.log_prob for edge in edges]))
@@ -118,10 +123,11 @@ class Lattice:
         return sums
 
     def posteriors(self) -> dict[Edge, float]:
-        """For each edge, the probability that a segmentation of this word goes through it; what EM's first half counts."""
+        """Per edge, the probability that a segmentation of this word goes through it: what EM's first half counts."""
         forward, backward = self.forward(), self.backward()
         return {
-            edge: math.exp(forward[edge.start] + edge.log_prob + backward[edge.end] - forward[-1]) for edge in self.edges
+            edge: math.exp(forward[edge.start] + edge.log_prob + backward[edge.end] - forward[-1])
+            for edge in self.edges
         }
 
     def sample(self, generator: random.Random, alpha: float = 1.0) -> list[Edge]:

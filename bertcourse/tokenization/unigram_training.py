@@ -1,9 +1,9 @@
 """Chapter 3: learning the unigram language model.
 
-Begin with far too many tokens. Expectation-maximization gives each its probability: count how often it is used, averaged
-over all segmentations (E), and make that its probability (M). Then take away the tokens whose loss costs the corpus least
-likelihood, and repeat until the vocabulary is small enough (Kudo 2018, "Subword Regularization", section 3.2). Steps and
-constants are those of sentencepiece.
+Begin with far too many tokens. Expectation-maximization gives each its probability: count how often it is used,
+averaged over all segmentations (E), and make that its probability (M). Then take away the tokens whose loss costs
+the corpus least likelihood, and repeat until the vocabulary is small enough (Kudo 2018, "Subword Regularization",
+section 3.2). Steps and constants are those of sentencepiece.
 """
 
 import math
@@ -51,8 +51,8 @@ def train_unigram(
 
     Raises:
         TypeError: if a word is not a str, or a number not of its kind.
-        ValueError: if there are no words of at most 100 characters, ``vocab_size`` has no room for the single characters, or
-            another number is out of its range.
+        ValueError: if there are no words of at most 100 characters, ``vocab_size`` has no room for the single
+            characters, or another number is out of its range.
 
     Source: Kudo 2018, section 3.2; constants as in sentencepiece's unigram_model_trainer.cc.
 
@@ -67,10 +67,14 @@ def train_unigram(
     check_number("em_steps", em_steps, least=1)
     check_number("shrink", shrink, least=0, kind=Real)
     if not 0 < shrink < 1:
-        raise ValueError(f"shrink must lie between 0 and 1, else no tokens are left, or none are taken away; got {shrink}.")
+        raise ValueError(
+            f"shrink must lie between 0 and 1, else no tokens are left, or none are taken away; got {shrink}."
+        )
     learned = {word: count for word, count in word_counts.items() if len(word) <= LONGEST_WORD}
     if not learned:
-        raise ValueError(f"at least one word must have at most {LONGEST_WORD} characters; got none. Split them at spaces.")
+        raise ValueError(
+            f"at least one word must have at most {LONGEST_WORD} characters; got none. Split them at spaces."
+        )
     room = vocab_size - len(special_tokens)
     scores = dict.fromkeys(characters, 0)
     for word, count in word_counts.items():
@@ -94,7 +98,8 @@ def train_unigram(
 def seed_tokens(word_counts: Mapping[str, int], size: int, longest: int) -> list[tuple[str, float]]:
     """The substrings to begin with: those that cover most characters of the corpus.
 
-    A substring that is always followed by the same character says nothing that the longer one does not, and is left out.
+    A substring that is always followed by the same character says nothing that the longer one does not, and is left
+    out.
 
     Returns:
         Substrings of two characters or more with their score, occurrences × length, the best first.

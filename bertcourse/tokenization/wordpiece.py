@@ -1,7 +1,7 @@
 """Chapter 3: WordPiece, the tokenizer of BERT.
 
-A word is cut from the left, each time by the longest piece that the vocabulary has; pieces inside a word are written with
-``##`` in front (Wu et al. 2016, "Google's Neural Machine Translation System", section 4.1; Devlin et al. 2019).
+A word is cut from the left, each time by the longest piece that the vocabulary has; pieces inside a word are written
+with ``##`` in front (Wu et al. 2016, "Google's Neural Machine Translation System", section 4.1; Devlin et al. 2019).
 """
 
 import os
@@ -30,8 +30,8 @@ class WordPieceTokenizer(Tokenizer):
 
     Raises:
         TypeError: if ``vocab`` is not a list of str; a dict of ids is refused, with how to make a list of it.
-        ValueError: if a token appears twice, is empty or not one line, or ``unknown_token`` or a special token is not in
-            ``vocab``.
+        ValueError: if a token appears twice, is empty or not one line, or ``unknown_token`` or a special token is
+            not in ``vocab``.
 
     Source: Devlin et al. 2019, FullTokenizer in the published code; ids and offsets are Hugging Face's.
 
@@ -125,7 +125,9 @@ class WordPieceTokenizer(Tokenizer):
         """The same tokenizer in ``tokenizers``; it adds [CLS] and [SEP] if the vocabulary has them."""
         twin = tokenizers.Tokenizer(
             models.WordPiece(
-                self.token_ids, unk_token=self.unknown_token, max_input_chars_per_word=self.max_word_length,
+                self.token_ids,
+                unk_token=self.unknown_token,
+                max_input_chars_per_word=self.max_word_length,
                 continuing_subword_prefix=PREFIX,
             )
         )

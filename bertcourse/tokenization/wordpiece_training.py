@@ -1,12 +1,13 @@
 """Chapter 3: learning the vocabulary of WordPiece, by three rules.
 
-WordPiece as it was published merges the pair that most increases the likelihood of the training data (Schuster & Nakajima
-2012, "Japanese and Korean Voice Search"; Wu et al. 2016, section 4.1). The papers print no formula. If symbols are drawn
-independently, ij in place of i and j gains about c(ij) log[P(ij) / (P(i) P(j))], c for counts: rule "likelihood". The
-ratio alone, P(ij) / (P(i) P(j)), is how the Hugging Face course (chapter 6) and many slides read the papers: rule "score",
-which favours symbols that are seldom apart, however rare they are. Rule "bpe" is that of BPE, the most frequent pair, with
-pieces inside a word written with ``##``: the same rule as that of Hugging Face's WordPieceTrainer, which decides ties anew
-in each run. In all three a vocabulary comes out, not merges: the encoder looks for the longest match.
+WordPiece as it was published merges the pair that most increases the likelihood of the training data (Schuster &
+Nakajima 2012, "Japanese and Korean Voice Search"; Wu et al. 2016, section 4.1). The papers print no formula. If
+symbols are drawn independently, ij in place of i and j gains about c(ij) log[P(ij) / (P(i) P(j))], c for counts:
+rule "likelihood". The ratio alone, P(ij) / (P(i) P(j)), is how the Hugging Face course (chapter 6) and many slides
+read the papers: rule "score", which favours symbols that are seldom apart, however rare they are. Rule "bpe" is that
+of BPE, the most frequent pair, with pieces inside a word written with ``##``: the same rule as that of Hugging
+Face's WordPieceTrainer, which decides ties anew in each run. In all three a vocabulary comes out, not merges: the
+encoder looks for the longest match.
 """
 
 import heapq
@@ -45,15 +46,18 @@ def train_wordpiece(
         special_tokens: the first ids are theirs.
 
     Returns:
-        The tokens in order of id: special ones, characters by code point, characters inside a word, and what was merged,
+        The tokens in order of id: special ones, characters by code point, characters inside a word, and what was
+            merged,
         in that order.
 
     Raises:
         TypeError: if a word is not a str, or a count or size is not a whole number.
-        ValueError: if there are no words, ``vocab_size`` has no room for the characters, or ``rule`` is none of the three.
+        ValueError: if there are no words, ``vocab_size`` has no room for the characters, or ``rule`` is none of the
+            three.
 
-    Source: "likelihood", Schuster & Nakajima 2012 in words, with the gain of a model of independent symbols; "score", the
-    Hugging Face course, chapter 6; "bpe", Sennrich et al. 2016, and Hugging Face's WordPieceTrainer but for ties.
+    Source: "likelihood", Schuster & Nakajima 2012 in words, with the gain of a model of independent symbols;
+    "score", the Hugging Face course, chapter 6; "bpe", Sennrich et al. 2016, and Hugging Face's WordPieceTrainer but
+    for ties.
 
     >>> train_wordpiece({"hug": 10, "pug": 5, "hugs": 5}, 10, special_tokens=[])[-2:]
     ['##ug', 'hug']
@@ -66,7 +70,11 @@ def train_wordpiece(
     check_choice("rule", rule, RULES)
     if rule == "bpe":
         merges = train_bpe(
-            word_counts, vocab_size=vocab_size, min_frequency=min_frequency, special_tokens=special_tokens, prefix=PREFIX
+            word_counts,
+            vocab_size=vocab_size,
+            min_frequency=min_frequency,
+            special_tokens=special_tokens,
+            prefix=PREFIX,
         )
         return list(dict.fromkeys([*tokens, *(left + right.removeprefix(PREFIX) for left, right in merges)]))
 
@@ -106,9 +114,10 @@ def pair_score(rule: str, count: int, left: int, right: int, total: int) -> floa
 class PairScores:
     """The pairs of a corpus by ``pair_score``, kept up to date as pairs are merged.
 
-    A merge makes its two symbols rarer, and that changes the score of every pair that has one of them. Each such pair is
-    put into the queue once more. A merge also makes the corpus shorter, which lowers the likelihood's gain of every pair:
-    an entry that has become lower goes back into the queue when it comes up, and one that has become higher is passed over.
+    A merge makes its two symbols rarer, and that changes the score of every pair that has one of them. Each such
+    pair is put into the queue once more. A merge also makes the corpus shorter, which lowers the likelihood's gain
+    of every pair: an entry that has become lower goes back into the queue when it comes up, and one that has become
+    higher is passed over.
 
     Args:
         pairs: the corpus in symbols.
@@ -133,7 +142,7 @@ class PairScores:
         return pair_score(self.rule, count, counts[pair[0]], counts[pair[1]], self.pairs.num_symbols)
 
     def best(self) -> str | None:
-        """The pair of highest score, of equals the one of smallest ids, taken out of the queue; None if there is none."""
+        """The pair of highest score, of equals the one of smallest ids, taken from the queue; None if there is none."""
         while self.queue:
             negative_score, pair = heapq.heappop(self.queue)
             score = self.score(pair)
@@ -169,7 +178,8 @@ def train_wordpiece_plainly(
     min_frequency: int = 1,
     special_tokens: Sequence[str] = BERT_SPECIAL_TOKENS,
 ) -> list[str]:
-    """``train_wordpiece`` as it is defined: count symbols and pairs anew for each merge, and take the pair of best score.
+    """``train_wordpiece`` as it is defined: count symbols and pairs anew for each merge, and take the pair of best
+    score.
 
     The result is that of ``train_wordpiece``; the time grows with tokens × corpus.
 

@@ -53,7 +53,9 @@ def accuracy(examples: list[SenseExample], features, classify) -> tuple[float, d
     right = {}
     for lemma, splits in rows.items():
         (train, senses), (test, expected) = (zip(*splits[split], strict=True) for split in ("train", "test"))
-        right[lemma] = [predicted == sense for predicted, sense in zip(classify(train, senses, test), expected, strict=True)]
+        right[lemma] = [
+            predicted == sense for predicted, sense in zip(classify(train, senses, test), expected, strict=True)
+        ]
     every = [is_right for lemma in right for is_right in right[lemma]]
     return sum(every) / len(every), {lemma: sum(of_lemma) / len(of_lemma) for lemma, of_lemma in right.items()}
 
@@ -78,7 +80,9 @@ def naive_bayes(train, senses, test) -> list[str]:
 
     def score(words: list[str], sense: str) -> float:
         total = counts[sense].total() + len(vocabulary)
-        return math.log(prior[sense]) + sum(math.log((counts[sense][word] + 1) / total) for word in words if word in vocabulary)
+        return math.log(prior[sense]) + sum(
+            math.log((counts[sense][word] + 1) / total) for word in words if word in vocabulary
+        )
 
     return [max(counts, key=lambda sense: score(words, sense)) for words in test]
 
@@ -126,14 +130,16 @@ def nearest_neighbour(train, senses, test) -> list[str]:
 
 @torch.inference_mode()
 def minilm_vectors(examples: list[SenseExample]) -> tuple[list[Tensor], list[Tensor]]:
-    """For each sentence, MiniLM's last four layers summed at the target, and the mean of the other tokens' static vectors."""
+    """Per sentence, MiniLM's last four layers summed at the target; the mean of the other tokens' static vectors."""
     model, tokenizer = load_pretrained("minilm")
     contextual, static = [], []
     for example in examples:
         encoding = tokenizer.encode(example.text)
         ids = torch.tensor(encoding.ids)
         in_target = torch.tensor([start < example.end and end > example.start for start, end in encoding.offsets])
-        is_other = torch.tensor([end > start for start, end in encoding.offsets]) & ~in_target  # [CLS], [SEP]: no length
+        is_other = (
+            torch.tensor([end > start for start, end in encoding.offsets]) & ~in_target
+        )  # [CLS], [SEP]: no length
         hidden_states = model(ids[None], output_hidden_states=True).hidden_states
         contextual.append(sum(hidden_states[-4:])[0, in_target].mean(dim=0))
         static.append(model.embeddings.word_embeddings.weight[ids[is_other]].mean(dim=0))

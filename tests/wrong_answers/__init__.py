@@ -1,6 +1,7 @@
 """Plausible mistakes, which a check must refuse and name, and unusual but right answers, which it must let through.
 
-Each is a function of the exercise's name. It may use all names of the homework notebook, its other solutions among them.
+Each is a function of the exercise's name. It may use all names of the homework notebook, its other solutions among
+them.
 """
 
 from collections.abc import Callable

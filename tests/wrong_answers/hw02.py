@@ -8,6 +8,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
+
 from wrong_answers import right, wrong
 
 
@@ -505,10 +506,7 @@ def plot_turns(depth):
         for _ in range(depth):
             A, B = random.normal(size=(64, 256)) / 8, random.normal(size=(256, 64)) / np.sqrt(128)
             old = x
-            if order == "post":
-                x = normalize(x + np.maximum(x @ A, 0) @ B)
-            else:
-                x = x + np.maximum(normalize(x) @ A, 0) @ B
+            x = normalize(x + np.maximum(x @ A, 0) @ B) if order == "post" else x + np.maximum(normalize(x) @ A, 0) @ B
             ys.append(((old * x).sum(-1) / np.linalg.norm(old, axis=-1) / np.linalg.norm(x, axis=-1)).mean())
         plt.plot(np.arange(depth) + 1, ys, label=order)
     plt.xlabel("layer")

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
+
 from wrong_answers import right, wrong
 
 

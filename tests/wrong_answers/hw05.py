@@ -6,6 +6,7 @@ from collections import Counter
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+
 from wrong_answers import right, wrong
 
 

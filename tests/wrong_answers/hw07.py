@@ -4,6 +4,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+
 from wrong_answers import right, wrong
 
 
