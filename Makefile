@@ -1,6 +1,7 @@
 # make course   everything a reader needs: install, execute every lecture, build the site
-# make test     unit tests, strict validation of every notebook, coverage
-# make lab      JupyterLab in the same environment
+# make test     unit tests, strict validation of every notebook from the built wheel, the site and its links
+# make quick    before a commit: style and fast tests, no lecture executed
+# make lab      JupyterLab in the same environment, on the first lecture
 # make release  what students get: a folder and a zip without solutions and hidden tests, in build/release
 # make clean    remove all that make made
 #
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/.ready
 
-.PHONY: course test lab release clean constraints
+.PHONY: course test quick lab release clean constraints sums
 
 course: $(READY)
 	rm -rf build/lectures build/site
@@ -29,8 +30,13 @@ course: $(READY)
 test: $(READY)
 	$(BIN)/pytest --cov --cov-report=term --cov-fail-under=95
 
+quick: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest -m "not slow"
+
 lab: $(READY)
-	$(BIN)/jupyter lab notebooks
+	$(BIN)/jupyter lab --notebook-dir=notebooks notebooks/01_self_attention.ipynb
 
 release: $(READY)
 	$(BIN)/bertcourse homework release --output build/release
@@ -43,6 +49,11 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e ".[all]"
 	@$(PYTHON) -c 'open("$(READY)", "w").close()'
+
+# After a change to data/: the hashes by which an installation is checked.
+sums:
+	cd data && find . -type f ! -name '*.md' ! -name '*.py' ! -name SHA256SUMS | sed 's:^\./::' | LC_ALL=C sort | xargs sha256sum > ../SHA256SUMS.new
+	mv SHA256SUMS.new data/SHA256SUMS
 
 # After a change to pyproject.toml, or to move to newer versions: all pins, from a fresh environment.
 constraints:

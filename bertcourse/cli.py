@@ -1,6 +1,7 @@
 """The ``bertcourse`` command."""
 
 import argparse
+import importlib.metadata
 import sys
 from pathlib import Path
 
@@ -27,8 +28,9 @@ def main(arguments: list[str] | None = None) -> int:
     Source: argparse.
     """
     parser = argparse.ArgumentParser(prog="bertcourse", description="The commands of the course.")
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("doctor", help="check this machine, and say what mends it")
+    parser.add_argument("--version", action="version", version=f"bertcourse {importlib.metadata.version('bertcourse')}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    commands.add_parser("doctor", help="check this machine and the installation, and say what repairs them")
     run = commands.add_parser("run", help="execute notebooks top to bottom, measure them, store their outputs")
     run.add_argument("notebooks", nargs="+", type=Path)
     run.add_argument("--output", type=Path, help="folder for the executed copies (default: in place)")
@@ -36,9 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--cell-timeout", type=int, default=900, help="seconds that one cell may take (default: %(default)s)"
     )
     train = commands.add_parser("train-tokenizer", help="train the course's WordPiece tokenizer on Standard Ebooks")
-    train.add_argument(
-        "--output", type=Path, default=Path("data/checkpoints/course"), help="folder (default: %(default)s)"
-    )
+    train.add_argument("--output", type=Path, default=Path("runs/tokenizer"), help="folder (default: %(default)s)")
     train.add_argument("--vocab-size", type=int, default=8192, help="how many tokens at most (default: %(default)s)")
     train.add_argument("--text", type=Path, help="a UTF-8 text, one paragraph a line (default: 93 books, fetched once)")
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -56,6 +56,9 @@ def main(arguments: list[str] | None = None) -> int:
     add_data_commands(commands)
     add_benchmark_commands(commands)
     options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help()
+        return 0
 
     try:
         if options.command == "doctor":
@@ -167,7 +170,9 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     tune = benchmarks.add_parser(
         "finetune", help="classes, entities or answers: train on a public set, measure on its test split"
     )
-    tune.add_argument("--task", required=True, help="sst2, rte, ner (wikigold and WNUT 2017) or squad")
+    tune.add_argument(
+        "--task", required=True, choices=("sst2", "rte", "ner", "squad"), help="ner: wikigold and WNUT 2017"
+    )
     tune.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
     tune.add_argument(
         "--minutes", type=float, default=0.0, help="the most for each run (default: as long as its epochs take)"

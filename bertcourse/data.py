@@ -199,16 +199,16 @@ def check_sha256(text: str, expected: str, source: str) -> None:
         )
 
 
-COURSE_DATA = (
-    Path(__file__).parent.parent / "data"
-)  # what the course wrote itself: in its repository, beside the package
+# What the course wrote itself: inside an installed package, beside the package in a checkout.
+INSTALLED_DATA = Path(__file__).with_name("course_data")
+COURSE_DATA = INSTALLED_DATA if INSTALLED_DATA.is_dir() else Path(__file__).parent.parent / "data"
 
 
 def course_file(name: str) -> Path:
     """Where a file of the course's own data is.
 
     Args:
-        name: its path in the folder data/ of the repository.
+        name: its path in the repository's folder data/, such as "tickets/train.tsv".
 
     Raises:
         FileNotFoundError: if it is not there.
@@ -216,11 +216,27 @@ def course_file(name: str) -> Path:
     path = COURSE_DATA / name
     if not path.is_file():
         raise FileNotFoundError(
-            f"expected {path}; there is no such file. The course's data are in its repository, beside the package: "
-            f"install "
-            f"it from there (pip install -e .)."
+            f"expected {path}; there is no such file. If the name is right, the installation is damaged: install the "
+            f"course again (in its folder: make course; elsewhere: pip install --force-reinstall bertcourse)."
         )
     return path
+
+
+def damaged_course_files() -> list[str]:
+    """The course's own data that are not there or not as they were: each a line that says which.
+
+    Raises:
+        FileNotFoundError: if the list of their hashes, SHA256SUMS, is not there.
+    """
+    damaged = []
+    for line in course_file("SHA256SUMS").read_text(encoding="utf-8").splitlines():
+        digest, name = line.split(maxsplit=1)
+        path = COURSE_DATA / name
+        if not path.is_file():
+            damaged.append(f"{name} is missing")
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+            damaged.append(f"{name} is altered")
+    return damaged
 
 
 def book_words() -> tuple[Counter[str], Counter[str]]:

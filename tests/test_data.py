@@ -257,5 +257,5 @@ def test_parallel_sentences_say_the_same_number_of_things():
 
 def test_course_data_that_are_not_there_are_named(monkeypatch, tmp_path):
     monkeypatch.setattr(data, "COURSE_DATA", tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"words.tsv.xz; there is no such file.*pip install -e"):
+    with pytest.raises(FileNotFoundError, match=r"words.tsv.xz; there is no such file.*install the course again"):
         data.book_words()

@@ -14,7 +14,7 @@ from bertcourse.lectures import read_notebook, stated_cost
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-CONDA_NAMES = {"pytorch": "torch"}  # conda's name, PyPI's name
+CONDA_NAMES = {"pytorch": "torch", "python-build": "build"}  # conda's name, PyPI's name
 
 
 def wanted() -> dict[str, SpecifierSet]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
 
 from bertcourse import lectures
@@ -28,6 +29,7 @@ from bertcourse.lectures import (
     write_notebook,
     yardstick,
 )
+from conftest import Installed
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -46,7 +48,6 @@ NBVAL = [
     "-c",
     str(ROOT / "pyproject.toml"),
     "--nbval",
-    "--nbval-current-env",
     "--nbval-cell-timeout=900",
 ]
 HUNG = ("Timeout", "Kernel died", "kernel died")
@@ -60,18 +61,21 @@ def children_seconds() -> float:
     return times.children_user + times.children_system
 
 
-def validate(notebook: Path) -> tuple[subprocess.CompletedProcess, float]:
-    """Run strict nbval, in another process and folder; once more if the kernel hung. Returns it and its CPU seconds."""
+def validate(notebook: Path, installed: Installed) -> tuple[subprocess.CompletedProcess, float]:
+    """Run strict nbval in another process and folder; once more if the kernel hung. Returns it and its CPU seconds.
+
+    The kernel is that of the installed wheel, so that what is validated is what people outside a checkout have.
+    """
     for _ in range(2):
         before = children_seconds()
         # From a folder that is not the notebook's: lectures must run wherever they are started.
         result = subprocess.run(
-            [*NBVAL, str(notebook)],
+            [*NBVAL, f"--nbval-kernel-name={installed.kernel}", str(notebook)],
             capture_output=True,
             text=True,
             timeout=2400,
             cwd=notebook.parent.parent,
-            env={**os.environ, **LECTURE_ENVIRONMENT},
+            env={**installed.environment, **LECTURE_ENVIRONMENT},
         )
         if result.returncode == 0 or not any(word in result.stdout for word in HUNG):
             break
@@ -97,6 +101,12 @@ def saved(tmp_path: Path, *cells: nbformat.NotebookNode) -> Path:
     return path
 
 
+def copied(notebook: Path, folder: Path) -> Path:
+    """A notebook alone in an empty folder, far from the checkout."""
+    (folder / "empty").mkdir()
+    return Path(shutil.copy(notebook, folder / "empty"))
+
+
 def test_there_are_lectures():
     assert len(LECTURES) >= 2
 
@@ -107,17 +117,17 @@ def test_lecture_keeps_the_rules(lecture):
 
 
 @pytest.mark.parametrize("homework", HOMEWORK, ids=lambda path: path.stem)
-def test_solved_homework_reproduces(homework):
+def test_solved_homework_reproduces(homework, installed, tmp_path):
     assert [
         number for number, cell in enumerate(read_notebook(homework).cells) if cell.get("execution_count", 1) is None
     ] == []
-    result, _ = validate(homework)
+    result, _ = validate(copied(homework, tmp_path), installed)
     assert result.returncode == 0, result.stdout[-6000:]
 
 
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
-def test_lecture_reproduces_within_twice_its_time(lecture):
-    result, seconds = validate(lecture)
+def test_lecture_reproduces_within_twice_its_time(lecture, installed, tmp_path):
+    result, seconds = validate(copied(lecture, tmp_path), installed)
     assert result.returncode == 0, result.stdout[-6000:]
     stated = stated_cost(read_notebook(lecture))
     assert seconds > 0
@@ -126,7 +136,20 @@ def test_lecture_reproduces_within_twice_its_time(lecture):
     )
 
 
-def test_an_altered_output_is_caught(tmp_path):
+def test_the_notebooks_are_validated_with_the_wheel(installed, tmp_path):
+    program = "import bertcourse; print(bertcourse.__file__)"
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(program)])
+    environment = {"JUPYTER_PATH": installed.environment["JUPYTER_PATH"]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(*environment.popitem())
+        patch.delenv("PYTHONPATH", raising=False)
+        NotebookClient(
+            notebook, kernel_name=installed.kernel, resources={"metadata": {"path": str(tmp_path)}}
+        ).execute()
+    assert Path(notebook.cells[0].outputs[0].text).is_relative_to(installed.python.parent.parent)
+
+
+def test_an_altered_output_is_caught(installed, tmp_path):
     notebook = read_notebook(LECTURES[0])
     outputs = [
         o
@@ -138,14 +161,14 @@ def test_an_altered_output_is_caught(tmp_path):
     outputs[0].data["text/plain"] = outputs[0].data["text/plain"].replace("2", "3")
     altered = tmp_path / "folder" / LECTURES[0].name
     write_notebook(notebook, altered)
-    result, _ = validate(altered)
+    result, _ = validate(altered, installed)
     assert result.returncode == 1
     assert "1 failed" in result.stdout
 
 
-def test_nbval_refuses_a_notebook_that_breaks_a_rule(tmp_path):
+def test_nbval_refuses_a_notebook_that_breaks_a_rule(installed, tmp_path):
     shutil.copy(ROOT / "conftest.py", tmp_path)  # it governs the folders below its own
-    result, _ = validate(saved(tmp_path, code("1 + 1", count=None)))
+    result, _ = validate(saved(tmp_path, code("1 + 1", count=None)), installed)
     assert result.returncode != 0
     assert "execution counts must be 1 to 1" in result.stdout + result.stderr
 

@@ -5,11 +5,12 @@ import dataclasses
 import os
 import sys
 
-from bertcourse.pretraining.config import PRESETS, PretrainingConfig
+from bertcourse.pretraining.config import GROUPS, PRESETS, PretrainingConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of ``bertcourse pretrain``: one for each field of ``PretrainingConfig``."""
+    parser.usage = "bertcourse pretrain [PRESET] [--resume] [--SETTING VALUE ...]"
     parser.add_argument(
         "preset",
         nargs="?",
@@ -18,15 +19,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="settings to start from (default: %(default)s)",
     )
     parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in --output")
+    group = parser
     for field in dataclasses.fields(PretrainingConfig):
+        if field.name in GROUPS:
+            group = parser.add_argument_group(GROUPS[field.name])
         values = [f"{settings[field.name]} in {name}" for name, settings in PRESETS.items() if field.name in settings]
         defaults = ", ".join([str(field.default), *values])
-        parser.add_argument(
+        group.add_argument(
             f"--{field.name.replace('_', '-')}",
             type=true_or_false if field.type is bool else field.type,
-            metavar="true|false" if field.type is bool else field.type.__name__.upper(),
+            choices=field.metadata["choices"] or None,
+            metavar=metavar(field),
             help=f"{field.metadata['help']} (default: {defaults})".replace("%", "%%"),
         )
+
+
+def metavar(field: dataclasses.Field) -> str:
+    """What stands for a setting's value in the help: its choices, or its type."""
+    choices = ("true", "false") if field.type is bool else field.metadata["choices"]
+    return "|".join(choices) or field.type.__name__.upper()
 
 
 def true_or_false(text: str) -> bool:

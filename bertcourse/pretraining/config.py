@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from bertcourse.bert import BertConfig
 from bertcourse.pretraining.masking import check_rate, check_shares
 
+# On the command line the settings stand in groups; a group begins with this field.
+GROUPS = {
+    "corpus": "text and output",
+    "hidden_size": "model",
+    "packing": "rows and masks",
+    "tokens": "optimization",
+    "precision": "machine",
+    "log_every": "log, measurements, checkpoints",
+}
 PACKINGS = ("sentence-pairs", "full-sentences", "doc-sentences")
 PRECISIONS = ("auto", "float32", "bfloat16")
-POSITIONS = ("sinusoidal", "normal")
-WORDS = ("normal", "counts")
-RANDOM_WORDS = ("uniform", "unigram")
 
 
-def setting(default, about: str):
-    """A field with its default and its help text on the command line."""
-    return dataclasses.field(default=default, metadata={"help": about})
+def setting(default, about: str, choices: tuple[str, ...] = ()):
+    """A field with its default, its help text on the command line, and the values it may have (empty: any)."""
+    return dataclasses.field(default=default, metadata={"help": about, "choices": choices})
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,7 @@ class PretrainingConfig:
         "books",
         '"books", "small-world", "sparse-world", or a UTF-8 text with an empty line between documents',
     )
-    tokenizer: str = setting("data/checkpoints/course", "folder of a tokenizer; the small worlds bring their own")
+    tokenizer: str = setting("course", "name or folder of a model, whose tokenizer to use; small worlds have their own")
     world_tokens: int = setting(1_500_000, "size of a small world's corpus, in words")
     output: str = setting("runs/pretraining", "folder for log, checkpoints and models")
     seed: int = setting(0, "of weights, order, masks and dropout")
@@ -46,13 +52,13 @@ class PretrainingConfig:
     dropout: float = setting(0.0, "probability of dropping a value, in attention too")
     initializer_range: float = setting(0.02, "standard deviation of the initial weights")
     initial_positions: str = setting(
-        "sinusoidal", "sinusoidal: position vectors begin as sines and cosines; normal: as noise, as in BERT"
+        "sinusoidal", "position vectors begin as sines and cosines, or as noise, as in BERT", ("sinusoidal", "normal")
     )
     initial_words: str = setting(
-        "normal", "normal: word vectors begin as noise; counts: from how often words stand together"
+        "normal", "word vectors begin as noise, or from how often words stand together", ("normal", "counts")
     )
 
-    packing: str = setting("sentence-pairs", "sentence-pairs (with NSP), full-sentences or doc-sentences (without)")
+    packing: str = setting("sentence-pairs", "pairs allow NSP; the other two fill rows without it", PACKINGS)
     nsp: bool = setting(True, "learn next-sentence prediction; needs sentence-pairs")
     lengths: str = setting("64:0.6,128:0.4", "most tokens of a row, and for which share of the training, in order")
     short_rate: float = setting(0.1, "share of pairs that aim at a random shorter length")
@@ -61,7 +67,7 @@ class PretrainingConfig:
     random_share: float = setting(0.1, "share of the hidden tokens that become a random one; the others stay")
     whole_words: bool = setting(False, "hide whole words")
     random_words: str = setting(
-        "uniform", "where the random token of 80/10/10 comes from: uniform (BERT) or unigram frequency"
+        "uniform", "where the random token of 80/10/10 comes from; BERT draws uniformly", ("uniform", "unigram")
     )
     static_copies: int = setting(
         0, "0: new masks whenever a text is read; n: those of the first n epochs again and again"
@@ -79,7 +85,7 @@ class PretrainingConfig:
     weight_decay: float = setting(0.01, "of matrices")
     clip: float = setting(1.0, "longest gradient")
 
-    precision: str = setting("auto", "float32, bfloat16 (autocast), or auto: what is faster here")
+    precision: str = setting("auto", "bfloat16 is autocast; auto: what is faster here", PRECISIONS)
     threads: int = setting(0, "of torch; 0: as many as it chooses")
     compile: bool = setting(False, "torch.compile: a minute more at the start, faster steps on some machines")
     log_every: float = setting(0.002, "share of the training between two lines of the log")
@@ -97,15 +103,8 @@ class PretrainingConfig:
             value, kinds = getattr(self, field.name), (int, float) if field.type is float else field.type
             if not isinstance(value, kinds) or isinstance(value, bool) != (field.type is bool):
                 raise ValueError(f"{field.name} must be of type {field.type.__name__}; got {value!r}.")
-        for name, choices in (
-            ("packing", PACKINGS),
-            ("precision", PRECISIONS),
-            ("initial_positions", POSITIONS),
-            ("initial_words", WORDS),
-            ("random_words", RANDOM_WORDS),
-        ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
+            if (choices := field.metadata["choices"]) and value not in choices:
+                raise ValueError(f"{field.name} must be one of {', '.join(choices)}; got {value!r}.")
         for name in ("tokens", "world_tokens", "batch_size", "evaluation_rows"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")

@@ -1,0 +1,117 @@
+"""What people install: everything is in it, it is described as an index wants it, and it works outside a checkout."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bertcourse import data
+
+ROOT = Path(__file__).parent.parent
+TRACKED = ("bertcourse", "data", "notebooks", "tests", "benchmarks", "site")
+pytestmark = pytest.mark.slow
+
+
+def run(installed, folder: Path, *arguments: str) -> str:
+    """What the wheel's Python prints, started in a folder that is not the checkout's."""
+    command = [str(installed.python), *arguments]
+    result = subprocess.run(command, cwd=folder, env=installed.environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout[-3000:] + result.stderr[-3000:]
+    return result.stdout
+
+
+def test_the_wheel_is_under_60_megabytes(installed):
+    assert installed.wheel.stat().st_size < 60e6
+
+
+def test_the_index_would_take_wheel_and_sdist(installed):
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(installed.wheel), str(installed.sdist)]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
+
+
+def test_the_wheel_has_all_code_and_data_and_says_that_it_is_typed(installed):
+    inside = set(zipfile.ZipFile(installed.wheel).namelist())
+    code = {str(path.relative_to(ROOT).as_posix()) for path in (ROOT / "bertcourse").rglob("*.py")}
+    listed = (ROOT / "data" / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    files = {f"bertcourse/course_data/{line.split(maxsplit=1)[1]}" for line in listed}
+    assert code | files | {"bertcourse/py.typed", "bertcourse/course_data/SHA256SUMS"} <= inside
+
+
+def test_the_sdist_is_complete(installed):
+    with tarfile.open(installed.sdist) as archive:
+        inside = {name.partition("/")[2] for name in archive.getnames()}
+    for name in ("README.md", "LICENSE", "Makefile", "constraints.txt", "environment.yml", "conftest.py"):
+        assert name in inside
+    for folder in TRACKED:
+        here = {path for path in (ROOT / folder).rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+        here = {str(p.relative_to(ROOT).as_posix()) for p in here if not any(part[0] == "." for part in p.parts[-3:])}
+        assert here <= inside, sorted(here - inside)[:5]
+
+
+def test_model_and_data_are_there(installed, tmp_path):
+    program = (
+        "from bertcourse.bert import load_pretrained; from bertcourse.data import course_file; "
+        "print(load_pretrained('course')[0].config.hidden_size, course_file('tickets/train.tsv').stat().st_size)"
+    )
+    size = (ROOT / "data" / "tickets" / "train.tsv").stat().st_size
+    assert run(installed, tmp_path, "-c", program) == f"256 {size}\n"
+
+
+def test_the_command_is_there_and_the_doctor_is_content(installed, tmp_path):
+    assert re.fullmatch(r"bertcourse \d+\.\d+\.\d+\S*\n", run(installed, tmp_path, "-m", "bertcourse", "--version"))
+    lines = run(installed, tmp_path, "-m", "bertcourse", "doctor").splitlines()
+    assert [line for line in lines if not line.startswith("ok")] == []
+    assert any("course_data" in line for line in lines)
+
+
+def test_the_doctor_fails_if_something_is_missing(installed, tmp_path):
+    run(installed, tmp_path, "-m", "zipfile", "-e", str(installed.wheel), str(tmp_path))
+    (tmp_path / "bertcourse" / "course_data" / "nli" / "dev.tsv").unlink()
+    (tmp_path / "bertcourse" / "course_data" / "tickets" / "dev.tsv").write_text("other", encoding="utf-8")
+    (tmp_path / "bertcourse" / "checks" / "expected" / "hw03.json").unlink()
+    command = [str(installed.python), "-m", "bertcourse", "doctor"]
+    result = subprocess.run(command, cwd=tmp_path, env=installed.environment, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "nli/dev.tsv is missing, tickets/dev.tsv is altered" in result.stdout
+    assert re.search(r"^FIX +homework +no .*hw03\.json", result.stdout, re.MULTILINE)
+
+
+def test_the_package_alone_needs_no_extra(installed, tmp_path):
+    """The model, the tokenizers, training and search import only what the wheel requires without extras."""
+    program = """
+import importlib.metadata, re, sys
+required = importlib.metadata.metadata("bertcourse").get_all("Requires-Dist")
+extras = {re.match(r"[\\w-]+", line)[0] for line in required if "extra ==" in line} - {"bertcourse"}
+names = {"psutil", "nbclient", "nbformat", "matplotlib", "ipykernel", "IPython", "transformers", "seqeval", "umap"}
+assert {"psutil", "matplotlib", "transformers"} <= extras
+for name in names:
+    sys.modules[name] = None  # importing it raises ImportError
+import bertcourse.bert, bertcourse.tokenization, bertcourse.pretraining, bertcourse.finetuning, bertcourse.retrieval
+import bertcourse.senses, bertcourse.embeddings, bertcourse.anisotropy, bertcourse.attention, bertcourse.cli
+print(bertcourse.bert.load_pretrained("course")[0].config.vocab_size)
+"""
+    assert run(installed, tmp_path, "-c", program) == "8192\n"
+
+
+def test_the_stored_hashes_are_those_of_the_data():
+    assert data.damaged_course_files() == [], "if the change is meant: make sums"
+    listed = {line.split(maxsplit=1)[1] for line in (data.COURSE_DATA / "SHA256SUMS").read_text().splitlines()}
+    files = [path for path in data.COURSE_DATA.rglob("*.*") if path.suffix not in (".md", ".py", ".pyc")]
+    assert {path.relative_to(data.COURSE_DATA).as_posix() for path in files} == listed, "make sums"
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: path.write_text("other", encoding="utf-8")])
+def test_a_damaged_file_is_named(damage, tmp_path, monkeypatch):
+    monkeypatch.setattr(data, "COURSE_DATA", tmp_path)
+    digest = "2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"  # of "foo"
+    (tmp_path / "SHA256SUMS").write_text(f"{digest}  a.tsv\n{digest}  b.tsv\n", encoding="utf-8")
+    for name in "ab":
+        (tmp_path / f"{name}.tsv").write_text("foo", encoding="utf-8")
+    damage(tmp_path / "b.tsv")
+    assert len(found := data.damaged_course_files()) == 1
+    assert found[0].startswith("b.tsv is ")
