@@ -36,7 +36,8 @@ quick: $(READY)
 	$(BIN)/pytest -m "not slow"
 
 lab: $(READY)
-	$(BIN)/jupyter lab --notebook-dir=notebooks notebooks/01_self_attention.ipynb
+	@$(BIN)/jupyter trust $(wildcard notebooks/*.ipynb) > /dev/null
+	$(BIN)/jupyter lab notebooks/01_self_attention.ipynb
 
 release: $(READY)
 	$(BIN)/bertcourse homework release --output build/release
