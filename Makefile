@@ -23,7 +23,7 @@ course: $(READY)
 	rm -rf build/lectures build/site
 	$(BIN)/bertcourse doctor
 	$(BIN)/bertcourse run --output build/lectures $(wildcard notebooks/*.ipynb)
-	$(BIN)/sphinx-build -q -W --keep-going -b html -c site build/lectures build/site
+	$(BIN)/python site/build.py build/lectures build/site
 	@echo
 	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
 

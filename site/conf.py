@@ -1,15 +1,15 @@
-"""Sphinx: the site is the lectures, already executed, with a title page."""
-
-from pathlib import Path
+"""Sphinx: the site is the lectures, already executed, and a page for each set of data."""
 
 from docutils import nodes
-from latex2mathml.converter import convert
+from math_core import LatexError, LatexToMathML
+from sphinx.util import logging
 
 project = "bertcourse"
 author = "the bertcourse authors"
 copyright = "2026, the bertcourse authors; text CC BY 4.0, code MIT"
 
 extensions = ["myst_nb"]
+exclude_patterns = ["data/**/[!R]*.md"]  # tables that are read by lectures
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # `bertcourse run` has executed them
@@ -17,35 +17,60 @@ nb_merge_streams = True
 
 html_theme = "sphinx_book_theme"
 html_title = "bertcourse"
-html_theme_options = {"show_toc_level": 2}
+html_theme_options = {
+    "show_toc_level": 2,
+    "navbar_persistent": [],  # the sidebar has a search button already
+}
 html_static_path = ["static"]
 html_css_files = ["course.css"]
 html_show_sourcelink = False
+html_use_index = False
 html_math_renderer = "mathml"  # formulas that browsers draw themselves: MathJax would be fetched from the network
 
+logger = logging.getLogger(__name__)
+formulas = LatexToMathML(fancy_error=False)
 
-def write_index(app):
-    """A title page with the lectures in order, made from what was executed."""
-    lectures = "\n".join(path.stem for path in sorted(Path(app.srcdir).glob("*.ipynb")))
-    Path(app.srcdir, "index.md").write_text(
-        "# bertcourse\n\nA course in notebooks that builds, measures and explains BERT. Every number in it was "
-        f"computed when "
-        f"this site was built, or is read from the stored tables of longer runs.\n\n```{{toctree}}\n:maxdepth: "
-        f"2\n\n{lectures}\n```\n",
-        encoding="utf-8",
-    )
+
+def describe_figures(app, doctree):
+    """Give each figure of a notebook its words, which `plots.show` stored beside it, as alternative text."""
+    for bundle in doctree.findall(nodes.container):
+        if bundle.get("nb_element") != "mime_bundle":
+            continue
+        words = [part.astext() for part in bundle if part["mime_type"] == "text/plain"]
+        for image in list(bundle.findall(nodes.image)):
+            image["alt"] = " ".join("".join(words).split())
+            box = nodes.container(classes=["plot"])  # what scrolls where the figure is too wide
+            image.replace_self(box)
+            box += image
+
+
+def formula(latex: str, display: bool, node: nodes.Node) -> str:
+    """A formula in MathML. What the converter does not know is a warning, and so stops the build."""
+    try:
+        return formulas.convert_with_local_state(latex, displaystyle=display)
+    except LatexError as error:
+        logger.warning("formula %s: %s", latex, error, location=node)
+        return ""
 
 
 def write_inline(translator, node):
-    translator.body.append(convert(node.astext()))
+    translator.body.append(formula(node.astext(), display=False, node=node))
     raise nodes.SkipNode
 
 
+def divided(latex: str) -> list[str]:
+    """The parts between \\qquad, which a narrow page may put below each other, if each is a formula of its own."""
+    pairs = (("{", "}"), (r"\begin", r"\end"), (r"\left", r"\right"))
+    parts = latex.split(r"\qquad")
+    return parts if all(part.count(a) == part.count(b) for part in parts for a, b in pairs) else [latex]
+
+
 def write_display(translator, node):
-    translator.body.append(convert(node.astext(), display="block"))
+    parts = [f"<div>{formula(part, display=True, node=node)}</div>" for part in divided(node.astext())]
+    translator.body.append(f'<div class="formula">{"".join(parts)}</div>')
     raise nodes.SkipNode
 
 
 def setup(app):
     app.add_html_math_renderer("mathml", (write_inline, None), (write_display, None))
-    app.connect("builder-inited", write_index)
+    app.connect("doctree-read", describe_figures)
