@@ -1,9 +1,11 @@
 """Running the notebooks, and the rules that they keep.
 
 ``run_notebook`` executes one in a fresh kernel and measures it. ``problems`` lists where one breaks the rules that make
-validation mean something: nbval compares only cells that were run, in order, and whose output is not ignored.
+validation mean something: nbval compares only cells that were run, in order, and whose output is not ignored, and
+never prose (``bertcourse.measured`` does).
 """
 
+import ast
 import os
 import re
 import statistics
@@ -20,11 +22,14 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from bertcourse.measured import misstated
+
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
+HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
 # What a lecture's kernel runs with. A thread that waits for another soon sleeps. By default it spins, and on a
 # machine that is busy with something else a lecture then takes four times the CPU seconds, all of them spent
@@ -277,7 +282,78 @@ def problems(path: Path) -> list[str]:
     ignored = sum(bool(set(cell.metadata.get("tags", [])) & IGNORING_TAGS) for cell in code)
     if ignored > MOST_IGNORED * len(code):
         found.append(f"{ignored} of {len(code)} code cells ignore their output; at most {MOST_IGNORED:.0%}")
-    return found if is_homework else found + problems_of_pace(notebook, code)
+    found += problems_of_kind(notebook) + misstated(notebook)
+    for number, cell in enumerate(code, start=1):
+        found += [f"code cell {number} {problem}" for problem in problems_of_code(cell.source)]
+    return found if is_homework else found + problems_of_figures(code) + problems_of_pace(notebook, code)
+
+
+def problems_of_kind(notebook: NotebookNode) -> list[str]:
+    """Cells that no validation runs although they look like code, or may have been."""
+    found = []
+    for place, cell in enumerate(notebook.cells, start=1):
+        if cell.cell_type == "raw":
+            found.append(f"cell {place} is raw, which nothing runs and no site shows: make it code or markdown")
+        elif cell.cell_type == "markdown" and is_code(cell.source):
+            found.append(f"cell {place} is markdown but holds nothing but code, which nothing runs: make it code")
+    return found
+
+
+def is_code(markdown: str) -> bool:
+    """Whether markdown is Python from end to end, be it in a fence.
+
+    >>> is_code("```python\\nmodel.train()\\n```"), is_code("# Summary"), is_code("Train it: `model.train()`")
+    (True, False, False)
+    """
+    fenced = re.fullmatch(r"\s*```\w*\n(.*?)```\s*", markdown, re.DOTALL)
+    try:
+        statements = ast.parse(fenced[1] if fenced else markdown).body
+    except (SyntaxError, ValueError):  # the second where it holds a null character
+        return False
+    return any(not isinstance(s, ast.Expr) or isinstance(s.value, ast.Call | ast.Await) for s in statements)
+
+
+def problems_of_code(source: str) -> list[str]:
+    """Where a cell may hide what it prints, or asserts what cannot fail.
+
+    >>> problems_of_code("assert True")
+    ['has an assertion that cannot fail: assert True']
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        return [f"is not plain Python; a magic such as %%capture hides what a cell prints: {error}"]
+    found = []
+    if re.search(r";\s*(?:#.*)?\Z", source):
+        found.append("ends in a semicolon, which hides its output")
+    for node in ast.walk(tree):
+        if names := {getattr(node, part, None) for part in ("id", "attr", "name")} & HIDERS:
+            found.append(f"uses {names.pop()}, which may hide an output")
+        if isinstance(node, ast.Assert) and is_settled(node.test):
+            found.append(f"has an assertion that cannot fail: {ast.unparse(node)}")
+        constant = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else None
+        if constant and not isinstance(constant.value, str | type(...)):  # docstrings, and what students fill in
+            found.append(f"has a statement that does nothing: {ast.unparse(node)}")
+    return found
+
+
+def is_settled(test: ast.expr) -> bool:
+    """Whether a condition is known before anything runs: no name in it, a tuple, or something settled by *or*."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return any(map(is_settled, test.values))
+    return isinstance(test, ast.Tuple) or not any(isinstance(node, ast.Name) for node in ast.walk(test))
+
+
+def problems_of_figures(code: list[NotebookNode]) -> list[str]:
+    """Images without a text: nobody who cannot see them knows what they show, and nothing compares them."""
+    found = []
+    for number, cell in enumerate(code, start=1):
+        for output in cell.outputs:
+            data = output.get("data", {})
+            text = data.get("text/plain", "").strip()
+            if any(kind.startswith("image/") for kind in data) and (not text or text.startswith("<")):
+                found.append(f"code cell {number} has a figure without a text: end it with bertcourse.plots.show(alt)")
+    return found
 
 
 def problems_of_pace(notebook: nbformat.NotebookNode, code: list[nbformat.NotebookNode]) -> list[str]:

@@ -1,7 +1,9 @@
 """Every lecture reproduces, cell by cell, within twice the time it states, and the net that checks it catches."""
 
+import copy
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -29,6 +31,7 @@ from bertcourse.lectures import (
     write_notebook,
     yardstick,
 )
+from bertcourse.measured import ASIDE, measured_passages, misstated, numbers
 from conftest import Installed
 
 ROOT = Path(__file__).parent.parent
@@ -93,6 +96,12 @@ def code(source: str, count: int | None = 1, tags: tuple[str, ...] = (), outputs
     return nbformat.v4.new_code_cell(
         source, execution_count=count, metadata={"tags": list(tags)}, outputs=list(outputs)
     )
+
+
+def figure(text: str | None) -> nbformat.NotebookNode:
+    """An image that a cell shows, with what it says to those who cannot see it."""
+    data = {"image/png": "iVBORw0KGgo="} | ({} if text is None else {"text/plain": text})
+    return nbformat.v4.new_output("display_data", data=data)
 
 
 def saved(tmp_path: Path, *cells: nbformat.NotebookNode) -> Path:
@@ -176,19 +185,45 @@ def test_nbval_refuses_a_notebook_that_breaks_a_rule(installed, tmp_path):
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        ([code("1", count=None)], "execution counts must be 1 to 1, in order; got [None]"),
-        ([code("1", count=2), code("2", count=1)], "execution counts must be 1 to 2, in order; got [2, 1]"),
+        ([code("x = 1", count=None)], "execution counts must be 1 to 1, in order; got [None]"),
+        ([code("x = 1", count=2), code("x = 2", count=1)], "execution counts must be 1 to 2, in order; got [2, 1]"),
         (
             [code("1 / 0", outputs=[nbformat.v4.new_output("error", ename="ZeroDivisionError", evalue="zero")])],
             "code cell 1 stores an error: ZeroDivisionError: zero",
         ),
-        ([code("1", tags=["nbval-ignore-outputs"])], "which nbval does not know"),
-        ([code("1  # NBVAL_IGNORE_OUTPUT")], "nbval mark in a comment"),
-        ([code("1", tags=["nbval-ignore-output"])], "1 of 1 code cells ignore their output"),
-        ([code("1", tags=["nbval-skip"])], "1 of 1 code cells ignore their output"),
+        ([code("x = 1", tags=["nbval-ignore-outputs"])], "which nbval does not know"),
+        ([code("x = 1  # NBVAL_IGNORE_OUTPUT")], "nbval mark in a comment"),
+        ([code("x = 1", tags=["nbval-ignore-output"])], "1 of 1 code cells ignore their output"),
+        ([code("x = 1", tags=["nbval-skip"])], "1 of 1 code cells ignore their output"),
         ([code("\n".join(["1"] * 21))], "code cell 1 has 21 lines; at most 20"),
         ([code("x = '" + "x" * 120 + "'")], "code cell 1 has a line of 126 characters; at most 120"),
         ([code("\n".join(["1"] * 7))], "the median code cell has 7 lines; at most 6"),
+        ([code("%%capture\nprint(1)")], "code cell 1 is not plain Python; a magic such as %%capture hides"),
+        ([code("%time print(1)")], "code cell 1 is not plain Python"),
+        ([code("!ls")], "code cell 1 is not plain Python"),
+        ([code("x = 1\nx;")], "code cell 1 ends in a semicolon"),
+        ([code("x = 1\nx;  # as it was")], "code cell 1 ends in a semicolon"),
+        ([code("from contextlib import redirect_stdout")], "code cell 1 uses redirect_stdout"),
+        ([code("IPython.utils.capture.capture_output()")], "code cell 1 uses capture_output"),
+        ([code("get_ipython().run_cell_magic('capture', '', 'x')")], "code cell 1 uses get_ipython"),
+        ([code("assert True")], "code cell 1 has an assertion that cannot fail: assert True"),
+        ([code("assert 1, 'x'")], "an assertion that cannot fail"),
+        ([code("assert (x == y, 'x and y differ')")], "an assertion that cannot fail"),
+        ([code("assert x == y or True")], "an assertion that cannot fail"),
+        ([code("assert 1 == 1.0")], "an assertion that cannot fail"),
+        ([code("for x in y:\n    assert not False")], "an assertion that cannot fail"),
+        ([code("x = 1\nTrue\ny = 2")], "code cell 1 has a statement that does nothing: True"),
+        ([nbformat.v4.new_raw_cell("assert x == y")], "cell 3 is raw"),
+        ([nbformat.v4.new_markdown_cell("x = 1\nassert x == y")], "cell 3 is markdown but holds nothing but code"),
+        ([nbformat.v4.new_markdown_cell("print(x)")], "cell 3 is markdown but holds nothing but code"),
+        ([nbformat.v4.new_markdown_cell("```python\nx = 1\n```\n")], "cell 3 is markdown but holds nothing but code"),
+        (
+            [code("x = 1", outputs=[figure("<Figure size 640x480 with 1 Axes>")])],
+            "code cell 1 has a figure without a text",
+        ),
+        ([code("x = 1", outputs=[figure(" ")])], "code cell 1 has a figure without a text"),
+        ([code("x = 1", outputs=[figure(None)])], "code cell 1 has a figure without a text"),
+        ([nbformat.v4.new_markdown_cell("It is 0.42.<!-- measured -->")], "no output has 0.42"),
     ],
 )
 def test_guard_refuses(tmp_path, cells, message):
@@ -196,7 +231,7 @@ def test_guard_refuses(tmp_path, cells, message):
 
 
 def test_guard_refuses_another_kernel(tmp_path):
-    path = saved(tmp_path, code("1"))
+    path = saved(tmp_path, code("x = 1"))
     content = json.loads(path.read_text(encoding="utf-8"))
     content["metadata"]["kernelspec"]["name"] = "my-env"
     path.write_text(json.dumps(content), encoding="utf-8")
@@ -205,7 +240,7 @@ def test_guard_refuses_another_kernel(tmp_path):
 
 def test_guard_refuses_little_prose_and_no_stated_cost(tmp_path):
     path = tmp_path / "lecture.ipynb"
-    write_notebook(nbformat.v4.new_notebook(cells=[code("1")], metadata={"kernelspec": KERNEL}), path)
+    write_notebook(nbformat.v4.new_notebook(cells=[code("x = 1")], metadata={"kernelspec": KERNEL}), path)
     found = problems(path)
     assert len(found) == 2
     assert "at least as many prose cells as code cells; got 0 and 1" in found[0]
@@ -213,9 +248,75 @@ def test_guard_refuses_little_prose_and_no_stated_cost(tmp_path):
 
 
 def test_guard_passes_a_notebook_that_keeps_the_rules(tmp_path):
-    cells = [code("1", count=n) for n in range(1, 11)]
+    cells = [code("x = 1", count=n) for n in range(1, 11)]
     cells[3].metadata.tags.append("nbval-ignore-output")
     assert problems(saved(tmp_path, *cells)) == []
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        code("assert x == y, 'True'"),
+        code("assert all(x)\nassert (x == y) is not True"),
+        code("def name():\n    'What it gives.'\n    ..."),
+        code("x % 2;\ny = 'x;'"),
+        code("x = (\n    'text'\n    % y\n)"),
+        code("x = 1", outputs=[figure("Bar chart of accuracy by layer: it rises from 0.52 to 0.68")]),
+        nbformat.v4.new_markdown_cell("Die"),
+        nbformat.v4.new_markdown_cell("# Summary"),
+        nbformat.v4.new_markdown_cell("The loop is\n\n```python\nfor batch in batches: ...\n```"),
+    ],
+)
+def test_guard_passes_what_only_looks_alike(tmp_path, cell):
+    assert problems(saved(tmp_path, cell)) == []
+
+
+def plant_true(cell: nbformat.NotebookNode) -> None:
+    cell.source = re.sub(r"assert [^\n]*", "assert True", cell.source, count=1)
+
+
+def plant_capture(cell: nbformat.NotebookNode) -> None:
+    cell.source, cell.outputs = f"%%capture\n{cell.source}", []
+
+
+def plant_raw(cell: nbformat.NotebookNode) -> None:
+    cell.cell_type = "raw"
+    del cell["outputs"], cell["execution_count"]
+
+
+def plant_markdown(cell: nbformat.NotebookNode) -> None:
+    plant_raw(cell)
+    cell.cell_type = "markdown"
+
+
+@pytest.mark.parametrize("plant", [plant_true, plant_capture, plant_raw, plant_markdown])
+def test_a_plant_in_a_lecture_is_caught(tmp_path, plant):
+    """Validation itself would pass each of these: nothing that is compared has changed."""
+    for lecture in LECTURES:
+        notebook = read_notebook(lecture)
+        plant(next(cell for cell in notebook.cells if cell.cell_type == "code" and "\nassert " in cell.source))
+        code_cells = (cell for cell in notebook.cells if cell.cell_type == "code")
+        for count, cell in enumerate(code_cells, start=1):
+            cell.execution_count = count  # as if it had been run
+        write_notebook(notebook, tmp_path / lecture.name)
+        assert set(problems(tmp_path / lecture.name)) - set(problems(lecture)), lecture.name
+
+
+@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+def test_a_changed_number_in_prose_is_caught(lecture):
+    """Every lecture marks what it measured; most changed digits turn red, the others happen to be printed as well."""
+    original, caught = read_notebook(lecture), []
+    for place, cell in enumerate(original.cells):
+        if cell.cell_type != "markdown":
+            continue
+        for passage in measured_passages(cell.source):
+            for number in numbers(ASIDE.sub(" ", passage)):
+                notebook = copy.deepcopy(original)
+                changed = re.sub(r"\d", lambda digit: str((int(digit[0]) + 4) % 10), number.text, count=1)
+                notebook.cells[place].source = cell.source.replace(passage, passage.replace(number.text, changed))
+                caught.append(bool(misstated(notebook)))
+    assert caught, "no sentence is marked as measured"
+    assert sum(caught) > 0.6 * len(caught), f"{sum(caught)} of {len(caught)} changed numbers"
 
 
 def test_a_file_that_is_no_notebook_is_named(tmp_path):
