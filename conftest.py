@@ -1,8 +1,14 @@
-"""Whoever runs nbval here, and however: a notebook that breaks the rules is refused before a cell of it runs."""
+"""Tests run on machines that are busy; and whoever runs nbval here, and however: a notebook that breaks the rules is
+refused before a cell of it runs."""
+
+import os
 
 import pytest
 
-from bertcourse.lectures import problems
+from bertcourse.lectures import SLEEPING_THREADS, problems
+
+for name, value in SLEEPING_THREADS.items():  # torch reads them when it is imported, which is later
+    os.environ.setdefault(name, value)
 
 
 def pytest_collect_file(file_path, parent):

@@ -31,11 +31,12 @@ MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
-# What a lecture's kernel runs with. A thread that waits for another soon sleeps. By default it spins, and on a
-# machine that is busy with something else a lecture then takes four times the CPU seconds, all of them spent
-# waiting; if it slept at once, training would take twice as long. The first is for GNU's OpenMP (Linux), the second
-# for LLVM's. And no progress bars, which would be stored.
-LECTURE_ENVIRONMENT = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE", "TQDM_DISABLE": "1"}
+# A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
+# lecture then takes four times the CPU seconds, and a test that trains ten times as long, all of it spent waiting; if
+# it slept at once, training would take twice as long. The first is for GNU's OpenMP (Linux), the second for LLVM's.
+SLEEPING_THREADS = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
+# What a lecture's kernel runs with. No progress bars, which would be stored.
+LECTURE_ENVIRONMENT = {**SLEEPING_THREADS, "TQDM_DISABLE": "1"}
 YARDSTICK_SECONDS = 3.0  # CPU time of ``yardstick`` where and when the lectures' costs were measured
 
 

@@ -54,6 +54,8 @@ class Number:
         """
         if self.unit >= 1 and abs(self.value) < 10 and printed.unit < 1 and not self.percent:
             return False  # nearly everything is a small integer when rounded
+        if self.text.endswith("%") and printed.unit >= 1 and not printed.percent:
+            return False  # and many a bare integer is no share
         readings = [printed.value]
         if self.percent != printed.percent:
             readings.append(printed.value * (100 if self.percent else Decimal("0.01")))
@@ -101,6 +103,7 @@ def measured_passages(block: str) -> list[str]:
 
 
 def last_sentence(text: str) -> str:
+    """A text's last sentence, or the last item of a list."""
     text = text.rstrip()
     starts = [0, *(match.end() for match in SENTENCE_END.finditer(text) if match.end() < len(text))]
     return text[starts[-1] :]

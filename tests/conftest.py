@@ -2,12 +2,14 @@
 
 import functools
 import hashlib
+import itertools
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 import time
+import types
 import venv
 from collections.abc import Callable
 from pathlib import Path
@@ -101,6 +103,18 @@ def assert_linear_time() -> Callable[[Callable[[str], object], str], None]:
         )
 
     return check
+
+
+@pytest.fixture
+def ticking_clock(monkeypatch) -> Callable[[types.ModuleType], None]:
+    """Give a module a clock that is a hundredth of a second later at each look, however busy the machine is."""
+
+    def give(module: types.ModuleType) -> None:
+        looks = itertools.count()
+        clock = types.SimpleNamespace(**{**vars(time), "perf_counter": lambda: next(looks) / 100})
+        monkeypatch.setattr(module, "time", clock)
+
+    return give
 
 
 @pytest.fixture

@@ -179,7 +179,7 @@ def test_of_two_that_want_the_same_one_computes_and_the_other_waits(
         calls.append(1)
         if len(calls) == 3:
             second.start()
-            assert waiting.wait(timeout=60)
+            assert waiting.wait(timeout=600)
         return compute(*arguments)
 
     def warn(message, **_):
@@ -189,7 +189,7 @@ def test_of_two_that_want_the_same_one_computes_and_the_other_waits(
     monkeypatch.setattr(embeddings, "batch_vectors", slowly)
     monkeypatch.setattr(warnings, "warn", warn)
     work()
-    second.join(timeout=60)
+    second.join(timeout=600)
     assert len(calls) == 4 and len(results) == 2
     for array in results:
         np.testing.assert_allclose(array, word_vectors(small_model, small_tokenizer, SENTENCES, [-1]).array, atol=1e-5)

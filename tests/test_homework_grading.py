@@ -272,9 +272,9 @@ def test_without_the_systems_walls_python_refuses_the_same(checks, tmp_path):
 
 
 def test_the_time_of_the_whole_notebook_is_limited(checks, tmp_path):
-    batch = Batch(tmp_path, ["endless"], total_seconds=2, cell_seconds=30)
+    batch = Batch(tmp_path, ["endless"], total_seconds=2, cell_seconds=300)
     (result,) = batch.list
-    assert result.status == "review" and result.points == 0 and result.seconds < 20
+    assert result.status == "review" and result.points == 0 and result.seconds < 150
     assert "what comes after it was not run" in result.messages[0]
 
 

@@ -672,7 +672,7 @@ def load_in_new_process(name: str, endpoint: str, cache: Path) -> subprocess.Com
     for variable in ("HF_HUB_OFFLINE", "BERTCOURSE_MODELS", "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
         environment.pop(variable, None)
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=300, cwd=cache
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=900, cwd=cache
     )
 
 
