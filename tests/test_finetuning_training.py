@@ -68,6 +68,7 @@ def stop_at(monkeypatch, step: int, number: int = signal.SIGINT) -> None:
     monkeypatch.setattr(Run, "step", interrupted_step)
 
 
+@pytest.mark.slow
 def test_a_classifier_learns_and_keeps_its_best_weights(classifier):
     result = fine_tune(classifier, TRAIN, DEV, epochs=12, batch_size=8, learning_rate=3e-3)
     assert result.scores["accuracy"] > 90 and not classifier.training
@@ -79,6 +80,7 @@ def test_a_classifier_learns_and_keeps_its_best_weights(classifier):
     assert result.step == first_best["step"]
 
 
+@pytest.mark.slow
 def test_a_tagger_and_a_reader_learn(encoder, small_tokenizer):
     sentences = [
         TaggedSentence(each.text.split(), ["B-X" if word == "a" else "O" for word in each.text.split()])
@@ -119,6 +121,7 @@ def test_the_mean_of_the_last_weights_is_measured_and_kept(classifier, monkeypat
         torch.testing.assert_close(parameter.detach(), mean, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize(("precision", "average_last"), [("float32", 0.0), ("bfloat16", 0.5)])
 def test_interrupted_and_resumed_equals_uninterrupted_bitwise(
@@ -342,6 +345,7 @@ def test_settings_out_of_range_are_named(settings, message):
         FineTuningConfig(**settings)
 
 
+@pytest.mark.slow
 def test_auto_precision_is_one_of_the_two_and_is_kept(classifier, tmp_path):
     fine_tune(classifier, TRAIN, DEV, tmp_path, precision="auto", **SETTINGS)
     run = read_log(tmp_path / "log.jsonl")[0]

@@ -22,7 +22,7 @@ from bertcourse.homework.execution import Limits  # noqa: E402
 from bertcourse.homework.export import export  # noqa: E402
 from bertcourse.homework.feedback import hide, squeezed, write_feedback  # noqa: E402
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")]
 LIMITS = Limits(cell_seconds=2, total_seconds=60, memory=2**29, processes=16, grace_seconds=2)
 LINUX = sys.platform == "linux"
 

@@ -222,6 +222,7 @@ def test_the_released_package_works_without_the_instructors_part(real):
     assert str(tree) in done.stdout and done.returncode == 2 and "invalid choice: 'homework'" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
 def test_unsolved_homework_runs_and_scores_nothing_and_the_solution_everything(tmp_path):
     assignments = read_assignments()

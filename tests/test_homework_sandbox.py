@@ -213,6 +213,7 @@ def test_names_that_nothing_graded_uses_are_the_students_own(originals):
     assert namespace["math"] == "mine" and namespace["check"] is not print
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
 def test_a_batch_that_is_interrupted_ends_its_kernels_and_a_broken_setup_is_said_to_be_the_graders():
     notebook, cancel = (

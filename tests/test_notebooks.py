@@ -125,6 +125,7 @@ def test_lecture_keeps_the_rules(lecture):
     assert problems(lecture) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("homework", HOMEWORK, ids=lambda path: path.stem)
 def test_solved_homework_reproduces(homework, installed, tmp_path):
     assert [
@@ -134,6 +135,7 @@ def test_solved_homework_reproduces(homework, installed, tmp_path):
     assert result.returncode == 0, result.stdout[-6000:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
 def test_lecture_reproduces_within_twice_its_time(lecture, installed, tmp_path):
     result, seconds = validate(copied(lecture, tmp_path), installed)
@@ -145,6 +147,7 @@ def test_lecture_reproduces_within_twice_its_time(lecture, installed, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_notebooks_are_validated_with_the_wheel(installed, tmp_path):
     program = "import bertcourse; print(bertcourse.__file__)"
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(program)])
@@ -158,6 +161,7 @@ def test_the_notebooks_are_validated_with_the_wheel(installed, tmp_path):
     assert Path(notebook.cells[0].outputs[0].text).is_relative_to(installed.python.parent.parent)
 
 
+@pytest.mark.slow
 def test_an_altered_output_is_caught(installed, tmp_path):
     notebook = read_notebook(LECTURES[0])
     outputs = [
@@ -175,6 +179,7 @@ def test_an_altered_output_is_caught(installed, tmp_path):
     assert "1 failed" in result.stdout
 
 
+@pytest.mark.slow
 def test_nbval_refuses_a_notebook_that_breaks_a_rule(installed, tmp_path):
     shutil.copy(ROOT / "conftest.py", tmp_path)  # it governs the folders below its own
     result, _ = validate(saved(tmp_path, code("1 + 1", count=None)), installed)
@@ -302,21 +307,20 @@ def test_a_plant_in_a_lecture_is_caught(tmp_path, plant):
         assert set(problems(tmp_path / lecture.name)) - set(problems(lecture)), lecture.name
 
 
-@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
-def test_a_changed_number_in_prose_is_caught(lecture):
+def test_a_changed_number_in_prose_is_caught():
     """Every lecture marks what it measured; most changed digits turn red, the others happen to be printed as well."""
-    original, caught = read_notebook(lecture), []
-    for place, cell in enumerate(original.cells):
-        if cell.cell_type != "markdown":
-            continue
-        for passage in measured_passages(cell.source):
-            for number in numbers(ASIDE.sub(" ", passage)):
+    caught = []
+    for lecture in LECTURES:
+        original, before = read_notebook(lecture), len(caught)
+        for place, cell in enumerate(original.cells):
+            passages = measured_passages(cell.source) if cell.cell_type == "markdown" else []
+            for passage, number in [(p, number) for p in passages for number in numbers(ASIDE.sub(" ", p))]:
                 notebook = copy.deepcopy(original)
                 changed = re.sub(r"\d", lambda digit: str((int(digit[0]) + 4) % 10), number.text, count=1)
                 notebook.cells[place].source = cell.source.replace(passage, passage.replace(number.text, changed))
                 caught.append(bool(misstated(notebook)))
-    assert caught, "no sentence is marked as measured"
-    assert sum(caught) > 0.6 * len(caught), f"{sum(caught)} of {len(caught)} changed numbers"
+        assert len(caught) > before, f"{lecture.name} marks no sentence as measured"
+    assert sum(caught) > 0.7 * len(caught), f"{sum(caught)} of {len(caught)} changed numbers"
 
 
 def test_a_file_that_is_no_notebook_is_named(tmp_path):
@@ -381,6 +385,7 @@ def test_time_is_judged_by_the_machine(monkeypatch):
     assert not within_twice(61.0, stated)
 
 
+@pytest.mark.slow
 def test_slowdown_is_the_yardstick_against_where_the_costs_were_measured(monkeypatch):
     assert 0.05 * YARDSTICK_SECONDS < yardstick() < 50 * YARDSTICK_SECONDS
     monkeypatch.setattr(lectures, "YARDSTICK_SECONDS", 1e-3)  # as if measured on a machine that is far faster

@@ -676,6 +676,7 @@ def load_in_new_process(name: str, endpoint: str, cache: Path) -> subprocess.Com
     )
 
 
+@pytest.mark.slow
 def test_a_model_on_the_hub_is_fetched_once_and_then_read_offline(saved, tmp_path):
     folder, _ = saved
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("OurHub", (Hub,), {"folder": folder}))

@@ -99,6 +99,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(run, tmp_path):
     assert checkpoints(tmp_path)[0].read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_hundred_kills_lose_no_checkpoint_that_was_finished(run, tmp_path):

@@ -117,6 +117,7 @@ def test_what_was_kept_loads_in_transformers(config, corpus):
     torch.testing.assert_close(theirs.eval()(ids).prediction_logits, model(ids).mlm_logits, atol=0.02, rtol=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_interrupted_and_resumed_equals_uninterrupted_bitwise(config, corpus, tmp_path, monkeypatch, number, precision):
@@ -139,6 +140,7 @@ def test_interrupted_and_resumed_equals_uninterrupted_bitwise(config, corpus, tm
     assert logs[0] == logs[1]
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_from_its_last_checkpoint(config, corpus, tmp_path, monkeypatch):
     """What the log says after that checkpoint is taken back, and said again."""
     config = dataclasses.replace(config, checkpoint_minutes=0.0)
@@ -203,6 +205,7 @@ def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
         torch.testing.assert_close(gradients["chunks"][name], gradient, atol=1e-7, rtol=1e-4, msg=name)
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_gradients_of_one(tmp_path):
     """torchrun with two, against one that takes the halves of the batch in turn; only the first process writes.
 
@@ -257,6 +260,7 @@ def test_a_missing_process_is_named(monkeypatch):
         pass
 
 
+@pytest.mark.slow
 def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
     script = tmp_path / "wait.py"
     script.write_text(
@@ -334,6 +338,7 @@ def test_without_nsp_its_head_stays_as_it_was(config, corpus):
     assert "nsp_accuracy" not in events(config, "evaluation")[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -474,6 +479,7 @@ def test_the_bar_shows_losses_and_mfu(config, corpus, monkeypatch):
     assert all(f"{name}=" in last for name in ("mlm", "nsp", "MFU")) and "100%" in last and "tokens/s" in last
 
 
+@pytest.mark.slow
 def test_a_compiled_run_is_the_same_run(config, corpus, tmp_path, monkeypatch):
     plain = pretrain(dataclasses.replace(config, tokens=1000), corpus=corpus)
     whole, calls = torch.compile, []

@@ -147,6 +147,7 @@ def test_a_model_that_tells_nothing_apart_is_in_the_middle(encoder, monkeypatch)
     assert encoder.measure(pairs, [])["mrr"] == pytest.approx(50)  # place 2 of 3
 
 
+@pytest.mark.slow
 def test_it_learns_which_passage_answers(small_model, small_tokenizer):
     letters = "abcdefghijkl"
     pairs = [TrainingPair(f"{x} {y}", f"{y} m n {x} o") for x in letters for y in letters if x != y]
