@@ -1,6 +1,7 @@
 """What several test files share: small models, a small tokenizer, MiniLM, and the course as others install it."""
 
 import functools
+import gc
 import hashlib
 import itertools
 import os
@@ -90,17 +91,26 @@ def seeded():
 
 @pytest.fixture
 def assert_linear_time() -> Callable[[Callable[[str], object], str], None]:
-    """That eight times the text takes eight times the CPU time, not 64 times: on any machine, how slow it may be."""
+    """That a text takes about as much CPU time as its eight parts do one by one, not eight times as much.
+
+    The parts differ in length, so that none is remembered from the one before. The garbage collector, which would look
+    through all that the other tests have left, has to wait.
+    """
+
+    def seconds(work: Callable[[str], object], texts: list[str]) -> float:
+        gc.disable()
+        try:
+            start = time.process_time()
+            for text in texts:
+                work(text)
+            return time.process_time() - start
+        finally:
+            gc.enable()
 
     def check(work: Callable[[str], object], text: str) -> None:
-        seconds = []
-        for part in (text[: len(text) // 8], text):
-            start = time.process_time()
-            work(part)
-            seconds.append(time.process_time() - start)
-        assert seconds[1] < 4 * 8 * seconds[0] + 0.1, (
-            f"{len(text)} characters: {seconds[1]} s; an eighth: {seconds[0]} s"
-        )
+        parts = seconds(work, [text[: len(text) // 8 - number] for number in range(8)])
+        whole = seconds(work, [text])
+        assert whole < 4 * parts + 0.1, f"{len(text)} characters: {whole} s; in eight parts: {parts} s"
 
     return check
 
