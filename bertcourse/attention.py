@@ -112,7 +112,7 @@ def padding_mask(attention_mask: Tensor) -> Tensor:
         Boolean (B, 1, 1, L), which broadcasts over heads and queries.
 
     Raises:
-        ValueError: if ``attention_mask`` is not two-dimensional, is empty, or is a mask of zeros and minus infinities.
+        ValueError: if ``attention_mask`` is not two-dimensional, is empty, or holds anything but ones and zeros.
 
     Source: the ``attention_mask`` input of BERT (Devlin et al. 2019), as Hugging Face's tokenizers write it.
 
@@ -123,12 +123,14 @@ def padding_mask(attention_mask: Tensor) -> Tensor:
         raise ValueError(
             f"attention_mask must have shape (B, L) with at least one token; got {tuple(attention_mask.shape)}."
         )
-    if attention_mask.is_floating_point() and not torch.compiler.is_compiling() and (attention_mask < 0).any():
+    is_token = attention_mask == 1
+    if not torch.compiler.is_compiling() and (other := attention_mask[~is_token & (attention_mask != 0)]).numel():
         raise ValueError(
-            f"attention_mask must be 1 for a token and 0 for padding; got {attention_mask.min():g}. Write "
-            f"(attention_mask == 0).int() for a mask of zeros and minus infinities."
+            f"attention_mask must be 1 for a token and 0 for padding; got {other[0].item():g}. Write "
+            f"(attention_mask == 0).int() for a mask of zeros and minus infinities, (input_ids != 0).int() for ids "
+            f"that are 0 where padded."
         )
-    return attention_mask.bool()[:, None, None, :]
+    return is_token[:, None, None, :]
 
 
 def check_attention_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:

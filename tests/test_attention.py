@@ -126,6 +126,12 @@ def test_padding_mask_takes_ones_and_zeros_of_any_type_and_no_minus_infinities()
     assert padding_mask((additive == 0).int()).tolist() == expected
 
 
+@pytest.mark.parametrize("values", [[7, 3, 0], [1, 2, 0], [1, -1, 0], [0.5, 1.0, 0.0], [1.0, float("nan"), 0.0]])
+def test_padding_mask_refuses_what_is_neither_one_nor_zero(values):
+    with pytest.raises(ValueError, match=r"1 for a token and 0 for padding; got .* Write .*\(input_ids != 0\)"):
+        padding_mask(torch.tensor([values]))
+
+
 def test_order_of_words_does_not_matter():
     x, order = torch.randn(6, 8), torch.randperm(6)
     torch.testing.assert_close(

@@ -22,9 +22,9 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bertcourse.bert import Batch, BertModel, find_folder, length_buckets, pad_rows, save_pretrained
+from bertcourse.bert import Batch, BertModel, length_buckets, pad_rows, save_pretrained
 from bertcourse.bert.model import initialize
-from bertcourse.bert.pretrained import copy_tensors, read_config, read_tensors, read_tokenizer
+from bertcourse.bert.pretrained import copy_tensors, open_folder, read_files
 from bertcourse.embeddings import make_windows
 from bertcourse.files import read_json
 from bertcourse.finetuning.crf import TagDecoder
@@ -183,16 +183,33 @@ class Head(nn.Module):
         """A model that ``save`` or ``transformers`` wrote, in evaluation mode.
 
         Args:
-            name_or_path: a folder, or a hub id.
+            name_or_path: a folder, or a name, as for ``load_pretrained``.
 
         Raises:
             FileNotFoundError: if there is no such folder.
-            ValueError: if it holds a model for another task, or damaged files.
+            ValueError: if it holds a model for another task, damaged files, or not those that its name stands for.
             ConnectionError: if the hub cannot be reached.
         """
-        folder = find_folder(name_or_path)
+        folder = open_folder(name_or_path)
         settings = read_json(folder / "config.json")
         check_task(cls, settings, folder)
+        config, tensors, tokenizer = read_files(folder)
+        try:
+            model = cls(BertModel(config), tokenizer, **cls.options_in(settings))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{folder / 'config.json'} must describe a {cls.__name__}; {error}. Save the model again."
+            ) from error
+        copy_tensors(model, tensors, folder)
+        return model.eval()
+
+    @classmethod
+    def options_in(cls, settings: dict) -> dict:
+        """The arguments of this head that a config.json tells.
+
+        Args:
+            settings: what is in it; of any type, if somebody edited it.
+        """
         options = dict(settings.get("bertcourse") or {})
         dropout = settings.get("classifier_dropout")
         if dropout is not None:
@@ -202,9 +219,7 @@ class Head(nn.Module):
         if "labels" in cls.__init__.__annotations__:
             names = settings.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
             options["labels"] = [names[index] for index in sorted(names, key=int)]
-        model = cls(BertModel(read_config(folder)), read_tokenizer(folder), **options)
-        copy_tensors(model, read_tensors(folder), folder)
-        return model.eval()
+        return options
 
 
 def check_task(head: type[Head], settings: dict, folder: Path) -> None:
