@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets, pad_rows
 from bertcourse.files import read_json, replace_files
+from bertcourse.tokenization.encoding import check_text
 
 POOLINGS = ("sum", "mean", "concat", "stack")
 SECONDS_BETWEEN_NOTES = 10.0  # how much work an interruption may cost
@@ -113,8 +114,9 @@ def word_vectors(
         ``WordVectors``. Of a word longer than the overlap, the tokens that one window holds count.
 
     Raises:
-        ValueError: if an argument is out of range, the tokenizer pads or truncates, a word has no token, an index is
-            not in its sentence, a vector is not finite, or a file of the cache is damaged.
+        TypeError: if a word is no string.
+        ValueError: if an argument is out of range, the tokenizer pads or truncates, a word has no token or a lone
+            surrogate, an index is not in its sentence, a vector is not finite, or a file of the cache is damaged.
         OSError: if the cache cannot be written, or its disk has no room for the result.
 
     Source: Devlin et al. 2019, section 5.3, for layers; Loureiro & Jorge 2019, "Language Modelling Makes Sense",
@@ -189,12 +191,12 @@ def check_words(
         only: for each sentence indices; None for all.
 
     Raises:
+        TypeError: if a word is no string.
         ValueError: if a sentence is a string, an index is not in its sentence, or the lengths differ.
 
     Source: none; it is a check of arguments.
     """
-    if isinstance(sentences_of_words, str) or any(isinstance(sentence, str) for sentence in sentences_of_words):
-        raise ValueError('sentences_of_words must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    check_sentences("sentences_of_words", sentences_of_words)
     if only is None:
         return [range(len(sentence)) for sentence in sentences_of_words]
     if len(only) != len(sentences_of_words):
@@ -203,6 +205,26 @@ def check_words(
         if wrong := [index for index in indices if not 0 <= index < len(sentence)]:
             raise ValueError(f"only: sentence {number} has words 0 to {len(sentence) - 1}; got {wrong[0]}.")
     return list(only)
+
+
+def check_sentences(name: str, sentences: Sequence[Sequence[str]]) -> None:
+    """Refuse what is not a list of lists of words.
+
+    Args:
+        name: what the message calls it.
+        sentences: for each sentence its words.
+
+    Raises:
+        TypeError: if a word is no string.
+        ValueError: if a sentence is a string, which would be read letter by letter, or a word holds a lone surrogate.
+
+    Source: none; it is a check of arguments.
+    """
+    if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
+        raise ValueError(f'{name} must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    for number, sentence in enumerate(sentences):
+        for word in sentence:
+            check_text(word, f"every word of sentence {number}")
 
 
 def make_windows(

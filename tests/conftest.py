@@ -2,8 +2,10 @@
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+import safetensors.torch
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
@@ -32,6 +34,20 @@ def assert_linear_time() -> Callable[[Callable[[str], object], str], None]:
         )
 
     return check
+
+
+@pytest.fixture
+def edit_safetensors() -> Callable[[Path, Callable[[dict[str, torch.Tensor]], object]], None]:
+    """Change the tensors in a file, and nothing else of it."""
+
+    def change(path: Path, edit: Callable[[dict[str, torch.Tensor]], object]) -> None:
+        with safetensors.safe_open(path, framework="pt") as file:
+            header = file.metadata()
+        tensors = safetensors.torch.load_file(path)
+        edit(tensors)
+        safetensors.torch.save_file(tensors, path, metadata=header)
+
+    return change
 
 
 @pytest.fixture

@@ -57,6 +57,10 @@ def test_refuses_empty_and_misshapen_input(small_tokenizer):
         encode_batch(small_tokenizer, [])
     with pytest.raises(ValueError, match="texts must be a list .*; got 'abc'"):
         encode_batch(small_tokenizer, "abc")
+    with pytest.raises(TypeError, match="text 1 must be a str; got NoneType"):
+        encode_batch(small_tokenizer, ["a", None])
+    with pytest.raises(ValueError, match="text 1 must be valid Unicode; character 1 is the lone surrogate"):
+        encode_batch(small_tokenizer, ["a", ("a", "b\udc80")])
     with pytest.raises(ValueError, match="at least one tokenized text; got none"):
         pad_batch([])
     with pytest.raises(ValueError, match="max_tokens must be at least 1; got 0"):

@@ -283,11 +283,17 @@ def test_a_vector_that_is_not_finite_is_named(small_model, small_tokenizer, tmp_
         ({"layers": [1], "only": [[3], [], [], []]}, "sentence 0 has words 0 to 2; got 3"),
         ({"layers": [1], "sentences_of_words": ["a sentence"]}, "must be lists of words.*got a string"),
         ({"layers": [1], "sentences_of_words": [["a", " "]]}, "word 1 of sentence 0, ' ', gives none"),
+        ({"layers": [1], "sentences_of_words": [["a"], ["\ud800"]]}, "word of sentence 1 must be .*lone surrogate"),
     ],
 )
 def test_refuses_bad_arguments(small_model, small_tokenizer, settings, message):
     with pytest.raises(ValueError, match=message):
         word_vectors(small_model, small_tokenizer, **{"sentences_of_words": SENTENCES, **settings})
+
+
+def test_refuses_words_that_are_none(small_model, small_tokenizer):
+    with pytest.raises(TypeError, match="every word of sentence 1 must be a str; got int"):
+        word_vectors(small_model, small_tokenizer, [["a"], ["b", 3]], [1])
 
 
 def test_refuses_a_model_with_dropout_and_a_tokenizer_without_cls(small_model, small_tokenizer):

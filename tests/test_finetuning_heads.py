@@ -96,6 +96,38 @@ def test_a_tagger_of_other_things_than_entities_loads(small_config, small_tokeni
         TokenClassifier(BertModel(small_config), small_tokenizer, ["NOUN", "VERB"], decoder="viterbi")
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"bertcourse": [1]}, "must describe a SequenceClassifier"),
+        ({"bertcourse": {"colour": "red"}}, "unexpected keyword argument 'colour'"),
+        ({"bertcourse": {"max_length": 10**9}}, "max_length must be from 8 to 32"),
+        ({"id2label": ["a", "b"]}, "must describe a SequenceClassifier"),
+        ({"id2label": {"first": "a"}}, "must describe a SequenceClassifier"),
+        ({"classifier_dropout": "none"}, "must describe a SequenceClassifier"),
+        ({"architectures": "BertForSequenceClassification"}, "architectures"),
+    ],
+)
+def test_a_config_that_was_edited_is_named(encoder, small_tokenizer, tmp_path, fields, message):
+    SequenceClassifier(encoder, small_tokenizer, LABELS).save(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | fields), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"{tmp_path}.*{message}"):
+        SequenceClassifier.load(tmp_path)
+
+
+def test_heads_are_read_as_the_encoder_is(encoder, small_tokenizer, tmp_path, edit_safetensors):
+    SequenceClassifier(encoder, small_tokenizer, LABELS).save(tmp_path)
+    edit_safetensors(tmp_path / "model.safetensors", lambda t: t["classifier.bias"].fill_(torch.inf))
+    with pytest.raises(ValueError, match="model.safetensors: classifier.bias must hold finite numbers"):
+        SequenceClassifier.load(tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8")) | {"vocab_size": 10**12}
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ValueError, match="config.json must have the sizes of the weights .* vocab_size 1000000000000"):
+        SequenceClassifier.load(tmp_path)
+
+
 def test_saved_and_loaded_keeps_every_option(encoder, small_tokenizer, tmp_path):
     made = [
         SequenceClassifier(encoder, small_tokenizer, LABELS, pooling="mean", max_length=20, dropout=0.3, seed=2),
@@ -304,6 +336,10 @@ def other_vocabulary(tokenizer):
         ),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict("a b"), "texts must be a list of strings or pairs"),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "b", "c")]), "text 0 must be a string or a pair"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "\ud800")]), "text 0 must be .*lone surrogate"),
+        (lambda e, t: TokenClassifier(e, t, TAGS).predict([["\ud800"]]), "word of sentence 0 must be .*lone surrogate"),
+        (lambda e, t: SpanPredictor(e, t).predict([("a", "\ud800")]), "question 0: context must be .*lone surrogate"),
+        (lambda e, t: SpanPredictor(e, t).predict(["ab"]), r"question 0: it must be a pair, .*; got 'ab'"),
         (
             lambda e, t: SpanPredictor(e, t).rows([Question("1", "a", "a b", (Answer("b", 2),))] * 2),
             "every question must have an id of its own; '1' is there more than once",

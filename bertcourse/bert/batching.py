@@ -7,6 +7,8 @@ import torch
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 
+from bertcourse.tokenization.encoding import check_text
+
 
 class Batch(NamedTuple):
     """BERT's input, in the order of ``BertModel.forward``: ``model(*batch)``.
@@ -33,13 +35,17 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
         ``Batch`` of three (B, L) tensors.
 
     Raises:
-        ValueError: if there is no text, or ``texts`` is itself a string.
+        TypeError: if a text is neither a string nor a pair of strings.
+        ValueError: if there is no text, ``texts`` is itself a string, or a text holds a lone surrogate.
 
     Source: input format of Devlin et al. 2019, section 3 and figure 2.
     """
-    if isinstance(texts, str) or len(texts) == 0:
+    if isinstance(texts, str) or not (texts := list(texts)):
         raise ValueError(f"texts must be a list of at least one string or pair of strings; got {texts!r}.")
-    return pad_batch(tokenizer.encode_batch(list(texts)))
+    for number, text in enumerate(texts):
+        for part in text if isinstance(text, (tuple, list)) and len(text) == 2 else [text]:
+            check_text(part, f"text {number}")
+    return pad_batch(tokenizer.encode_batch(texts))
 
 
 def pad_batch(encodings: Sequence[Encoding]) -> Batch:

@@ -25,12 +25,13 @@ from torch import Tensor, nn
 from bertcourse.bert import Batch, BertModel, length_buckets, pad_rows, save_pretrained
 from bertcourse.bert.model import initialize
 from bertcourse.bert.pretrained import copy_tensors, open_folder, read_files
-from bertcourse.embeddings import make_windows
+from bertcourse.embeddings import check_sentences, make_windows
 from bertcourse.files import read_json
 from bertcourse.finetuning.crf import TagDecoder
 from bertcourse.finetuning.readers import LabeledText, Question, TaggedSentence, check_answers
 from bertcourse.finetuning.spans import Span, SpanWindow, answer_tokens, best_answer, span_windows, squad_scores
 from bertcourse.finetuning.tags import entity_scores, entity_types, subword_tags, tag_set, word_spans, word_tags
+from bertcourse.tokenization.encoding import check_text
 
 POOLINGS = ("cls", "mean")
 
@@ -322,7 +323,7 @@ class SequenceClassifier(Head):
         """Texts, or pairs, as rows without target.
 
         Raises:
-            ValueError: if one is neither a string nor a pair.
+            ValueError: if one is neither a string nor a pair, or holds a lone surrogate.
         """
         if isinstance(texts, str):
             raise ValueError(f"texts must be a list of strings or pairs of strings; got the string {texts[:60]!r}.")
@@ -330,6 +331,8 @@ class SequenceClassifier(Head):
         for number, pair in enumerate(parts):
             if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
                 raise ValueError(f"text {number} must be a string or a pair of strings; got {texts[number]!r:.80}.")
+            for part in pair:
+                check_text(part, f"text {number}")
         flat = self.tokenizer.encode_batch(list(itertools.chain(*parts)), add_special_tokens=False)
         encoded = iter(each.ids for each in flat)
         cls, sep = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
@@ -565,10 +568,10 @@ def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> 
     """Sentences in which a word that gives no token, such as a lone control character, is [UNK].
 
     Raises:
-        ValueError: if a sentence is a string.
+        TypeError: if a word is no string.
+        ValueError: if a sentence is a string, or a word holds a lone surrogate.
     """
-    if isinstance(sentences, str) or any(isinstance(words, str) for words in sentences):
-        raise ValueError('sentences must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    check_sentences("sentences", sentences)
     sentences = [list(words) for words in sentences]
     encodings = tokenizer.encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)
     for words, encoding in zip(sentences, encodings):
@@ -683,11 +686,14 @@ class SpanPredictor(Head):
         """The windows of all pairs of question and context, each with the index of its pair.
 
         Raises:
-            ValueError: naming the pair, if it has no token, or there is no room for the context.
+            ValueError: naming the pair, if it is none, has no token, or there is no room for the context.
         """
         found = []
-        for source, (question, context) in enumerate(pairs):
+        for source, pair in enumerate(pairs):
             try:
+                if isinstance(pair, str) or len(pair) != 2:
+                    raise ValueError(f"it must be a pair, (question, context); got {pair!r:.80}.")
+                question, context = pair
                 windows = span_windows(self.tokenizer, question, context, self.max_length, self.overlap)
             except ValueError as error:
                 raise ValueError(f"question {source}: {error}") from None

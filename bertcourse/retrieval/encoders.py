@@ -20,6 +20,7 @@ from torch import Tensor
 
 from bertcourse.bert import BertModel, length_buckets, pad_rows
 from bertcourse.finetuning.heads import Head
+from bertcourse.tokenization.encoding import check_text
 
 # From a text's (L, D) vectors, without padding, to one of D numbers.
 POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -201,13 +202,14 @@ class BiEncoder(Head):
         """The ids of each text, with [CLS] and [SEP], cut to ``max_length``.
 
         Raises:
-            ValueError: if ``texts`` is a string, or one is none.
+            ValueError: if ``texts`` is a string, or one is none or holds a lone surrogate.
         """
         if isinstance(texts, str):
             raise ValueError(f"texts must be a list of strings; got the string {texts[:60]!r}.")
         for number, text in enumerate(texts):
             if not isinstance(text, str):
                 raise ValueError(f"text {number} must be a string; got {text!r:.80}.")
+            check_text(text, f"text {number}")
         cls, sep = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
         encodings = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [[cls, *encoding.ids[: self.max_length - 2], sep] for encoding in encodings]
