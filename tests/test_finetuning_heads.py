@@ -116,6 +116,19 @@ def test_a_config_that_was_edited_is_named(encoder, small_tokenizer, tmp_path, f
         SequenceClassifier.load(tmp_path)
 
 
+def test_examples_and_tokenizers_of_another_kind_are_named(encoder, small_tokenizer):
+    classifier = SequenceClassifier(encoder, small_tokenizer, LABELS)
+    with pytest.raises(TypeError, match=r"example 0 must be a LabeledText\(text, label\); got tuple: \('a', 'x'\)"):
+        classifier.rows([("a", "x")])
+    with pytest.raises(TypeError, match="example 1 must be a TaggedSentence.*; got str: 'a'"):
+        TokenClassifier(encoder, small_tokenizer, TAGS).rows([TaggedSentence(["a"], ["O"]), "a"])
+    with pytest.raises(TypeError, match="example 0 must be a Question.*; got dict"):
+        SpanPredictor(encoder, small_tokenizer).rows([{"question": "a"}])
+    with pytest.raises(TypeError, match="the tokenizer must be a tokenizers.Tokenizer; got NoneType"):
+        SequenceClassifier(encoder, None, LABELS)
+    assert classifier.probabilities([]).shape == (0, len(LABELS))
+
+
 def test_heads_are_read_as_the_encoder_is(encoder, small_tokenizer, tmp_path, edit_safetensors):
     SequenceClassifier(encoder, small_tokenizer, LABELS).save(tmp_path)
     edit_safetensors(tmp_path / "model.safetensors", lambda t: t["classifier.bias"].fill_(torch.inf))
@@ -339,6 +352,11 @@ def other_vocabulary(tokenizer):
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "\ud800")]), "text 0 must be .*lone surrogate"),
         (lambda e, t: TokenClassifier(e, t, TAGS).predict([["\ud800"]]), "word of sentence 0 must be .*lone surrogate"),
         (lambda e, t: SpanPredictor(e, t).predict([("a", "\ud800")]), "question 0: context must be .*lone surrogate"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS).predict(None), "texts must be a list .*; got NoneType"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length=10.5), "max_length must be from 8 to 32.*got 10.5"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length="10"), "max_length must be from 8 to 32.*got '10'"),
+        (lambda e, t: SpanPredictor(e, t, no_answer_margin=float("nan")), "no_answer_margin must be a finite number"),
+        (lambda e, t: SpanPredictor(e, t, overlap=0.5), "overlap must be from 0 to below max_length, 32; got 0.5"),
         (lambda e, t: SpanPredictor(e, t).predict(["ab"]), r"question 0: it must be a pair, .*; got 'ab'"),
         (
             lambda e, t: SpanPredictor(e, t).rows([Question("1", "a", "a b", (Answer("b", 2),))] * 2),

@@ -373,7 +373,15 @@ def test_only_texts_are_counted(count, texts, error, message):
         count(texts)
 
 
+def test_a_lone_surrogate_is_in_no_word():
+    with pytest.raises(ValueError, match="lone surrogate"):
+        mark_words("a \udc80")
+
+
 def test_bad_merges_are_refused():
+    for merges in (None, {"a": "b"}, ["ab"], [1, 2]):
+        with pytest.raises(TypeError, match="merges must be pairs of tokens"):
+            BPETokenizer(merges)
     with pytest.raises(ValueError, match="merge 0, 'ab' [+] 'c', needs 'ab'"):
         BPETokenizer([("ab", "c")])
     with pytest.raises(TypeError, match="pairs of tokens"):

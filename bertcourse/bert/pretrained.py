@@ -28,6 +28,7 @@ from huggingface_hub import errors as hub_errors
 from tokenizers import Tokenizer, decoders, normalizers
 from torch import Tensor
 
+from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
 from bertcourse.data import course_file
 from bertcourse.files import read_json, replace_files
@@ -169,11 +170,13 @@ def save_pretrained(
         further: fields of config.json beside the sizes, such as the names of a classifier's labels.
 
     Raises:
+        TypeError: if the tokenizer is not of ``tokenizers``.
         ValueError: if the vocabulary does not fit the model, lacks a special token, or its ids have a gap.
         OSError: if the folder cannot be written; the old files are as they were, unless it failed between replacements.
 
     Source: Wolf et al. 2020, for the layout; safetensors, for the format.
     """
+    check_tokenizer(tokenizer)
     check_vocabulary(tokenizer, model.config)
     vocabulary = tokens_by_id(tokenizer)
     check_special_tokens(tokenizer)

@@ -9,7 +9,7 @@ section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean). Late inter
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -206,6 +206,8 @@ class BiEncoder(Head):
         """
         if isinstance(texts, str):
             raise ValueError(f"texts must be a list of strings; got the string {texts[:60]!r}.")
+        if not isinstance(texts, Iterable):
+            raise ValueError(f"texts must be a list of strings; got {type(texts).__name__}.")
         for number, text in enumerate(texts):
             if not isinstance(text, str):
                 raise ValueError(f"text {number} must be a string; got {text!r:.80}.")
