@@ -311,7 +311,8 @@ def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[WordPai
         Between -1 and 1.
 
     Raises:
-        ValueError: if fewer than three pairs remain, or a vector is zero or not finite.
+        ValueError: if fewer than three pairs remain, a vector is zero or not finite, or all cosines or all scores are
+            the same, so that they have no order.
 
     Source: Hill et al. 2015, section 4.
     """
@@ -321,7 +322,25 @@ def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[WordPai
             f"pairs must be at least three whose words both have vectors; got {len(known)} of {len(pairs)}."
         )
     first, second = (np.stack([vectors[pair[side]] for pair in known]) for side in (0, 1))
-    return float(stats.spearmanr(paired_cosines(first, second), [pair.score for pair in known]).statistic)
+    cosines, scores = paired_cosines(first, second), [pair.score for pair in known]
+    check_varied("cosines of the pairs", cosines)
+    check_varied("scores of the pairs", scores)
+    return float(stats.spearmanr(cosines, scores).statistic)
+
+
+def check_varied(name: str, values: Sequence[float]) -> None:
+    """Refuse numbers that no correlation can be computed of.
+
+    Raises:
+        ValueError: if one is not finite, or all are the same but for rounding.
+    """
+    if not np.isfinite(values).all():
+        raise ValueError(f"the {name} must be finite; got {np.asarray(values)[~np.isfinite(values)][0]}. Leave it out.")
+    if np.ptp(values) < 1e-12:
+        raise ValueError(
+            f"the {name} must differ, or nothing can be correlated with them; all {len(values)} are {values[0]:.4g}. "
+            f"Take more, or look at where they come from."
+        )
 
 
 def mean_vectors(vectors: np.ndarray, names: Sequence[Hashable]) -> dict[Hashable, np.ndarray]:
@@ -400,7 +419,7 @@ def frequency_effect(similarities: Mapping[Hashable, float], counts: Mapping[Has
         frequency.
 
     Raises:
-        ValueError: if fewer than three have a count, or all counts are the same.
+        ValueError: if fewer than three have a count, all counts or all similarities are the same, or one is not finite.
 
     Source: Zhou et al. 2022, "Problems with Cosine as a Measure of Embedding Similarity for High Frequency Words",
     section 3, there on pairs of WiC that have the same sense.
@@ -411,5 +430,8 @@ def frequency_effect(similarities: Mapping[Hashable, float], counts: Mapping[Has
         raise ValueError(
             f"similarities must have at least three names with different counts; got {len(known)} with a count."
         )
-    line = stats.linregress(frequencies, [similarities[name] for name in known])
+    cosines = [similarities[name] for name in known]
+    check_varied("counts", frequencies)
+    check_varied("similarities", cosines)
+    line = stats.linregress(frequencies, cosines)
     return Line(float(line.slope), float(line.intercept), float(line.stderr), float(line.rvalue), len(known))

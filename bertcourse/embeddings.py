@@ -25,7 +25,9 @@ from torch import Tensor
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets, pad_rows
+from bertcourse.bert.batching import check_tokenizer
 from bertcourse.files import read_json, replace_files
+from bertcourse.tokenization.encoding import check_text
 
 POOLINGS = ("sum", "mean", "concat", "stack")
 SECONDS_BETWEEN_NOTES = 10.0  # how much work an interruption may cost
@@ -113,13 +115,16 @@ def word_vectors(
         ``WordVectors``. Of a word longer than the overlap, the tokens that one window holds count.
 
     Raises:
-        ValueError: if an argument is out of range, the tokenizer pads or truncates, a word has no token, an index is
-            not in its sentence, a vector is not finite, or a file of the cache is damaged.
+        TypeError: if a word is no string.
+        ValueError: if an argument is out of range, the tokenizer pads or truncates, a word has no token or a lone
+            surrogate, an index is not in its sentence, a vector is not finite, or a file of the cache is damaged.
         OSError: if the cache cannot be written, or its disk has no room for the result.
 
     Source: Devlin et al. 2019, section 5.3, for layers; Loureiro & Jorge 2019, "Language Modelling Makes Sense",
     section 4.1, for words as means of their tokens and the sum of four layers.
     """
+    if not isinstance(model, (BertModel, BertForPreTraining)):
+        raise TypeError(f"model must be a BERT, as load_pretrained returns it; got {type(model).__name__}.")
     layers = check_layers(layers, model.config.num_hidden_layers)
     if pooling not in POOLINGS:
         raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
@@ -189,20 +194,42 @@ def check_words(
         only: for each sentence indices; None for all.
 
     Raises:
+        TypeError: if a word is no string.
         ValueError: if a sentence is a string, an index is not in its sentence, or the lengths differ.
 
     Source: none; it is a check of arguments.
     """
-    if isinstance(sentences_of_words, str) or any(isinstance(sentence, str) for sentence in sentences_of_words):
-        raise ValueError('sentences_of_words must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    check_sentences("sentences_of_words", sentences_of_words)
     if only is None:
         return [range(len(sentence)) for sentence in sentences_of_words]
     if len(only) != len(sentences_of_words):
         raise ValueError(f"only must have a list for each of the {len(sentences_of_words)} sentences; got {len(only)}.")
     for number, (sentence, indices) in enumerate(zip(sentences_of_words, only)):
-        if wrong := [index for index in indices if not 0 <= index < len(sentence)]:
-            raise ValueError(f"only: sentence {number} has words 0 to {len(sentence) - 1}; got {wrong[0]}.")
+        if wrong := [index for index in indices if index not in range(len(sentence))]:
+            raise ValueError(f"only: sentence {number} has words 0 to {len(sentence) - 1}; got {wrong[0]!r}.")
     return list(only)
+
+
+def check_sentences(name: str, sentences: Sequence[Sequence[str]]) -> None:
+    """Refuse what is not a list of lists of words.
+
+    Args:
+        name: what the message calls it.
+        sentences: for each sentence its words.
+
+    Raises:
+        TypeError: if there are no sentences to go through, or a word is no string.
+        ValueError: if a sentence is a string, which would be read letter by letter, or a word holds a lone surrogate.
+
+    Source: none; it is a check of arguments.
+    """
+    if not isinstance(sentences, Iterable):
+        raise TypeError(f'{name} must be lists of words, such as [["a", "word"]]; got {type(sentences).__name__}.')
+    if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
+        raise ValueError(f'{name} must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    for number, sentence in enumerate(sentences):
+        for word in sentence:
+            check_text(word, f"every word of sentence {number}")
 
 
 def make_windows(
@@ -229,6 +256,7 @@ def make_windows(
 
     Source: the sliding window of Devlin et al.'s ``run_squad.py``, with its rule of maximum context.
     """
+    check_tokenizer(tokenizer)
     cls, sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
     if cls is None or sep is None:
         raise ValueError("the tokenizer must have the tokens [CLS] and [SEP], as BERT's do; this one has not.")

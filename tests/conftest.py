@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import safetensors.torch
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
@@ -125,6 +126,19 @@ def ticking_clock(monkeypatch) -> Callable[[types.ModuleType], None]:
         monkeypatch.setattr(module, "time", clock)
 
     return give
+
+
+def edit_safetensors() -> Callable[[Path, Callable[[dict[str, torch.Tensor]], object]], None]:
+    """Change the tensors in a file, and nothing else of it."""
+
+    def change(path: Path, edit: Callable[[dict[str, torch.Tensor]], object]) -> None:
+        with safetensors.safe_open(path, framework="pt") as file:
+            header = file.metadata()
+        tensors = safetensors.torch.load_file(path)
+        edit(tensors)
+        safetensors.torch.save_file(tensors, path, metadata=header)
+
+    return change
 
 
 @pytest.fixture

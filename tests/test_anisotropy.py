@@ -194,6 +194,18 @@ def test_human_correlation_is_spearmans(vectors):
         human_correlation({word: words[word] for word in "abcd"}, pairs)
 
 
+def test_what_has_no_order_is_not_correlated(vectors):
+    words = dict(zip("abcdefgh", vectors))
+    pairs = [WordPair(x, y, 5.0) for x, y in ("ab", "cd", "ef")]
+    with pytest.raises(ValueError, match="scores of the pairs must differ.*all 3 are 5"):
+        human_correlation(words, pairs)
+    with pytest.raises(ValueError, match="scores of the pairs must be finite; got nan"):
+        human_correlation(words, [*pairs, WordPair("a", "c", float("nan"))])
+    pairs = [pair._replace(score=score) for score, pair in enumerate(pairs)]
+    with pytest.raises(ValueError, match="cosines of the pairs must differ"):  # 1 but for rounding
+        human_correlation({word: vectors[0] * (1 + 0.1 * i) for i, word in enumerate(words)}, pairs)
+
+
 def test_names_are_averaged_and_compared_with_themselves(vectors):
     names = ["x", "y", "x", "z", "y", "x"]
     means, alike = mean_vectors(vectors[:6], names), self_similarity(vectors[:6], names)
@@ -212,3 +224,10 @@ def test_frequency_effect_finds_the_slope_that_is_there():
         frequency_effect({"a": 0.5}, {})
     with pytest.raises(ValueError, match="different counts; got 3"):
         frequency_effect({"a": 0.5, "b": 0.4, "c": 0.3}, {"a": 7, "b": 7, "c": 7})
+    counts = {"a": 7, "b": 70, "c": 700}
+    with pytest.raises(ValueError, match="similarities must be finite; got nan"):
+        frequency_effect({"a": 0.5, "b": float("nan"), "c": 0.3}, counts)
+    with pytest.raises(ValueError, match="similarities must differ.*all 3 are 0.5"):
+        frequency_effect(dict.fromkeys(counts, 0.5), counts)
+    with pytest.raises(ValueError, match="counts must be finite; got inf"):
+        frequency_effect({"a": 0.5, "b": 0.4, "c": 0.3}, {**counts, "c": float("inf")})

@@ -5,6 +5,7 @@ import torch
 
 from bertcourse.bert import encode_batch, length_buckets
 from bertcourse.bert.batching import pad_batch
+from bertcourse.tokenization import WordPieceTokenizer
 
 
 def test_texts_are_padded_to_the_longest(small_tokenizer):
@@ -57,6 +58,18 @@ def test_refuses_empty_and_misshapen_input(small_tokenizer):
         encode_batch(small_tokenizer, [])
     with pytest.raises(ValueError, match="texts must be a list .*; got 'abc'"):
         encode_batch(small_tokenizer, "abc")
+    with pytest.raises(TypeError, match="text 1 must be a str; got NoneType"):
+        encode_batch(small_tokenizer, ["a", None])
+    with pytest.raises(ValueError, match="text 1 must be valid Unicode; character 1 is the lone surrogate"):
+        encode_batch(small_tokenizer, ["a", ("a", "b\udc80")])
+    with pytest.raises(ValueError, match="texts must be a list .*; got None"):
+        encode_batch(small_tokenizer, None)
+    with pytest.raises(
+        TypeError, match=r"must be a tokenizers.Tokenizer; got list: load_pretrained returns it. Are the"
+    ):
+        encode_batch(["a"], small_tokenizer)
+    with pytest.raises(TypeError, match=r"got WordPieceTokenizer: call its to_tokenizers\(\)"):
+        encode_batch(WordPieceTokenizer(["[UNK]"]), ["a"])
     with pytest.raises(ValueError, match="at least one tokenized text; got none"):
         pad_batch([])
     with pytest.raises(ValueError, match="max_tokens must be at least 1; got 0"):

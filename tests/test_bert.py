@@ -228,8 +228,8 @@ def test_hidden_states_and_attentions_only_when_asked_for(small_model):
         ({"hidden_act": "swish"}, "hidden_act must be one of .*; got 'swish'"),
         ({"pad_token_id": 60}, "pad_token_id must be an id below vocab_size 60; got 60"),
         ({"intermediate_size": "40"}, "intermediate_size must be of type int; got '40'"),
-        ({"layer_norm_eps": 0.0}, "layer_norm_eps must be above 0; got 0.0"),
-        ({"initializer_range": -0.02}, "initializer_range must be at least 0; got -0.02"),
+        ({"layer_norm_eps": 0.0}, "layer_norm_eps must be above 0 and finite; got 0.0"),
+        ({"initializer_range": -0.02}, "initializer_range must be at least 0 and finite; got -0.02"),
         ({"hidden_dropout_prob": float("nan")}, "hidden_dropout_prob must be at least 0 and below 1; got nan"),
         ({"num_attention_heads": True}, "num_attention_heads must be of type int; got True"),
     ],
@@ -279,6 +279,24 @@ IDS = torch.tensor([[2, 7, 3]])
 def test_model_refuses(small_model, arguments, message):
     with pytest.raises(ValueError, match=message):
         small_model(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[2, 7, 3]],), r"input_ids must be a tensor \(B, L\), such as encode_batch gives; got list"),
+        ((IDS, [[1, 1, 1]]), "attention_mask must be a tensor .*; got list"),
+        ((IDS, None, [[0, 0, 0]]), "token_type_ids must be a tensor .*; got list"),
+    ],
+)
+def test_model_refuses_what_is_no_tensor(small_model, arguments, message):
+    with pytest.raises(TypeError, match=message):
+        small_model(*arguments)
+
+
+def test_model_refuses_a_mask_of_ids(small_model):
+    with pytest.raises(ValueError, match="attention_mask must be 1 for a token and 0 for padding; got 2"):
+        small_model(IDS, IDS)
 
 
 def test_ids_may_be_of_32_bits(small_model):

@@ -144,6 +144,45 @@ def test_run_names_a_missing_notebook_in_one_line(capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--cell-seconds nan", "--cell-seconds must be from 0.1 to 86,400 seconds; got nan"),
+        ("--cell-seconds inf", "--cell-seconds must be from 0.1 to 86,400 seconds; got inf"),
+        ("--cell-seconds -5", "--cell-seconds must be from 0.1 to 86,400 seconds; got -5"),
+        ("--total-seconds nan", "--total-seconds must be from 0.1 to 86,400 seconds; got nan"),
+        ("--memory inf", "--memory must be from 0.1 to 1,024 GiB; got inf"),
+        ("--memory 1e-9", "--memory must be from 0.1 to 1,024 GiB; got 1e-09"),
+        ("--jobs 100000", "--jobs must be from 1 to 256; got 100000"),
+        ("--jobs 0", "--jobs must be from 1 to 256; got 0"),
+    ],
+)
+def test_grading_is_not_begun_with_limits_that_are_none(capsys, tmp_path, flags, message):
+    assert cli.main(["homework", "grade", str(tmp_path), "--output", str(tmp_path / "grading"), *flags.split()]) == 1
+    assert capsys.readouterr().err == f"bertcourse homework: {message}.\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--threads 100000", "threads must be at most 1024"),
+        ("--minutes nan", "minutes must be at least 0; got nan"),
+        ("--tokens -1", "tokens must be at least 1; got -1"),
+    ],
+)
+def test_pretraining_is_not_begun_with_settings_that_are_none(capsys, tmp_path, flags, message):
+    assert cli.main(["pretrain", "--output", str(tmp_path / "run"), *flags.split()]) == 1
+    assert capsys.readouterr().err.startswith(f"bertcourse pretrain: {message}")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "1e9", "100000000"])
+def test_a_cells_time_is_whole_seconds(capsys, value):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["run", "absent.ipynb", f"--cell-timeout={value}"])
+    assert stop.value.code == 2 and "must be whole seconds, from 1 to 86400" in capsys.readouterr().err
+
+
 def test_help_is_shown_without_a_command(capsys):
     assert cli.main([]) == 0
     printed = capsys.readouterr().out

@@ -281,13 +281,27 @@ def test_a_vector_that_is_not_finite_is_named(small_model, small_tokenizer, tmp_
         ({"layers": [1], "max_length": 8, "overlap": 6}, "overlap must be from 0 to 5"),
         ({"layers": [1], "only": [[0]]}, "only must have a list for each of the 4 sentences; got 1"),
         ({"layers": [1], "only": [[3], [], [], []]}, "sentence 0 has words 0 to 2; got 3"),
+        ({"layers": [1], "only": [[0.5], [], [], []]}, "sentence 0 has words 0 to 2; got 0.5"),
+        ({"layers": [1], "only": [["0"], [], [], []]}, "sentence 0 has words 0 to 2; got '0'"),
         ({"layers": [1], "sentences_of_words": ["a sentence"]}, "must be lists of words.*got a string"),
         ({"layers": [1], "sentences_of_words": [["a", " "]]}, "word 1 of sentence 0, ' ', gives none"),
+        ({"layers": [1], "sentences_of_words": [["a"], ["\ud800"]]}, "word of sentence 1 must be .*lone surrogate"),
     ],
 )
 def test_refuses_bad_arguments(small_model, small_tokenizer, settings, message):
     with pytest.raises(ValueError, match=message):
         word_vectors(small_model, small_tokenizer, **{"sentences_of_words": SENTENCES, **settings})
+
+
+def test_refuses_words_that_are_none(small_model, small_tokenizer):
+    with pytest.raises(TypeError, match="every word of sentence 1 must be a str; got int"):
+        word_vectors(small_model, small_tokenizer, [["a"], ["b", 3]], [1])
+    with pytest.raises(TypeError, match="sentences_of_words must be lists of words.*got NoneType"):
+        word_vectors(small_model, small_tokenizer, None, [1])
+    with pytest.raises(TypeError, match="model must be a BERT, .*; got Tokenizer"):
+        word_vectors(small_tokenizer, small_model, SENTENCES, [1])
+    with pytest.raises(TypeError, match="the tokenizer must be a tokenizers.Tokenizer; got NoneType"):
+        word_vectors(small_model, None, SENTENCES, [1])
 
 
 def test_refuses_a_model_with_dropout_and_a_tokenizer_without_cls(small_model, small_tokenizer):

@@ -1,6 +1,7 @@
 """A tagger on frozen features: the encoder is not touched, layers are those of the encoder, and it learns."""
 
 import dataclasses
+import json
 
 import pytest
 import torch
@@ -114,5 +115,29 @@ def test_another_encoder_is_refused(encoder, small_tokenizer, small_config, tmp_
 def test_a_damaged_file_is_refused(encoder, small_tokenizer, tmp_path):
     FeatureTagger(encoder, small_tokenizer, LABELS, (0,)).save(tmp_path)
     (tmp_path / "tagger.safetensors").write_bytes(b"half")
-    with pytest.raises(ValueError, match="tagger.safetensors must be a safetensors file"):
+    with pytest.raises(ValueError, match="tagger.safetensors is damaged or cut short .* Save it again"):
+        FeatureTagger.load(tmp_path, encoder, small_tokenizer)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"lstm_size": 10**12}, "lstm_size must be 6, that of its weights; got 1000000000000"),
+        ({"pooling": "median"}, "pooling must be one of"),
+        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(encoder, small_tokenizer, tmp_path, settings, message):
+    FeatureTagger(encoder, small_tokenizer, LABELS, (0,), lstm_size=6).save(tmp_path)
+    path = tmp_path / "tagger.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | settings), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"tagger.json must describe a FeatureTagger; .*{message}.* Save it again"):
+        FeatureTagger.load(tmp_path, encoder, small_tokenizer)
+
+
+def test_weights_that_are_no_numbers_are_refused(encoder, small_tokenizer, tmp_path):
+    tagger = FeatureTagger(encoder, small_tokenizer, LABELS, (0,))
+    tagger.classifier.bias.data[0] = torch.nan
+    tagger.save(tmp_path)
+    with pytest.raises(ValueError, match="tagger.safetensors: classifier.bias must hold finite numbers; 1 of its"):
         FeatureTagger.load(tmp_path, encoder, small_tokenizer)

@@ -96,6 +96,51 @@ def test_a_tagger_of_other_things_than_entities_loads(small_config, small_tokeni
         TokenClassifier(BertModel(small_config), small_tokenizer, ["NOUN", "VERB"], decoder="viterbi")
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"bertcourse": [1]}, "must describe a SequenceClassifier"),
+        ({"bertcourse": {"colour": "red"}}, "unexpected keyword argument 'colour'"),
+        ({"bertcourse": {"max_length": 10**9}}, "max_length must be from 8 to 32"),
+        ({"id2label": ["a", "b"]}, "must describe a SequenceClassifier"),
+        ({"id2label": {"first": "a"}}, "must describe a SequenceClassifier"),
+        ({"classifier_dropout": "none"}, "must describe a SequenceClassifier"),
+        ({"architectures": "BertForSequenceClassification"}, "architectures"),
+    ],
+)
+def test_a_config_that_was_edited_is_named(encoder, small_tokenizer, tmp_path, fields, message):
+    SequenceClassifier(encoder, small_tokenizer, LABELS).save(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | fields), encoding="utf-8")
+    with pytest.raises(ValueError, match=f"{tmp_path}.*{message}"):
+        SequenceClassifier.load(tmp_path)
+
+
+def test_examples_and_tokenizers_of_another_kind_are_named(encoder, small_tokenizer):
+    classifier = SequenceClassifier(encoder, small_tokenizer, LABELS)
+    with pytest.raises(TypeError, match=r"example 0 must be a LabeledText\(text, label\); got tuple: \('a', 'x'\)"):
+        classifier.rows([("a", "x")])
+    with pytest.raises(TypeError, match="example 1 must be a TaggedSentence.*; got str: 'a'"):
+        TokenClassifier(encoder, small_tokenizer, TAGS).rows([TaggedSentence(["a"], ["O"]), "a"])
+    with pytest.raises(TypeError, match="example 0 must be a Question.*; got dict"):
+        SpanPredictor(encoder, small_tokenizer).rows([{"question": "a"}])
+    with pytest.raises(TypeError, match="the tokenizer must be a tokenizers.Tokenizer; got NoneType"):
+        SequenceClassifier(encoder, None, LABELS)
+    assert classifier.probabilities([]).shape == (0, len(LABELS))
+
+
+def test_heads_are_read_as_the_encoder_is(encoder, small_tokenizer, tmp_path, edit_safetensors):
+    SequenceClassifier(encoder, small_tokenizer, LABELS).save(tmp_path)
+    edit_safetensors(tmp_path / "model.safetensors", lambda t: t["classifier.bias"].fill_(torch.inf))
+    with pytest.raises(ValueError, match="model.safetensors: classifier.bias must hold finite numbers"):
+        SequenceClassifier.load(tmp_path)
+    path = tmp_path / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8")) | {"vocab_size": 10**12}
+    path.write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ValueError, match="config.json must have the sizes of the weights .* vocab_size 1000000000000"):
+        SequenceClassifier.load(tmp_path)
+
+
 def test_saved_and_loaded_keeps_every_option(encoder, small_tokenizer, tmp_path):
     made = [
         SequenceClassifier(encoder, small_tokenizer, LABELS, pooling="mean", max_length=20, dropout=0.3, seed=2),
@@ -304,6 +349,15 @@ def other_vocabulary(tokenizer):
         ),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict("a b"), "texts must be a list of strings or pairs"),
         (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "b", "c")]), "text 0 must be a string or a pair"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "\ud800")]), "text 0 must be .*lone surrogate"),
+        (lambda e, t: TokenClassifier(e, t, TAGS).predict([["\ud800"]]), "word of sentence 0 must be .*lone surrogate"),
+        (lambda e, t: SpanPredictor(e, t).predict([("a", "\ud800")]), "question 0: context must be .*lone surrogate"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS).predict(None), "texts must be a list .*; got NoneType"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length=10.5), "max_length must be from 8 to 32.*got 10.5"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length="10"), "max_length must be from 8 to 32.*got '10'"),
+        (lambda e, t: SpanPredictor(e, t, no_answer_margin=float("nan")), "no_answer_margin must be a finite number"),
+        (lambda e, t: SpanPredictor(e, t, overlap=0.5), "overlap must be from 0 to below max_length, 32; got 0.5"),
+        (lambda e, t: SpanPredictor(e, t).predict(["ab"]), r"question 0: it must be a pair, .*; got 'ab'"),
         (
             lambda e, t: SpanPredictor(e, t).rows([Question("1", "a", "a b", (Answer("b", 2),))] * 2),
             "every question must have an id of its own; '1' is there more than once",

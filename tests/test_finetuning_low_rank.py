@@ -93,9 +93,16 @@ def test_a_file_that_lacks_something_changes_nothing(encoder, small_tokenizer, t
         load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "part")
 
 
+def test_a_difference_that_is_no_number_is_refused(encoder, small_tokenizer, trained, tmp_path, edit_safetensors):
+    save_difference(trained, tmp_path / "x")
+    edit_safetensors(tmp_path / "x", lambda t: t["span_head.bias"].fill_(torch.nan))
+    with pytest.raises(ValueError, match="x: span_head.bias must hold finite numbers; 2 of its 2"):
+        load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "x")
+
+
 def test_a_file_that_is_none_is_refused(encoder, small_tokenizer, tmp_path):
     (tmp_path / "x").write_text("no tensors")
-    with pytest.raises(ValueError, match="must be a safetensors file"):
+    with pytest.raises(ValueError, match="x is damaged or cut short .* Fetch it again"):
         load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "x")
     with pytest.raises(FileNotFoundError, match="there is no such file"):
         load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "y")

@@ -266,7 +266,7 @@ def test_runs_are_not_mixed(classifier, tmp_path):
     other = SequenceClassifier(wider, classifier.tokenizer, ["without", "with"])
     before = {name: tensor.clone() for name, tensor in other.state_dict().items()}
     with pytest.raises(
-        ValueError, match="is of another model: 6 tensors differ in name or shape, .* Make it as before"
+        ValueError, match="is of another model: 6 tensors differ in name or shape, .* Make the model as before"
     ):
         fine_tune(other, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
     assert all(torch.equal(before[name], tensor) for name, tensor in other.state_dict().items())
@@ -274,6 +274,29 @@ def test_runs_are_not_mixed(classifier, tmp_path):
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(ValueError, match="is damaged or cut short"):
         fine_tune(classifier, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            lambda t: t.update({"optimizer.exp_avg.classifier.weight": torch.zeros(3)}),
+            "state of classifier.weight must",
+        ),
+        (lambda t: t.pop("optimizer.step.classifier.bias"), "state of classifier.bias must have"),
+        (lambda t: t.pop("best.classifier.bias"), "its best weights are not those that the model learns"),
+        (lambda t: t.update({"mean.classifier.bias": torch.zeros(2)}), "its mean weights are not those"),
+        (lambda t: t["best.classifier.bias"].fill_(torch.nan), "best.classifier.bias must hold finite numbers"),
+    ],
+)
+def test_a_checkpoint_that_is_damaged_is_not_resumed(classifier, tmp_path, edit_safetensors, damage, message):
+    fine_tune(classifier, TRAIN, DEV, tmp_path, **SETTINGS)
+    edit_safetensors(tmp_path / "checkpoint.safetensors", damage)
+    other = SequenceClassifier(classifier.bert, classifier.tokenizer, ["without", "with"])
+    before = {name: tensor.clone() for name, tensor in other.state_dict().items()}
+    with pytest.raises(ValueError, match=f"checkpoint.safetensors.*{message}"):
+        fine_tune(other, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
+    assert all(torch.equal(before[name], tensor) for name, tensor in other.state_dict().items())
 
 
 def test_a_disk_that_is_full_leaves_the_last_checkpoint(classifier, tmp_path, monkeypatch):
@@ -338,6 +361,7 @@ def test_bad_input_is_named(classifier, train, dev, settings, message):
         (dict(minutes=float("nan")), "minutes must be at least 0; got nan"),
         (dict(trainable=None), "trainable must be of type str | int; got None"),
         (dict(seed=True), "seed must be of type int; got True"),
+        (dict(seed=2**63), r"seed must be below 2\*\*63"),
     ],
 )
 def test_settings_out_of_range_are_named(settings, message):

@@ -28,6 +28,7 @@ from bertcourse.bert import (
     pretrained,
     save_pretrained,
 )
+from bertcourse.retrieval import BiEncoder
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -382,7 +383,19 @@ def rename(old, new):
             r"cls.predictions.bias has shape \(3,\), expected \(60,\)",
         ),
         (rename("cls.predictions.bias", "bias"), "cls.predictions.bias is missing; bias is left over"),
-        (lambda t: [t.pop(name) for name in list(t) if "layer.1" in name], "and 11 more"),
+        (lambda t: [t.pop(name) for name in list(t) if "layer.1.attention" in name], "and 5 more"),
+        (
+            lambda t: t.update({"cls.predictions.bias": torch.zeros(60, dtype=torch.int64)}),
+            "cls.predictions.bias must hold floating-point numbers; got torch.int64",
+        ),
+        (
+            lambda t: t["bert.pooler.dense.weight"][0].fill_(torch.nan),
+            "bert.pooler.dense.weight must hold finite numbers; 24 of its 576 are NaN or infinite",
+        ),
+        (
+            lambda t: t.update({"cls.predictions.bias": torch.full((60,), 1e300, dtype=torch.float64)}),
+            "cls.predictions.bias must hold finite numbers; 60 of its 60",  # infinite in float32
+        ),
         (
             lambda t: t.update({"cls.predictions.decoder.weight": torch.ones(60, 24)}),
             "must equal bert.embeddings.word_embeddings.weight",
@@ -417,8 +430,11 @@ def test_an_encoder_is_no_pretraining_model(tmp_path, small_model, small_tokeniz
         ({"add_cross_attention": True}, "add_cross_attention must be False"),
         ({"num_attention_heads": None}, "config.json must say how large the model is; num_attention_heads missing"),
         ({"hidden_size": 25}, r"config.json: hidden_size must be a multiple"),
-        ({"num_hidden_layers": 3}, "bert.encoder.layer.2.* is missing"),
-        ({"vocab_size": 61}, r"word_embeddings.weight has shape \(60, 24\), expected \(61, 24\)"),
+        ({"num_hidden_layers": 3}, "config.json must have the sizes .* num_hidden_layers 3, and the weights have 2"),
+        ({"vocab_size": 61, "type_vocab_size": 3}, "vocab_size 61, .* have 60; type_vocab_size 3, .* have 2. Are both"),
+        ({"hidden_size": "24"}, "config.json: hidden_size must be of type int; got '24'"),
+        ({"vocab_size": -60}, "config.json: vocab_size must be at least 1; got -60"),
+        ({"layer_norm_eps": float("inf")}, "config.json: layer_norm_eps must be above 0 and finite"),
     ],
 )
 def test_configs_that_do_not_fit_are_refused(saved, fields, message):
@@ -426,6 +442,34 @@ def test_configs_that_do_not_fit_are_refused(saved, fields, message):
     edit_config(folder, **fields)
     with pytest.raises(ValueError, match=message):
         load_pretrained(folder, BertForPreTraining)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        "vocab_size",
+        "hidden_size",
+        "num_hidden_layers",
+        "intermediate_size",
+        "max_position_embeddings",
+        "type_vocab_size",
+    ],
+)
+def test_absurd_sizes_are_refused_before_a_model_is_made(saved, monkeypatch, field):
+    folder, model = saved
+    monkeypatch.setattr(BertModel, "__init__", lambda self, *arguments, **options: pytest.fail("a model was made"))
+    edit_config(folder, **{field: 4 * 10**12})
+    with pytest.raises(
+        ValueError, match=f"{field} 4000000000000, and the weights have {getattr(model.config, field)}. Are both"
+    ):
+        load_pretrained(folder, BertForPreTraining)
+
+
+def test_sizes_that_no_weights_have_are_refused(saved):
+    folder, _ = saved
+    edit_tensors(folder, lambda t: [t.pop(name) for name in list(t) if "position_embeddings" in name])
+    with pytest.raises(ValueError, match="max_position_embeddings 32, and the weights have none"):
+        load_pretrained(folder)
 
 
 def test_null_stands_for_the_default(saved):
@@ -486,6 +530,27 @@ def test_a_folder_without_tokenizer_or_special_tokens_is_refused(saved):
         load_pretrained(folder)
     (folder / "vocab.txt").unlink()
     with pytest.raises(FileNotFoundError, match="expected tokenizer.json or vocab.txt"):
+        load_pretrained(folder)
+
+
+@pytest.mark.parametrize("token", ["[UNK]", "[CLS]", "[SEP]", "[MASK]"])
+def test_a_tokenizer_without_a_special_token_is_refused(saved, token):
+    folder, _ = saved
+    content = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    (folder / "tokenizer.json").write_text(content.replace(token, "<other>"), encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"special tokens .*missing: \[{token[1:-1]}\]"):
+        load_pretrained(folder, BertForPreTraining)
+
+
+def test_a_tokenizer_that_adds_no_special_tokens_is_neither_saved_nor_loaded(saved, small_tokenizer):
+    folder, model = saved
+    whole = (folder / "tokenizer.json").read_text(encoding="utf-8")
+    small_tokenizer.post_processor = tokenizers.processors.ByteLevel()
+    with pytest.raises(ValueError, match=r"must put \[CLS\] before a text and \[SEP\] after it; .* becomes \[\]"):
+        save_pretrained(model, small_tokenizer, folder)
+    assert (folder / "tokenizer.json").read_text(encoding="utf-8") == whole
+    small_tokenizer.save(str(folder / "tokenizer.json"))
+    with pytest.raises(ValueError, match=r"model: the tokenizer must put \[CLS\]"):
         load_pretrained(folder)
 
 
@@ -596,6 +661,44 @@ def test_another_model_is_refused_as_minilm(saved, monkeypatch):
         ValueError, match="must have the SHA-256 53aa5117.*; got [0-9a-f]{64}.*delete it and fetch it again"
     ):
         load_pretrained("minilm")
+
+
+LOADERS = pytest.mark.parametrize("load", [load_pretrained, BiEncoder.load])
+
+
+@LOADERS
+@pytest.mark.parametrize("name", ["minilm", "course"])
+@pytest.mark.parametrize(
+    "file", ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
+)
+def test_an_altered_file_of_a_model_that_we_know_is_refused(tmp_path, monkeypatch, load, name, file):
+    """By a byte that changes nothing but itself: white space, a last digit of a weight."""
+    altered = tmp_path / name
+    altered.mkdir()
+    for path in (find_folder(name) / each for each in pretrained.known_files()[name]):
+        (altered / path.name).symlink_to(path)
+    content = (altered / file).read_bytes()
+    (altered / file).unlink()
+    (altered / file).write_bytes(content[:-1] + bytes([content[-1] ^ 1]) if file.endswith("s") else content + b"\n")
+    monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
+    monkeypatch.setattr(pretrained, "course_file", lambda path: tmp_path / "course" / Path(path).name)
+    with pytest.raises(ValueError, match=f"{name}/{file} must have the SHA-256 [0-9a-f]{{64}}; got [0-9a-f]{{64}}"):
+        load(name)
+
+
+@LOADERS
+def test_a_copy_of_minilm_without_tokenizer_json_loads(tmp_path, monkeypatch, load):
+    (tmp_path / "minilm").mkdir()
+    for file in ("model.safetensors", "config.json", "vocab.txt"):
+        (tmp_path / "minilm" / file).symlink_to(find_folder("minilm") / file)
+    monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
+    load("minilm")
+
+
+def test_the_course_model_is_the_one_we_know():
+    folder = find_folder("course")
+    assert set(pretrained.known_files()["course"]) == set(pretrained.FILES)
+    pretrained.check_known_files("course", folder)
 
 
 def test_minilm_from_the_wheel_when_nothing_else_has_it(tmp_path, monkeypatch):

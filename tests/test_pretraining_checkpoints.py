@@ -1,6 +1,7 @@
 """Checkpoints: whole or not there, whatever happens to the process that writes them."""
 
 import dataclasses
+import json
 import os
 import random
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 
 import pytest
+import safetensors.torch
 import torch
 
 from bertcourse.pretraining import PretrainingConfig
@@ -71,6 +73,56 @@ def test_a_checkpoint_cut_short_is_named_with_the_one_before(run, tmp_path):
             ValueError, match=r"00000002.safetensors is damaged or cut short .* goes on from checkpoint-00000001"
         ):
             load_checkpoint(path, *run, CONFIG)
+
+
+NAME = "bert.pooler.weight"
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda t: t.pop("model.mlm_head.bias"), "the first is mlm_head.bias: missing there"),
+        (lambda t: t.update({f"optimizer.exp_avg.{NAME}": torch.zeros(3)}), rf"state of {NAME} must have .*\(3,\)"),
+        (
+            lambda t: t.update({f"optimizer.step.{NAME}": torch.zeros(2)}),
+            rf"state of {NAME} must have .*'step': \(2,\)",
+        ),
+        (lambda t: t.pop(f"optimizer.exp_avg_sq.{NAME}"), f"state of {NAME} must have"),
+        (lambda t: [t.pop(key) for key in list(t) if key.endswith(NAME) and "optim" in key], "must have .*; got none"),
+        (lambda t: [t.pop(key) for key in list(t) if "optimizer" in key], "must have .*; got none"),
+        (lambda t: t.update({"optimizer.step.other": torch.zeros(())}), "has other, which the model does not learn"),
+        (lambda t: t[f"model.{NAME}"].fill_(torch.nan), f"model.{NAME} must hold finite numbers; 64 of its 64"),
+        (lambda t: t[f"optimizer.exp_avg.{NAME}"].fill_(torch.inf), "must hold finite numbers"),
+        (
+            lambda t: t.update({f"model.{NAME}": t[f"model.{NAME}"].int()}),
+            "must hold floating-point numbers; got torch.int",
+        ),
+    ],
+)
+def test_a_checkpoint_that_is_damaged_is_not_resumed(run, tmp_path, edit_safetensors, damage, message):
+    path = save_checkpoint(tmp_path, *run, Progress(1), CONFIG)
+    edit_safetensors(path, damage)
+    model = new_model(CONFIG, type("V", (), {"size": run[0].config.vocab_size}))
+    optimizer = new_optimizer(model, CONFIG)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    with pytest.raises(ValueError, match=f"checkpoint-00000001.safetensors.*{message}"):
+        load_checkpoint(path, model, optimizer, CONFIG)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items()) and not optimizer.state
+
+
+@pytest.mark.parametrize(
+    "progress",
+    [{"step": -1}, {"step": "7"}, {"tokens": None}, {"position": [0, 0, 0.5]}, {"precision": "float8"}],
+    ids=str,
+)
+def test_progress_that_is_none_is_refused(run, tmp_path, progress):
+    path = save_checkpoint(tmp_path, *run, Progress(1), CONFIG)
+    with safetensors.safe_open(path, framework="pt") as file:
+        header = file.metadata()
+    header["progress"] = json.dumps(json.loads(header["progress"]) | progress)
+    safetensors.torch.save_file(safetensors.torch.load_file(path), path, metadata=header)
+    with pytest.raises(ValueError, match="checkpoint-00000001.safetensors is damaged .* start anew"):
+        load_checkpoint(path, *run, CONFIG)
 
 
 def test_another_runs_settings_are_refused_and_named(run, tmp_path):

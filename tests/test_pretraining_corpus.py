@@ -121,6 +121,45 @@ def test_damaged_shards_say_how_to_be_mended(text, small_tokenizer, tmp_path):
         read_shards(folder, small_tokenizer)
 
 
+def rewrite(name, change):
+    """What becomes of an array in a file."""
+    return lambda folder: np.save(folder / name, change(np.load(folder / name)))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            lambda f: (f / "corpus.json").write_text("[1, 1]"),
+            r"corpus.json must hold a JSON object, \{…\}; got \[1, 1\]",
+        ),
+        (lambda f: (f / "corpus.json").write_text('{"train": 1}'), "must have the number of held-out shards; got None"),
+        (lambda f: (f / "corpus.json").write_text('{"train": "1"}'), "must have the number of train shards; got '1'"),
+        (lambda f: (f / "corpus.json").write_text('{"train": 0}'), "must have the number of train shards; got 0"),
+        (lambda f: (f / "corpus.json").unlink(), "No such file or directory: .*corpus.json"),
+        (lambda f: (f / "train-00000-tokens.npy").write_bytes(b""), "No data left in file"),
+        (rewrite("train-00000-tokens.npy", lambda a: a[:-1]), "train-00000-sentences.npy must rise from 0 to"),
+        (rewrite("train-00000-tokens.npy", lambda a: a[:0]), "train-00000-sentences.npy must rise from 0 to 0"),
+        (rewrite("train-00000-sentences.npy", lambda a: a[:0]), "train-00000-sentences.npy must rise"),
+        (rewrite("train-00000-sentences.npy", lambda a: a[[0, 2, 1, *range(3, len(a))]]), "sentences.npy must rise"),
+        (
+            rewrite("held-out-00000-documents.npy", lambda a: a[:-1]),
+            "held-out-00000-documents.npy must rise from 0 to 6",
+        ),
+        (
+            rewrite("train-00000-tokens.npy", lambda a: a / 2),
+            "train-00000-tokens.npy must hold a row of integers; got float",
+        ),
+    ],
+)
+def test_shards_that_do_not_fit_are_named(text, small_tokenizer, tmp_path, damage, message):
+    text_corpus(text, small_tokenizer, tmp_path / "shards")
+    (folder,) = (tmp_path / "shards").iterdir()
+    damage(folder)
+    with pytest.raises(ValueError, match=f"the shards in .* are damaged .*{message}.* Delete the folder"):
+        text_corpus(text, small_tokenizer, tmp_path / "shards")
+
+
 def test_an_interrupted_tokenization_leaves_nothing(text, small_tokenizer, tmp_path, monkeypatch):
     def interrupt(paragraph):
         raise KeyboardInterrupt

@@ -404,6 +404,10 @@ def test_another_vocabulary_is_refused_on_resume(config, corpus, small_tokenizer
         pretrain(config, resume=True, corpus=Corpus(letters, letters, small_tokenizer))
 
 
+NAN, INFINITY = float("nan"), float("inf")
+FLOATS = [field.name for field in dataclasses.fields(PretrainingConfig) if field.type is float]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -425,6 +429,15 @@ def test_another_vocabulary_is_refused_on_resume(config, corpus, small_tokenizer
         (dict(seed=-1), "seed must be at least 0"),
         (dict(hidden_size=15), "hidden_size must be a multiple of num_heads"),
         (dict(nsp=1), "nsp must be of type bool"),
+        (dict(threads=100_000), "threads must be at most 1024, 0 for as many as torch chooses; got 100000"),
+        (dict(seed=2**63), r"seed must be below 2\*\*63"),
+        (dict(hidden_size=2**20), "the model must have at most 10,000,000,000 parameters, .*; got about 4,"),
+        (dict(num_hidden_layers=10**12), "the model must have at most 10,000,000,000 parameters"),
+        *(
+            ({name: number}, f"({name}|hidden_dropout_prob).*; got .*{number}")
+            for name in FLOATS
+            for number in (NAN, INFINITY)
+        ),
     ],
 )
 def test_settings_out_of_range_are_named(changes, message):

@@ -188,6 +188,7 @@ def test_refuses_what_is_no_encoder(small_config, small_tokenizer):
     [
         ("a b", "texts must be a list of strings; got the string 'a b'"),
         (["a", 3], "text 1 must be a string; got 3"),
+        (["a\ud800"], "text 0 must be valid Unicode; .*lone surrogate"),
         ([], "at least one text"),
     ],
 )

@@ -205,6 +205,15 @@ def test_byte_words_are_gpt2s():
         assert byte_words(text) == [word for word, _ in reference.pre_tokenize_str(text)], ascii(text)
 
 
+def test_every_character_is_letter_number_or_neither_as_in_tokenizers():
+    """Between a letter and a number: one word with the first, with the second, or with neither."""
+    reference = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    for start in range(0, len(characters), 1000):
+        text = "".join(f"a{c}1" for c in characters[start : start + 1000])
+        assert byte_words(text) == [word for word, _ in reference.pre_tokenize_str(text)], f"from {start:X}"
+
+
 def test_byte_level_equals_tokenizers(byte_level):
     theirs = byte_level.to_tokenizers()
     for text in [*TEXTS, "unseen ☃ <|endoftext|> text", "", "\x00"]:
@@ -364,7 +373,15 @@ def test_only_texts_are_counted(count, texts, error, message):
         count(texts)
 
 
+def test_a_lone_surrogate_is_in_no_word():
+    with pytest.raises(ValueError, match="lone surrogate"):
+        mark_words("a \udc80")
+
+
 def test_bad_merges_are_refused():
+    for merges in (None, {"a": "b"}, ["ab"], [1, 2]):
+        with pytest.raises(TypeError, match="merges must be pairs of tokens"):
+            BPETokenizer(merges)
     with pytest.raises(ValueError, match="merge 0, 'ab' [+] 'c', needs 'ab'"):
         BPETokenizer([("ab", "c")])
     with pytest.raises(TypeError, match="pairs of tokens"):
@@ -380,6 +397,10 @@ def test_bad_text_and_ids_are_refused(byte_level):
         byte_level.encode("\udfff")
     with pytest.raises(ValueError, match="from 0 to"):
         byte_level.decode([10**6])
+    with pytest.raises(ValueError, match="lone surrogate"):
+        byte_words("a\ud800")
+    with pytest.raises(TypeError, match="must be a str"):
+        byte_words(["a"])
     for ids in (["a"], [1.0], 1, None, "12"):
         with pytest.raises(TypeError, match="ids must be a list of int"):
             byte_level.decode(ids)

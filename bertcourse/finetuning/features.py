@@ -12,11 +12,11 @@ from typing import NamedTuple, Self
 
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
+from bertcourse.bert.pretrained import check_numbers, read_safetensors
 from bertcourse.embeddings import check_layers, word_vectors
 from bertcourse.files import read_json, replace_files
 from bertcourse.finetuning.crf import TagDecoder
@@ -217,16 +217,20 @@ class FeatureTagger(nn.Module):
 
         Raises:
             FileNotFoundError: if a file is missing.
-            ValueError: if the files are damaged, or their sizes do not fit this encoder.
+            ValueError: if the files are damaged, or their sizes do not fit one another or this encoder.
         """
-        settings = read_json(Path(folder, "tagger.json"))
-        model = cls(encoder, tokenizer, **settings)
+        settings, path = read_json(Path(folder, "tagger.json")), Path(folder, "tagger.safetensors")
+        weights = read_safetensors(path, "Save it again.")
+        check_numbers(weights, path)
+        recurrent = weights.get("lstm.weight_hh_l0", torch.empty(0, 0)).shape[1]
         try:
-            model.load_state_dict(safetensors.torch.load_file(Path(folder, "tagger.safetensors")))
-        except SafetensorError as error:
-            raise ValueError(
-                f"{folder}/tagger.safetensors must be a safetensors file; {error}. Save it again."
-            ) from error
+            if settings.get("lstm_size", 0) != recurrent:
+                raise ValueError(f"lstm_size must be {recurrent}, that of its weights; got {settings['lstm_size']!r}.")
+            model = cls(encoder, tokenizer, **settings)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{folder}/tagger.json must describe a {cls.__name__}; {error} Save it again.") from error
+        try:
+            model.load_state_dict(weights)
         except RuntimeError as error:
             raise ValueError(
                 f"{folder} must be of an encoder like this one, of {encoder.config.hidden_size} dimensions; "

@@ -11,9 +11,10 @@ BertForTokenClassification or BertForQuestionAnswering with the same logits.
 
 import copy
 import itertools
+import math
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -22,15 +23,17 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bertcourse.bert import Batch, BertModel, find_folder, length_buckets, pad_rows, save_pretrained
+from bertcourse.bert import Batch, BertModel, length_buckets, pad_rows, save_pretrained
+from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.model import initialize
-from bertcourse.bert.pretrained import copy_tensors, read_config, read_tensors, read_tokenizer
-from bertcourse.embeddings import make_windows
+from bertcourse.bert.pretrained import copy_tensors, open_folder, read_files
+from bertcourse.embeddings import check_sentences, make_windows
 from bertcourse.files import read_json
 from bertcourse.finetuning.crf import TagDecoder
-from bertcourse.finetuning.readers import LabeledText, Question, TaggedSentence, check_answers
+from bertcourse.finetuning.readers import LabeledText, Question, TaggedSentence, check_answers, check_examples
 from bertcourse.finetuning.spans import Span, SpanWindow, answer_tokens, best_answer, span_windows, squad_scores
 from bertcourse.finetuning.tags import entity_scores, entity_types, subword_tags, tag_set, word_spans, word_tags
+from bertcourse.tokenization.encoding import check_text
 
 POOLINGS = ("cls", "mean")
 
@@ -71,6 +74,7 @@ class Head(nn.Module):
         seed: of the head's initial weights, which are drawn from N(0, initializer_range²).
 
     Raises:
+        TypeError: if the tokenizer is not of ``tokenizers``.
         ValueError: if an argument is out of range.
 
     Source: Devlin et al. 2019, section 3.2, "Fine-tuning BERT".
@@ -92,10 +96,11 @@ class Head(nn.Module):
                 f"encoder must be a BertModel, as load_pretrained(name) gives; got {type(encoder).__name__}. The "
                 "encoder of a model with heads is its attribute bert."
             )
+        check_tokenizer(tokenizer)
         longest = encoder.config.max_position_embeddings
         self.max_length = longest if max_length is None else max_length
-        if not 8 <= self.max_length <= longest:
-            raise ValueError(f"max_length must be from 8 to {longest}, the encoder's positions; got {max_length}.")
+        if self.max_length not in range(8, longest + 1):
+            raise ValueError(f"max_length must be from 8 to {longest}, the encoder's positions; got {max_length!r}.")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1; got {dropout}.")
         self.tokenizer = tokenizer
@@ -183,16 +188,33 @@ class Head(nn.Module):
         """A model that ``save`` or ``transformers`` wrote, in evaluation mode.
 
         Args:
-            name_or_path: a folder, or a hub id.
+            name_or_path: a folder, or a name, as for ``load_pretrained``.
 
         Raises:
             FileNotFoundError: if there is no such folder.
-            ValueError: if it holds a model for another task, or damaged files.
+            ValueError: if it holds a model for another task, damaged files, or not those that its name stands for.
             ConnectionError: if the hub cannot be reached.
         """
-        folder = find_folder(name_or_path)
+        folder = open_folder(name_or_path)
         settings = read_json(folder / "config.json")
         check_task(cls, settings, folder)
+        config, tensors, tokenizer = read_files(folder)
+        try:
+            model = cls(BertModel(config), tokenizer, **cls.options_in(settings))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{folder / 'config.json'} must describe a {cls.__name__}; {error}. Save the model again."
+            ) from error
+        copy_tensors(model, tensors, folder)
+        return model.eval()
+
+    @classmethod
+    def options_in(cls, settings: dict) -> dict:
+        """The arguments of this head that a config.json tells.
+
+        Args:
+            settings: what is in it; of any type, if somebody edited it.
+        """
         options = dict(settings.get("bertcourse") or {})
         dropout = settings.get("classifier_dropout")
         if dropout is not None:
@@ -202,9 +224,7 @@ class Head(nn.Module):
         if "labels" in cls.__init__.__annotations__:
             names = settings.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
             options["labels"] = [names[index] for index in sorted(names, key=int)]
-        model = cls(BertModel(read_config(folder)), read_tokenizer(folder), **options)
-        copy_tensors(model, read_tensors(folder), folder)
-        return model.eval()
+        return options
 
 
 def check_task(head: type[Head], settings: dict, folder: Path) -> None:
@@ -307,14 +327,18 @@ class SequenceClassifier(Head):
         """Texts, or pairs, as rows without target.
 
         Raises:
-            ValueError: if one is neither a string nor a pair.
+            ValueError: if one is neither a string nor a pair, or holds a lone surrogate.
         """
-        if isinstance(texts, str):
-            raise ValueError(f"texts must be a list of strings or pairs of strings; got the string {texts[:60]!r}.")
+        if isinstance(texts, str) or not isinstance(texts, Iterable):
+            raise ValueError(
+                f"texts must be a list of strings or pairs of strings; got {type(texts).__name__} {texts!r:.60}."
+            )
         parts = [[text] if isinstance(text, str) else list(text) for text in texts]
         for number, pair in enumerate(parts):
             if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
                 raise ValueError(f"text {number} must be a string or a pair of strings; got {texts[number]!r:.80}.")
+            for part in pair:
+                check_text(part, f"text {number}")
         flat = self.tokenizer.encode_batch(list(itertools.chain(*parts)), add_special_tokens=False)
         encoded = iter(each.ids for each in flat)
         cls, sep = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
@@ -330,8 +354,10 @@ class SequenceClassifier(Head):
         """Examples as rows, each with the index of its class.
 
         Raises:
+            TypeError: if an example is no ``LabeledText``.
             ValueError: if a label is not one of ``labels``.
         """
+        check_examples(examples, LabeledText)
         index = {label: i for i, label in enumerate(self.labels)}
         for number, example in enumerate(examples):
             if example.label not in index:
@@ -349,7 +375,8 @@ class SequenceClassifier(Head):
 
     def probabilities(self, texts: Sequence[str | tuple[str, str]]) -> Tensor:
         """(n, K), the probability of each class for each text; ``encode`` says what is refused."""
-        return torch.stack(self.logits(self.encode(texts))).softmax(dim=1)
+        rows = self.encode(texts)
+        return torch.stack(self.logits(rows)).softmax(dim=1) if rows else torch.empty(0, len(self.labels))
 
     def predict(self, texts: Sequence[str | tuple[str, str]]) -> list[str]:
         """The most probable class of each text; ``encode`` says what is refused."""
@@ -550,10 +577,10 @@ def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> 
     """Sentences in which a word that gives no token, such as a lone control character, is [UNK].
 
     Raises:
-        ValueError: if a sentence is a string.
+        TypeError: if a word is no string.
+        ValueError: if a sentence is a string, or a word holds a lone surrogate.
     """
-    if isinstance(sentences, str) or any(isinstance(words, str) for words in sentences):
-        raise ValueError('sentences must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    check_sentences("sentences", sentences)
     sentences = [list(words) for words in sentences]
     encodings = tokenizer.encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)
     for words, encoding in zip(sentences, encodings):
@@ -570,10 +597,12 @@ def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str]) -> Non
         labels: the tags there are.
 
     Raises:
+        TypeError: if an example is no ``TaggedSentence``.
         ValueError: naming the sentence.
 
     Source: none; it is a check of arguments.
     """
+    check_examples(examples, TaggedSentence)
     for number, example in enumerate(examples):
         if len(example.words) != len(example.tags):
             raise ValueError(
@@ -645,8 +674,10 @@ class SpanPredictor(Head):
         super().__init__(encoder, tokenizer, max_length, dropout, seed)
         self.max_length = min(384, self.max_length) if max_length is None else max_length
         self.overlap = self.max_length // 3 if overlap is None else overlap
-        if not 0 <= self.overlap < self.max_length:
-            raise ValueError(f"overlap must be from 0 to below max_length, {self.max_length}; got {overlap}.")
+        if self.overlap not in range(self.max_length):
+            raise ValueError(f"overlap must be from 0 to below max_length, {self.max_length}; got {overlap!r}.")
+        if no_answer_margin is not None and not math.isfinite(no_answer_margin):
+            raise ValueError(f"no_answer_margin must be a finite number, or None; got {no_answer_margin}.")
         if max_answer_tokens < 1:
             raise ValueError(f"max_answer_tokens must be at least 1; got {max_answer_tokens}.")
         self.no_answer_margin, self.max_answer_tokens = no_answer_margin, max_answer_tokens
@@ -668,11 +699,14 @@ class SpanPredictor(Head):
         """The windows of all pairs of question and context, each with the index of its pair.
 
         Raises:
-            ValueError: naming the pair, if it has no token, or there is no room for the context.
+            ValueError: naming the pair, if it is none, has no token, or there is no room for the context.
         """
         found = []
-        for source, (question, context) in enumerate(pairs):
+        for source, pair in enumerate(pairs):
             try:
+                if isinstance(pair, str) or len(pair) != 2:
+                    raise ValueError(f"it must be a pair, (question, context); got {pair!r:.80}.")
+                question, context = pair
                 windows = span_windows(self.tokenizer, question, context, self.max_length, self.overlap)
             except ValueError as error:
                 raise ValueError(f"question {source}: {error}") from None
@@ -687,8 +721,10 @@ class SpanPredictor(Head):
         """Examples as rows, each with the tokens of its first answer, or (0, 0).
 
         Raises:
+            TypeError: if an example is no ``Question``.
             ValueError: if an answer is not where it says, or two questions have one id.
         """
+        check_examples(examples, Question)
         for example in examples:
             check_answers(example)
         if repeated := [name for name, times in Counter(example.id for example in examples).items() if times > 1]:

@@ -13,9 +13,9 @@ from pathlib import Path
 import safetensors.torch
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from bertcourse.bert.pretrained import check_numbers, read_safetensors
 from bertcourse.files import replace_files
 
 
@@ -103,16 +103,15 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if it is damaged, or made for another model; the model is then as it was.
+        ValueError: if it is damaged, has numbers that are none, or is made for another model; the model is then as it
+            was.
 
     Source: Hu et al. 2022, section 4.1, "No Additional Inference Latency".
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"expected the difference of a fine-tuned model in {path}; there is no such file.")
-    try:
-        learned = safetensors.torch.load_file(path)
-    except SafetensorError as error:
-        raise ValueError(f"{path} must be a safetensors file; {error}. Fetch it again.") from error
+    learned = read_safetensors(Path(path), "Fetch it again.")
+    check_numbers(learned, Path(path))
     weights, new = model.state_dict(), {}
     halves = {name[:-1] + ("V" if name.endswith("U") else "U") for name in learned if name.endswith((".U", ".V"))}
     head = {name for name, _ in model.named_parameters() if not name.startswith("bert.")}

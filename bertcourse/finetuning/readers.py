@@ -231,6 +231,27 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
     return questions
 
 
+def check_examples(examples: Sequence, kind: type[NamedTuple]) -> None:
+    """Refuse examples of another kind, such as plain tuples.
+
+    Args:
+        examples: of a split.
+        kind: ``LabeledText``, ``TaggedSentence`` or ``Question``.
+
+    Raises:
+        TypeError: naming the example.
+
+    Source: none; it is a check of arguments.
+    """
+    needed = [name for name in kind._fields if name not in kind._field_defaults]
+    for number, example in enumerate(examples):
+        if not all(hasattr(example, name) for name in needed):
+            raise TypeError(
+                f"example {number} must be a {kind.__name__}({', '.join(kind._fields)}); got {type(example).__name__}: "
+                f"{example!r:.60}."
+            )
+
+
 def check_answers(question: Question) -> None:
     """Refuse an answer that is not where it says.
 

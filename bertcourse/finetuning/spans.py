@@ -17,6 +17,7 @@ from torch import Tensor
 
 from bertcourse.embeddings import window_starts
 from bertcourse.finetuning.readers import Answer, Question
+from bertcourse.tokenization.encoding import check_text
 
 MOST_QUESTION_TOKENS = 64
 
@@ -53,11 +54,15 @@ def span_windows(
         At least one window.
 
     Raises:
-        ValueError: if question or context has no token, or ``max_length`` leaves no room for the context.
+        TypeError: if question or context is no string.
+        ValueError: if question or context has no token or a lone surrogate, or ``max_length`` leaves no room for the
+            context.
 
     Source: ``run_squad.py`` of Devlin et al. 2019.
     """
     cls, sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
+    check_text(question, "question")
+    check_text(context, "context")
     asked, text = (tokenizer.encode(part, add_special_tokens=False) for part in (question, context))
     if not asked.ids or not text.ids:
         raise ValueError(f"question and context must have a token each; got {question[:60]!r} and {context[:60]!r}.")

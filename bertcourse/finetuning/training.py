@@ -27,10 +27,11 @@ import torch
 from torch import nn
 from tqdm.auto import tqdm
 
+from bertcourse.bert.pretrained import check_numbers, read_safetensors
 from bertcourse.finetuning.config import FineTuningConfig
 from bertcourse.finetuning.freezing import freeze, parameter_groups
 from bertcourse.pretraining.batches import DROPOUT, ORDER, seed_of
-from bertcourse.pretraining.checkpoints import restore_state, state_tensors, write_tensors
+from bertcourse.pretraining.checkpoints import checked_state, restore_state, state_tensors, write_tensors
 from bertcourse.pretraining.metering import RunLog, faster_precision, progress_bar
 from bertcourse.pretraining.trainer import Interrupted, crossed, stop_signals
 
@@ -376,29 +377,40 @@ class Run:
         try:
             with safetensors.safe_open(path, framework="pt") as file:
                 header = file.metadata()
-            tensors = safetensors.torch.load_file(path)
             progress = Progress(**json.loads(header["progress"]))
-            saved, made = json.loads(header["config"]), json.loads(header["model"])
+            saved, made = dict(json.loads(header["config"])), dict(json.loads(header["model"]))
+            data = header["data"]
         except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path} is damaged or cut short ({error}). Delete it, and start anew.") from error
         ours = dataclasses.asdict(self.config)
         kept = {name: value for name, value in saved.items() if name not in MAY_CHANGE} | made
         given = {name: value for name, value in ours.items() if name not in MAY_CHANGE} | description(self.model)
         differing = [name for name in {**given, **kept} if given.get(name) != kept.get(name)]
-        if differing or header["data"] != self.data:
+        if differing or data != self.data:
             notes = [f"{name} was {kept.get(name)!r} and is {given.get(name)!r}" for name in differing]
-            notes += ["train or dev were others"] if header["data"] != self.data else []
+            notes += ["train or dev were others"] if data != self.data else []
             raise ValueError(
                 f"{path} is of another run: {'; '.join(notes)}. Resume with what it had, or name another output."
             )
-        try:
-            restore_state(self.model, self.optimizer, tensors)
-        except ValueError as error:
-            raise ValueError(f"{path} is of another model: {error} Make it as before.") from error
-        self.best, mean = (
+        tensors = read_safetensors(path, "Delete it, and start anew.")
+        check_numbers(tensors, path)
+        best, mean = (
             {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
             for prefix in ("best.", "mean.")
         )
+        shapes = {name: parameter.shape for name, parameter in self.learned().items()}
+        try:
+            checked_state(self.model, tensors)
+            for name, kept_weights, needed in (
+                ("best", best, progress.scores is not None),
+                ("mean", mean, progress.averaged > 0),
+            ):
+                if {key: tensor.shape for key, tensor in kept_weights.items()} != (shapes if needed else {}):
+                    raise ValueError(f"its {name} weights are not those that the model learns.")
+            restore_state(self.model, self.optimizer, tensors)
+        except ValueError as error:
+            raise ValueError(f"{path} is of another model, or damaged: {error} Make the model as before.") from error
+        self.best = best
         self.mean = {name: tensor.to(self.device) for name, tensor in mean.items()}
         self.progress = progress
 

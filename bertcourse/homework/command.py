@@ -4,6 +4,13 @@ import argparse
 from pathlib import Path
 
 DEFAULT_OUTPUT = Path("grading")
+# Of a submission: the least and the most that the command line may ask for.
+LIMITS = {
+    "cell_seconds": (0.1, 86_400, "seconds"),
+    "total_seconds": (0.1, 86_400, "seconds"),
+    "memory": (0.1, 1024, "GiB"),
+}
+MOST_JOBS = 256
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,11 +107,13 @@ def run_grade(options: argparse.Namespace, source: Path) -> bool:
     from bertcourse.homework.execution import Limits
     from bertcourse.homework.grading import as_table, grade
 
-    for name in ("cell_seconds", "total_seconds", "memory"):
-        if getattr(options, name) <= 0:
-            raise ValueError(f"--{name.replace('_', '-')} must be more than 0; got {getattr(options, name):g}.")
-    if options.jobs is not None and options.jobs < 1:
-        raise ValueError(f"--jobs must be at least 1; got {options.jobs}.")
+    for name, (least, most, unit) in LIMITS.items():
+        if not least <= getattr(options, name) <= most:  # NaN is not, either
+            raise ValueError(
+                f"--{name.replace('_', '-')} must be from {least:g} to {most:,} {unit}; got {getattr(options, name):g}."
+            )
+    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
+        raise ValueError(f"--jobs must be from 1 to {MOST_JOBS}; got {options.jobs}.")
     limits = Limits(options.cell_seconds, options.total_seconds, int(options.memory * 2**30))
     results = grade(options.submissions, options.output, source, options.jobs, limits, options.again)
     print(as_table(results), end="")

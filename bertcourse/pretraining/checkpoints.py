@@ -17,6 +17,7 @@ import torch
 from torch import nn
 
 from bertcourse.bert import BertForPreTraining
+from bertcourse.bert.pretrained import check_numbers, read_safetensors
 from bertcourse.pretraining.batches import Position
 from bertcourse.pretraining.config import PretrainingConfig
 
@@ -93,15 +94,40 @@ def state_tensors(model: nn.Module, optimizer: torch.optim.Optimizer) -> dict[st
     return {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
 
 
-def restore_state(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor]) -> None:
+def restore_state(
+    model: nn.Module, optimizer: torch.optim.Optimizer, tensors: dict[str, torch.Tensor], has_learned: bool = False
+) -> None:
     """Put what ``state_tensors`` gave back into model and optimizer.
 
     Args:
         model, optimizer: filled in place.
         tensors: by name; others than the model's and the optimizer's are left aside.
+        has_learned: whether every parameter that learns must have a state of the optimizer.
 
     Raises:
-        ValueError: if names or shapes are not the model's; it is then as it was.
+        ValueError: if names or shapes are not the model's and its optimizer's; both are then as they were.
+    """
+    weights, states = checked_state(model, tensors, has_learned)
+    model.load_state_dict(weights)
+    for name, parameter in model.named_parameters():
+        if name in states:
+            optimizer.state[parameter] = {
+                key: value if key == "step" and not parameter.is_cuda else value.to(parameter.device)
+                for key, value in states[name].items()
+            }
+
+
+def checked_state(
+    model: nn.Module, tensors: dict[str, torch.Tensor], has_learned: bool = False
+) -> tuple[dict[str, torch.Tensor], dict[str, dict[str, torch.Tensor]]]:
+    """What ``state_tensors`` gave, held against a model: its weights by name; for each parameter AdamW's state.
+
+    Args:
+        model, tensors, has_learned: as for ``restore_state``.
+
+    Raises:
+        ValueError: if names or shapes are not the model's, or a state of the optimizer is there in part, misshapen, of
+            no parameter, or missing.
     """
     weights = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
     there, here = ({name: tuple(t.shape) for name, t in of.items()} for of in (weights, model.state_dict()))
@@ -109,21 +135,23 @@ def restore_state(model: nn.Module, optimizer: torch.optim.Optimizer, tensors: d
         name = differing[0]
         raise ValueError(
             f"{len(differing)} tensors differ in name or shape, the first is {name}: {there.get(name, 'missing')} "
-            f"there, "
-            f"{here.get(name, 'missing')} in the model."
+            f"there, {here.get(name, 'missing')} in the model."
         )
-    model.load_state_dict(weights)
-    for name, parameter in model.named_parameters():
-        state = {
-            key: tensors[f"optimizer.{key}.{name}"]
-            for key in ("step", "exp_avg", "exp_avg_sq")
-            if f"optimizer.{key}.{name}" in tensors
-        }
-        if state:
-            optimizer.state[parameter] = {
-                key: value if key == "step" and not parameter.is_cuda else value.to(parameter.device)
-                for key, value in state.items()
-            }
+    learned = {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+    states: dict[str, dict[str, torch.Tensor]] = {}
+    for key, tensor in tensors.items():
+        if key.startswith("optimizer."):
+            kind, _, name = key.removeprefix("optimizer.").partition(".")
+            states.setdefault(name, {})[kind] = tensor
+    for name in [*states, *(learned if has_learned else ())]:
+        if name not in learned:
+            raise ValueError(f"the optimizer's state has {name}, which the model does not learn.")
+        shape = tuple(learned[name].shape)
+        expected = {"step": (), "exp_avg": shape, "exp_avg_sq": shape}
+        found = {kind: tuple(tensor.shape) for kind, tensor in states.get(name, {}).items()}
+        if found != expected:
+            raise ValueError(f"the optimizer's state of {name} must have the shapes {expected}; got {found or 'none'}.")
+    return weights, states
 
 
 def write_tensors(path: Path, tensors: dict[str, torch.Tensor], header: dict[str, str]) -> None:
@@ -161,7 +189,8 @@ def load_checkpoint(
         How far the run was.
 
     Raises:
-        ValueError: if the file is cut short, or was written with other settings or another vocabulary.
+        ValueError: if the file is damaged, or was written with other settings or another vocabulary; model and
+            optimizer are then as they were.
     """
     progress, saved = read_header(path)
     ours = dataclasses.asdict(config)
@@ -178,14 +207,18 @@ def load_checkpoint(
             f"Leave it out, "
             "or start a new run in another --output."
         )
-    tensors = safetensors.torch.load_file(path)
-    theirs, size = tensors["model.mlm_head.bias"].numel(), model.mlm_head.bias.numel()
+    tensors = read_safetensors(path, advice_for(path))
+    check_numbers(tensors, path)
+    theirs, size = tensors.get("model.mlm_head.bias", model.mlm_head.bias).numel(), model.mlm_head.bias.numel()
     if theirs != size:
         raise ValueError(
             f"{path} is of a model for {theirs} tokens, and the tokenizer has {size}. Resume with the tokenizer of "
             f"that run."
         )
-    restore_state(model, optimizer, tensors)
+    try:
+        restore_state(model, optimizer, tensors, has_learned=progress.step > 0)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error} {advice_for(path)}") from error
     return progress
 
 
@@ -198,16 +231,24 @@ def read_header(path: Path) -> tuple[Progress, dict]:
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             header = file.metadata()
-        fields = json.loads(header["progress"])
-        return Progress(**{**fields, "position": Position(*fields["position"])}), json.loads(header["config"])
+        fields, config = json.loads(header["progress"]), dict(json.loads(header["config"]))
+        progress = Progress(**{**fields, "position": Position(*fields["position"])})
+        counts = (progress.step, progress.tokens, *progress.position)
+        if not all(isinstance(count, int) and count >= 0 for count in counts) or not progress.seconds >= 0:
+            raise ValueError(f"its progress must be in numbers from 0 on; got {fields}")
+        if progress.precision not in ("float32", "bfloat16"):
+            raise ValueError(f"its precision must be float32 or bfloat16; got {progress.precision!r}")
+        return progress, config
     except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
-        others = [other.name for other in checkpoints(path.parent) if other != path]
-        instead = (
-            f"Delete it, and --resume goes on from {others[-1]}."
-            if others
-            else "There is no other: start anew in another --output."
-        )
-        raise ValueError(f"{path} is damaged or cut short ({error}). {instead}") from error
+        raise ValueError(f"{path} is damaged or cut short ({error}). {advice_for(path)}") from error
+
+
+def advice_for(path: Path) -> str:
+    """What to do about a checkpoint that is damaged."""
+    others = [other.name for other in checkpoints(path.parent) if other != path]
+    if others:
+        return f"Delete it, and --resume goes on from {others[-1]}."
+    return "There is no other: start anew in another --output."
 
 
 def checkpoints(folder: Path) -> list[Path]:

@@ -17,6 +17,8 @@ GROUPS = {
 }
 PACKINGS = ("sentence-pairs", "full-sentences", "doc-sentences")
 PRECISIONS = ("auto", "float32", "bfloat16")
+MOST_THREADS = 1024  # torch crashes the process if it is told to start many thousands
+MOST_PARAMETERS = 10**10  # thirty times BERT large; with gradients and AdamW's state 160 GB
 
 
 def setting(default, about: str, choices: tuple[str, ...] = ()):
@@ -122,6 +124,12 @@ class PretrainingConfig:
         ):
             if not 0 <= getattr(self, name) < float("inf"):
                 raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}.")
+        if self.threads > MOST_THREADS:
+            raise ValueError(
+                f"threads must be at most {MOST_THREADS}, 0 for as many as torch chooses; got {self.threads}."
+            )
+        if self.seed >= 2**63:
+            raise ValueError(f"seed must be below 2**63; got {self.seed}.")
         for name in ("warmup", "decay", "short_rate"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is a share, from 0 to 1; got {getattr(self, name)}.")
@@ -146,7 +154,15 @@ class PretrainingConfig:
                 f"{self.lengths} and evaluation_length {self.evaluation_length}."
             )
         self.snapshot_shares  # noqa: B018, reading it checks it
-        self.bert_config(vocab_size=5)
+        size = self.bert_config(vocab_size=5)
+        block = 4 * size.hidden_size**2 + 2 * size.hidden_size * size.intermediate_size
+        parameters = size.num_hidden_layers * block + size.max_position_embeddings * size.hidden_size
+        if parameters > MOST_PARAMETERS:
+            raise ValueError(
+                f"the model must have at most {MOST_PARAMETERS:,} parameters, and BERT large has 340 million; got "
+                f"about {parameters:,}. Lower hidden_size, intermediate_size, num_hidden_layers or "
+                f"max_position_embeddings."
+            )
 
     def bert_config(self, vocab_size: int) -> BertConfig:
         """The model's sizes, for a tokenizer of so many tokens."""

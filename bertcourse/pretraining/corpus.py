@@ -21,6 +21,7 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from bertcourse.data import books, paragraphs, standard_ebooks
+from bertcourse.files import read_json
 from bertcourse.pretraining.pairs import Documents
 
 HELD_OUT_BOOKS = (
@@ -227,25 +228,46 @@ def joined(first: Documents, second: Documents) -> Documents:
 
 
 def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:
-    """The shards in a folder, mapped into memory and not read.
+    """The shards in a folder, mapped into memory; of the tokens no more is read than how many they are.
 
     Raises:
-        ValueError: if a file is missing or cut short.
+        ValueError: if a file is missing, cut short, or does not fit the others.
     """
     try:
-        counts = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-        parts = {
-            part: [
-                Documents(*(np.load(folder / f"{part}-{i:05d}-{name}.npy", mmap_mode="r") for name in PARTS))
-                for i in range(counts[part])
-            ]
-            for part in ("train", "held-out")
-        }
-    except (OSError, ValueError) as error:
+        counts = read_json(folder / "corpus.json")
+        parts = {}
+        for part in ("train", "held-out"):
+            if not isinstance(counts.get(part), int) or counts[part] < 1:
+                raise ValueError(f"corpus.json must have the number of {part} shards; got {counts.get(part)!r}")
+            parts[part] = [read_shard(folder, f"{part}-{number:05d}") for number in range(counts[part])]
+    except (EOFError, OSError, ValueError) as error:  # numpy has an EOFError for an empty file
         raise ValueError(
             f"the shards in {folder} are damaged ({error}). Delete the folder: the next run makes them again."
         ) from error
     return Corpus(parts["train"], parts["held-out"], tokenizer)
+
+
+def read_shard(folder: Path, name: str) -> Documents:
+    """A shard, mapped into memory.
+
+    Args:
+        folder: of the corpus.
+        name: such as "train-00000".
+
+    Raises:
+        ValueError: if its arrays do not fit one another, as those of an earlier run or of a copy that was cut short.
+    """
+    shard = Documents(*(np.load(folder / f"{name}-{part}.npy", mmap_mode="r") for part in PARTS))
+    for part, row in zip(PARTS, shard):
+        if row.ndim != 1 or row.dtype.kind not in "iu":
+            raise ValueError(f"{name}-{part}.npy must hold a row of integers; got {row.dtype} of shape {row.shape}")
+    for part, starts, size in (
+        ("sentences", shard.sentences, len(shard.tokens)),
+        ("documents", shard.documents, len(shard.sentences) - 1),
+    ):
+        if len(starts) < 2 or starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 1).any():
+            raise ValueError(f"{name}-{part}.npy must rise from 0 to {size}, where what it cuts up ends; it does not")
+    return shard
 
 
 def sentences(paragraph: str) -> list[str]:

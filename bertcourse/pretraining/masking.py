@@ -12,6 +12,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from bertcourse.bert.batching import check_tokenizer
+
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 IGNORE = -100  # as a label: nothing is to be guessed here; the default of torch's cross-entropy, and no class of NSP
 
@@ -39,8 +41,10 @@ class Vocabulary(NamedTuple):
         """The vocabulary of a tokenizer as ``load_pretrained`` returns it.
 
         Raises:
+            TypeError: if the tokenizer is not of ``tokenizers``.
             ValueError: if a special token of BERT is missing.
         """
+        check_tokenizer(tokenizer)
         ids = tokenizer.get_vocab()
         if missing := [token for token in SPECIAL_TOKENS if token not in ids]:
             raise ValueError(

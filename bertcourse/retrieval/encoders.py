@@ -9,7 +9,7 @@ section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean). Late inter
 """
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from torch import Tensor
 
 from bertcourse.bert import BertModel, length_buckets, pad_rows
 from bertcourse.finetuning.heads import Head
+from bertcourse.tokenization.encoding import check_text
 
 # From a text's (L, D) vectors, without padding, to one of D numbers.
 POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -201,13 +202,16 @@ class BiEncoder(Head):
         """The ids of each text, with [CLS] and [SEP], cut to ``max_length``.
 
         Raises:
-            ValueError: if ``texts`` is a string, or one is none.
+            ValueError: if ``texts`` is a string, or one is none or holds a lone surrogate.
         """
         if isinstance(texts, str):
             raise ValueError(f"texts must be a list of strings; got the string {texts[:60]!r}.")
+        if not isinstance(texts, Iterable):
+            raise ValueError(f"texts must be a list of strings; got {type(texts).__name__}.")
         for number, text in enumerate(texts):
             if not isinstance(text, str):
                 raise ValueError(f"text {number} must be a string; got {text!r:.80}.")
+            check_text(text, f"text {number}")
         cls, sep = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
         encodings = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [[cls, *encoding.ids[: self.max_length - 2], sep] for encoding in encodings]

@@ -47,6 +47,7 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
 
     Raises:
         TypeError: if ``text`` is not a str.
+        ValueError: if it holds a lone surrogate.
 
     Source: Kudo & Richardson 2018, "SentencePiece", section 3.
 
@@ -55,6 +56,7 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
     >>> mark_words("set new", marker="_", mark_first=False)
     ['set', '_new']
     """
+    check_text(text)
     return [mark_of(word, marker, mark_first or i > 0) + word for i, word in enumerate(WORD.findall(text))]
 
 
@@ -489,8 +491,14 @@ def bpe_vocabulary(
     >>> bpe_vocabulary([("a", "b"), ("ab", "c")], special_tokens=["[UNK]"])
     ['[UNK]', 'a', 'b', 'c', 'ab', 'abc']
     """
+    if not isinstance(merges, Sequence):
+        raise TypeError(f"merges must be pairs of tokens, as train_bpe returns them; got {type(merges).__name__}.")
     for merge in merges:
-        if isinstance(merge, str) or len(merge) != 2 or not all(isinstance(token, str) for token in merge):
+        if (
+            not isinstance(merge, (tuple, list))
+            or len(merge) != 2
+            or not all(isinstance(token, str) for token in merge)
+        ):
             raise TypeError(f"merges must be pairs of tokens, as train_bpe returns them; got {merge!r}.")
     characters = {token for merge in merges for token in merge if len(token) == 1} | set(alphabet)
     tokens = dict.fromkeys([*special_tokens, *sorted(characters)])

@@ -3,6 +3,10 @@
 The 256 bytes are the alphabet, so that any text at all can be spelled and given back, and no token is ever unknown
 (Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2). To print bytes, each is shown
 as a character: the visible ones as they are, the others as ones from 256 on, so that a space is "Ġ".
+
+Words are those of Hugging Face's ``tokenizers`` for every character up to Unicode 18, the newest that ``regex`` knew
+when this was written. What a later Unicode calls a letter or a number is one here, if ``regex`` is as new, and none
+there.
 """
 
 from collections import Counter
@@ -13,10 +17,17 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
 from bertcourse.tokenization.bpe import BPETokenizer, Merge
-from bertcourse.tokenization.encoding import Word, check_texts
+from bertcourse.tokenization.encoding import Word, check_text, check_texts
+from bertcourse.tokenization.unicode_tables import AFTER_UNICODE_16, character_class
 
-# English contractions; then letters, digits, or anything else, each with the space before it; then other white space.
-GPT2_WORD = regex.compile(r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+")
+# English contractions; then letters, digits, or anything else, each with the space before it; then other white space:
+# 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+, where letters and numbers that
+# Hugging Face does not know, LATER, are anything else. ASCII comes first for speed; -- is the difference of two sets.
+LATER = character_class(AFTER_UNICODE_16)
+LETTER, NUMBER = rf"[A-Za-z[\p{{L}}--[{LATER}]]]", rf"[0-9[\p{{N}}--[{LATER}]]]"
+GPT2_WORD = regex.compile(
+    rf"'s|'t|'re|'ve|'m|'ll|'d| ?{LETTER}+| ?{NUMBER}+| ?[^\s{LETTER}{NUMBER}]+|\s+(?!\S)|\s+", regex.V1
+)
 
 VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 HIDDEN = [byte for byte in range(256) if byte not in VISIBLE]
@@ -43,12 +54,14 @@ def byte_words(text: str) -> list[str]:
 
     Raises:
         TypeError: if ``text`` is not a str.
+        ValueError: if it holds a lone surrogate.
 
     Source: Radford et al. 2019, section 2.2; the pattern is that of the published code.
 
     >>> byte_words("I've got 20 euros")
     ['I', "'ve", 'Ġgot', 'Ġ20', 'Ġeuros']
     """
+    check_text(text)
     return [show_bytes(word) for word in GPT2_WORD.findall(text)]
 
 

@@ -1,4 +1,4 @@
-"""Where Hugging Face's BERT normalizer does not go by today's Unicode.
+"""Where Hugging Face's ``tokenizers`` do not go by today's Unicode: BERT's normalizer, and at the end GPT-2's words.
 
 BERT's rules speak of categories: nonspacing marks (Mn) are dropped, punctuation (P) stands alone. Python answers from
 the Unicode version that it was built with; ``tokenizers`` from tables of Unicode 8 (categories), 12 (decomposition and
@@ -67,3 +67,23 @@ CJK_BLOCKS = (
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
 )
+
+# GPT-2's words are cut by category: a run of letters (L), of numbers (N), or of anything else. ``tokenizers`` answers
+# from Unicode 16, the package ``regex`` from the version that was current at its release: these letters and numbers,
+# which came with Unicode 17 and 18, are anything else to the one and letters and numbers to the other.
+AFTER_UNICODE_16 = """
+558 58B-58C 88F C5C CDC 208F 209D-209F A7CE-A7CF A7D2 A7D4 A7DD A7E2 A7F1 AB6C-AB6D 107BB-107BF 10940-10959 10EC5-10EC7
+10ED9-10EEE 11B0A 11DB0-11DDB 11DE0-11DE9 11DF1 1246F 12475-1247F 12550-12686 16EA0-16EB8 16EBB-16ED3 16FF2-16FF6
+187F8-187FF 18CD6-18CDA 18D09-18D20 18D80-18DF2 18E00-19191 191A0-191D2 1B123-1B128 1B168 1D6A6 1DF1F-1DF24
+1DF2B-1DF81 1DF90-1DF96 1DFCD-1DFFF 1E6C0-1E6DE 1E6E0-1E6E2 1E6E4-1E6E5 1E6E7-1E6ED 1E6F0-1E6F4 1E6FE-1E6FF
+2B73A-2B73F 2B81E 2CEA2-2CEAD 323B0-33479 3D000-3FC3F
+"""
+
+
+def character_class(ranges: str) -> str:
+    """What stands between the brackets of a regular expression's class, for hexadecimal code points and ranges.
+
+    >>> character_class("61-63 65")
+    'a-ce'
+    """
+    return "".join("-".join(chr(int(end, 16)) for end in item.split("-")) for item in ranges.split())
