@@ -31,11 +31,11 @@ def test_simple_attention_averages_by_dot_products():
 
 def test_the_cat_sat():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    query, key = x, x @ torch.tensor([[0.0, 1.0], [1.0, 0.0]])
-    value = x @ torch.tensor([[1.0, 1.0], [0.0, 1.0]])
-    output, weights = scaled_dot_product_attention(query * 2**0.5, key, value)  # the lecture's example is not scaled
-    torch.testing.assert_close(weights[0], torch.tensor([0.1554, 0.4223, 0.4223]), atol=1e-4, rtol=0)
-    torch.testing.assert_close(output[0], torch.tensor([0.5777, 1.4223]), atol=1e-4, rtol=0)
+    query, key = x, x @ torch.tensor([[1.0, 1.0], [0.0, 1.0]]).T  # the slides' matrices multiply columns
+    value = x @ torch.tensor([[1.0, 0.0], [1.0, 1.0]]).T
+    output, weights = scaled_dot_product_attention(query * 2**0.5, key, value)  # the slides' example is not scaled
+    torch.testing.assert_close(weights[1], torch.tensor([0.1554, 0.4223, 0.4223]), atol=1e-4, rtol=0)
+    torch.testing.assert_close(output[1], torch.tensor([0.5777, 1.4223]), atol=1e-4, rtol=0)
 
 
 def test_thinking_machines():
