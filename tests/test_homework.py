@@ -68,18 +68,25 @@ def name_of(variant: Variant) -> str:
     return f"{variant.number} {variant.what}"
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.says is not None], ids=name_of)
+def cases(items: list[Variant] | list[Path]) -> list:
+    """Parameters with their names; those of homework 5 to 7, in which MiniLM reads, are slow."""
+    named = [(item, name_of(item) if isinstance(item, Variant) else item.stem) for item in items]
+    slow = [name.removeprefix("hw0").startswith(("5", "6", "7")) for _, name in named]
+    return [pytest.param(item, id=name, marks=[pytest.mark.slow] * reads) for (item, name), reads in zip(named, slow)]
+
+
+@pytest.mark.parametrize("variant", cases([v for v in VARIANTS if v.says is not None]))
 def test_mistake_is_refused_and_named(variant):
     visible, hidden = verdicts(variant)
     assert variant.says in visible, visible or "the visible check lets it through"
 
 
-@pytest.mark.parametrize("variant", [v for v in VARIANTS if v.says is None], ids=name_of)
+@pytest.mark.parametrize("variant", cases([v for v in VARIANTS if v.says is None]))
 def test_unusual_but_right_answer_passes(variant):
     assert verdicts(variant) == ("", "")
 
 
-@pytest.mark.parametrize("notebook", HOMEWORK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_solutions_pass_and_stubs_do_not(notebook, capsys):
     source = read_source(notebook)
     names = source.namespace()
@@ -95,7 +102,7 @@ def stub(*arguments, **keywords):
     raise NotImplementedError("write this")
 
 
-@pytest.mark.parametrize("notebook", HOMEWORK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_hidden_tests_refuse_what_only_knows_the_visible_inputs(notebook):
     """A hidden test is worth something only if it fails an answer that returns nothing of use."""
     source = read_source(notebook)
@@ -105,7 +112,7 @@ def test_hidden_tests_refuse_what_only_knows_the_visible_inputs(notebook):
             exec(exercise.hidden, {**names, exercise.name: lambda *arguments, **keywords: None})
 
 
-@pytest.mark.parametrize("notebook", HOMEWORK, ids=lambda path: path.stem)
+@pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_stored_values_are_those_of_the_solutions(notebook, tmp_path, monkeypatch):
     stored = (EXPECTED / f"{notebook.stem}.json").read_text(encoding="utf-8")
     monkeypatch.setattr("bertcourse.checks.engine.EXPECTED", tmp_path)
@@ -123,6 +130,7 @@ def test_each_exercise_has_four_mistakes_and_two_right_answers():
             assert mistakes[exercise.number] >= 4 and rights[exercise.number] >= 2, exercise.number
 
 
+@pytest.mark.slow
 def test_kill_table(capsys):
     """Prints, for each exercise, how many mistakes the visible check and the hidden test refuse."""
     rows = []
