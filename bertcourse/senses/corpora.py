@@ -157,7 +157,7 @@ def read_sentences(path: Path) -> tuple[list[list[str]], list[tuple[str, Word, i
 
     def refuse(expected: str) -> None:
         raise ValueError(
-            f"{path}, line {parser.CurrentLineNumber}: expected {expected}. Fetch the file again, or mend it."
+            f"{path}, line {parser.CurrentLineNumber}: expected {expected}. Fetch the file again, or repair it."
         )
 
     def start(tag: str, attributes: dict[str, str]) -> None:
