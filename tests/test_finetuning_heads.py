@@ -230,7 +230,7 @@ def one_segment(encoder):
     return BertModel(dataclasses.replace(encoder.config, type_vocab_size=1))
 
 
-@pytest.mark.parametrize("subwords", ["first", "all"])
+@pytest.mark.parametrize("subwords", ["first", "all", "copy"])
 @pytest.mark.parametrize("decoder", ["argmax", "viterbi", "crf"])
 def test_tags_are_learned_and_read_back(encoder, small_tokenizer, subwords, decoder):
     """Logits that say each token's own tag give the words' tags back, in one window or many."""
@@ -366,7 +366,11 @@ def other_vocabulary(tokenizer):
             lambda e, t: SequenceClassifier(e, t, LABELS).rows([LabeledText("a", "x")]),
             "example 0: the label must be one of hardware.*got 'x'",
         ),
-        (lambda e, t: TokenClassifier(e, t, TAGS, subwords="last"), 'subwords must be "first" or "all"'),
+        (lambda e, t: TokenClassifier(e, t, TAGS, subwords="last"), "subwords must be one of first, all, copy"),
+        (
+            lambda e, t: TokenClassifier(e, t, tag_set(["X"], "BIOES"), "copy", "viterbi", "BIOES"),
+            'subwords "copy" gives a long word E- several times.*got decoder .viterbi.',
+        ),
         (lambda e, t: TokenClassifier(e, t, TAGS, decoder="beam"), "decoder must be one of argmax"),
         (
             lambda e, t: TokenClassifier(one_segment(e), t, TAGS, capitals=True),

@@ -106,7 +106,7 @@ def test_many_words_right_and_no_entity_found():
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.booleans()), min_size=1, max_size=6), st.data())
 @settings(max_examples=100, deadline=None)
-@pytest.mark.parametrize("subwords", ["first", "all"])
+@pytest.mark.parametrize("subwords", ["first", "all", "copy"])
 @pytest.mark.parametrize("scheme", ["IO", "BIO", "BIOES"])
 def test_words_to_subwords_and_back(subwords, scheme, pieces, data):
     length, entities = data.draw(sentences())
@@ -121,6 +121,17 @@ def test_words_to_subwords_and_back(subwords, scheme, pieces, data):
         spans = read_tags(learned, scheme)
         starts = [0, *itertools.accumulate(sizes)]
         assert spans == [Entity(e.type, starts[e.start], starts[e.end]) for e in entities]
+    if subwords == "copy":
+        assert all(tag == (None if word is None else tags[word]) for word, tag in zip(word_ids, token_tags))
+
+
+def test_the_textbooks_rule_on_the_textbooks_example():
+    """Jurafsky & Martin, section 11.5.3: mt . san ##itas is in sunshine canyon."""
+    word_ids, tags = [0, 0, 1, 1, 2, 3, 4, 5], ["B-LOC", "I-LOC", "O", "O", "B-LOC", "I-LOC"]
+    copied = subword_tags(word_ids, tags, "copy")
+    assert copied == ["B-LOC", "B-LOC", "I-LOC", "I-LOC", "O", "O", "B-LOC", "I-LOC"]
+    assert word_tags(word_ids, copied) == tags
+    assert len(read_tags(copied)) == 3 and len(read_tags(subword_tags(word_ids, tags, "all"))) == len(read_tags(tags))
 
 
 def test_the_bootstrap_sees_a_difference_and_none():
@@ -163,7 +174,7 @@ def test_the_bootstrap_equals_resampling_sentence_by_sentence():
         (lambda: read_brackets("[PER ]"), "an entity must have a word"),
         (lambda: write_brackets(["b]", "c"], [Entity("X", 0, 2)]), "words with brackets of their own"),
         (lambda: subword_tags([0, 1], ["O"]), "a tag for each word; got 2 words or more, and 1 tags"),
-        (lambda: subword_tags([0], ["O"], "last"), 'subwords must be "first" or "all"'),
+        (lambda: subword_tags([0], ["O"], "last"), "subwords must be one of first, all, copy; got 'last'"),
         (lambda: word_tags([0, 1], ["O"]), "a tag for each token; got 2 tokens and 1 tags"),
         (
             lambda: entity_scores([["O"]], [["O", "O"]]),

@@ -19,6 +19,7 @@ SEARCHES = [
     "vectors, [CLS]",
     "vectors, max",
     "vectors, mean",
+    "vectors, mean, centred",
     "vectors, mean, standardized",
     "late interaction",
     "BM25 and mean, fused",

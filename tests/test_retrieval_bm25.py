@@ -70,11 +70,36 @@ def test_another_tokenizer():
     ("arguments", "message"),
     [
         (([],), "at least one text"),
-        (("a text",), "passages must be a list of at least one text; got 'a text'"),
-        ((["x"], -1), "k1 must be at least 0; got -1"),
-        ((["x"], 1.2, 1.5), "b must be from 0 to 1; got 1.5"),
+        (("a text",), "passages must be a list of strings; got str 'a text'"),
+        ((None,), "passages must be a list of strings; got NoneType None"),
+        (([None],), "passage 0 must be a string; got NoneType None. Leave out what has no text"),
+        ((["x", b"y"],), "passage 1 must be a string; got bytes b'y'"),
+        ((["x", 3.5],), "passage 1 must be a string; got float 3.5"),
+        ((["x", "y\ud800"],), "passage 1 must be valid Unicode; character 1 is the lone surrogate"),
+        ((["x"], -1), "k1 must be a number of at least 0; got -1"),
+        ((["x"], float("nan")), "k1 must be a number of at least 0; got nan"),
+        ((["x"], "1.2"), "k1 must be a number of at least 0; got '1.2'"),
+        ((["x"], 1.2, 1.5), "b must be a number from 0 to 1; got 1.5"),
+        ((["x"], 1.2, None), "b must be a number from 0 to 1; got None"),
     ],
 )
 def test_refuses(arguments, message):
     with pytest.raises(ValueError, match=message):
         BM25(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        (None, "query must be a string; got NoneType None"),
+        (["bees", "dance"], r"query must be a string; got list \['bees', 'dance'\]. Call scores for each query"),
+        ("bees \udfff", "query must be valid Unicode; character 5 is the lone surrogate"),
+    ],
+)
+def test_refuses_queries(query, message):
+    with pytest.raises(ValueError, match=message):
+        BM25(PASSAGES).scores(query)
+
+
+def test_passages_may_come_one_by_one():
+    np.testing.assert_array_equal(BM25(iter(PASSAGES)).scores("bees"), BM25(PASSAGES).scores("bees"))

@@ -186,12 +186,106 @@ def test_refuses_what_is_no_encoder(small_config, small_tokenizer):
 @pytest.mark.parametrize(
     ("texts", "message"),
     [
-        ("a b", "texts must be a list of strings; got the string 'a b'"),
-        (["a", 3], "text 1 must be a string; got 3"),
-        (["a\ud800"], "text 0 must be valid Unicode; .*lone surrogate"),
+        ("a b", "texts must be a list of strings; got str 'a b'"),
+        (["a", 3], "text 1 must be a string; got int 3"),
+        (["a", None], "text 1 must be a string; got NoneType None"),
+        (["a\udc00"], "text 0 must be valid Unicode; character 1 is the lone surrogate"),
+        (7, "texts must be a list of strings; got int 7"),
         ([], "at least one text"),
     ],
 )
 def test_refuses_texts(encoder, texts, message):
     with pytest.raises(ValueError, match=message):
         encoder.vectors(texts)
+
+
+def test_texts_may_come_one_by_one(encoder):
+    torch.testing.assert_close(encoder.vectors(text for text in ("a b", "c")), encoder.vectors(["a b", "c"]))
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        (
+            TrainingPair("a", "b", "c d"),
+            r"pair 1: negatives must be a tuple of strings; got str 'c d'.*negatives=\(text,\)",
+        ),
+        (TrainingPair("a", "b", ("c", None)), r"pair 1: negatives must be a tuple of strings; got tuple \('c', None\)"),
+        (TrainingPair("a", "b", None), "pair 1: negatives must be a tuple of strings; got NoneType"),
+        (
+            TrainingPair("a", "b", (), "c d"),
+            r"pair 1: also_right must be a tuple of strings; got str 'c d'.*also_right=",
+        ),
+        (TrainingPair("a", None), "pair 1: passage must be a string; got NoneType None"),
+        (TrainingPair(["a"], "b"), r"pair 1: query must be a string; got list \['a'\]"),
+        (("a", "b"), r"pair 1 must be a TrainingPair\(query, passage, negatives\); got tuple"),
+    ],
+)
+def test_refuses_pairs(encoder, pair, message):
+    with pytest.raises(ValueError, match=message):
+        encoder.rows([TrainingPair("a", "b"), pair])
+
+
+@pytest.mark.parametrize(
+    ("train", "batch_size", "message"),
+    [
+        (
+            [TrainingPair("a", "b")],
+            4,
+            "train must have a wrong passage for at least one query.*of its 1 pair are right",
+        ),
+        (
+            [TrainingPair("a", "b"), TrainingPair("c", "b")],
+            4,
+            "of its 2 pairs are right. Add pairs with other passages",
+        ),
+        ([TrainingPair("a", "b", (), ("c",)), TrainingPair("d", "c", (), ("b",))], 4, "of its 2 pairs are right"),
+        (
+            [TrainingPair("a", "b"), TrainingPair("c", "d")],
+            1,
+            "batch_size must be at least 2 where pairs have no negat",
+        ),
+    ],
+)
+def test_what_has_no_wrong_passage_is_not_trained(encoder, train, batch_size, message):
+    before = encoder.vectors(["a"])
+    with pytest.raises(ValueError, match=message):
+        fine_tune(encoder, train, [TrainingPair("a", "b")], epochs=1, batch_size=batch_size)
+    assert torch.equal(encoder.vectors(["a"]), before)
+
+
+def test_one_pair_with_a_negative_is_trained(encoder):
+    before = encoder.vectors(["a"])
+    settings = {"epochs": 1, "batch_size": 1, "warmup": 0.0, "evaluations": 1}
+    fine_tune(encoder, [TrainingPair("a", "b", ("c",))], [TrainingPair("a", "b")], **settings)
+    assert not torch.equal(encoder.vectors(["a"]), before)
+
+
+@pytest.mark.parametrize(
+    ("queries", "passages", "same", "message"),
+    [
+        (torch.eye(2, dtype=torch.long), torch.eye(2), None, "queries must be a tensor .* got torch.int64 of shape"),
+        (torch.eye(2), torch.ones(2), None, r"passages must be a tensor .* a vector in each row; got .* shape \(2,\)"),
+        ([[1.0]], torch.eye(1), None, "queries must be a tensor .* got list"),
+        (torch.eye(2), torch.eye(3), None, r"must have the same D; got \(2, 2\) and \(3, 3\)"),
+        (torch.eye(2), torch.eye(2), torch.ones(2, 2), "same must be True or False .* got torch.float32"),
+        (
+            torch.eye(2),
+            torch.eye(2),
+            torch.ones(2, 3).bool(),
+            r"2 queries and 2 passages; got torch.bool of shape \(2, 3",
+        ),
+    ],
+)
+def test_loss_refuses(queries, passages, same, message):
+    with pytest.raises(ValueError, match=message):
+        contrastive_loss(queries, passages, same)
+
+
+def test_late_interaction_refuses_what_are_no_vectors():
+    with pytest.raises(ValueError, match=r"same D; got \(2, 2\) and \(3, 3\)"):
+        max_similarity(torch.eye(2), torch.eye(3))
+    with pytest.raises(ValueError, match="passage 1 must be a tensor .* got ndarray"):
+        late_interaction([torch.eye(2)], [torch.eye(2), torch.eye(2).numpy()])
+    with pytest.raises(ValueError, match=r"must have the same D; got \[2, 3\]"):
+        late_interaction([torch.eye(2)], [torch.eye(3)])

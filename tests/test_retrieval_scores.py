@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bertcourse.retrieval.scores import (
     SCORES,
@@ -62,7 +64,11 @@ def test_mean_over_queries():
     [
         ({}, {}, "at least one; 0 were judged"),
         ({"q": ["a"]}, {"q": {"a": 1}, "r": {"a": 1}}, "2 were judged, 1 have a ranking, 'r' has none"),
-        ({"q": ["a", "a"]}, {"q": {"a": 1}}, "that of query 'q' has one twice"),
+        ({"q": ["b", "a", "a"]}, {"q": {"a": 1}}, "the ranking of query 'q' has 'a' several times"),
+        ({"q": "ab"}, {"q": {"a": 1}}, "must be a list of ids, the best first; the ranking of query 'q' is 'ab'"),
+        ({"q": ["a"]}, {"q": {"a": "1"}}, "a grade must be a number, above 0 for what is relevant; 'a' has '1'"),
+        ({"q": ["a"]}, {"q": {"a": float("nan")}}, "a grade must be a number.*'a' has nan"),
+        ({"q": ["a"]}, {"q": ["a"]}, r"relevance must be grades by id.*got \['a'\]"),
         ({"q": ["a"]}, {"q": {"a": 0}}, "must have a grade above 0"),
     ],
 )
@@ -71,6 +77,30 @@ def test_refuses(rankings, relevance, message):
         query_scores(rankings, relevance)
 
 
-def test_k_must_be_a_place():
-    with pytest.raises(ValueError, match="k, how far to look, must be at least 1; got 0"):
-        recall_at(["a"], {"a": 1}, 0)
+@pytest.mark.parametrize("k", [0, "5", 2.5, None])
+def test_k_must_be_a_place(k):
+    with pytest.raises(ValueError, match="k, how far to look, must be a whole number of at least 1; got"):
+        recall_at(["a"], {"a": 1}, k)
+
+
+SCORE = [reciprocal_rank, average_precision, ndcg, lambda ranking, relevance: recall_at(ranking, relevance, 10)]
+
+
+@pytest.mark.parametrize("score", SCORE)
+def test_a_repeated_passage_is_refused_and_not_counted_twice(score):
+    with pytest.raises(ValueError, match="a ranking must have each passage once; the ranking has 'a' several times"):
+        score(["a", "b", "a"], {"a": 1})
+    assert score(["a", "b"], {"a": 1}) == 1
+
+
+@pytest.mark.parametrize("score", SCORE)
+@pytest.mark.parametrize("ranking", ["abc", b"abc", None, 3])
+def test_a_ranking_is_a_list_of_ids(score, ranking):
+    with pytest.raises(ValueError, match="a ranking must be a list of ids, the best first; the ranking is"):
+        score(ranking, {"a": 1})
+
+
+@given(st.permutations(list("abcdef")), st.dictionaries(st.sampled_from("abcdefgh"), st.integers(1, 3), min_size=1))
+def test_no_ranking_scores_more_than_1(ranking, relevance):
+    assert all(0 <= score(ranking, relevance) <= 1 + 1e-12 for score in SCORE)
+    assert ndcg(np.array(ranking), relevance) == ndcg(ranking, relevance)

@@ -429,11 +429,11 @@ class TokenClassifier(Head):
             windows; each word's scores are from the window with most text on both sides of it. A word without a
             token is read as [UNK].
         labels: the K tags, as ``tags.tag_set`` makes them.
-        subwords: "first" or "all", the tokens of a word that have a tag; see ``tags.subword_tags``.
+        subwords: "first", "all" or "copy", which tokens of a word have a tag, and which; see ``tags.subword_tags``.
         decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence of the sentence's
             tokens that ``scheme`` allows; "crf" learns which tag follows which, too (in a long sentence, window by
-            window). With subwords "all" a word has the tag of its first token, and now and then a sequence that is
-            allowed for tokens is not for words.
+            window). A word has the tag of its first token, so that with subwords "all" or "copy" now and then a
+            sequence that is allowed for tokens is not for words.
         scheme: notation of the labels, one of ``tags.SCHEMES``.
         capitals: words with a first letter in upper case are read as of segment B, all others as of segment A. An
             uncased tokenizer drops capitals, and a single sentence does not need its segments: so the one can carry
@@ -472,6 +472,11 @@ class TokenClassifier(Head):
         if subwords == "all" and (missing := set(tag_set(entity_types(self.labels), scheme)) - set(self.labels)):
             raise ValueError(
                 f'labels must be all of tag_set(types, "{scheme}") for subwords "all"; {sorted(missing)} missing.'
+            )
+        if subwords == "copy" and scheme == "BIOES" and decoder != "argmax":
+            raise ValueError(
+                'subwords "copy" gives a long word E- several times, which BIOES does not allow; got decoder '
+                f'{decoder!r}. Take decoder "argmax", subwords "all", or scheme "BIO".'
             )
 
     def forward(
@@ -529,7 +534,7 @@ class TokenClassifier(Head):
         return [
             i
             for first, end in word_spans(row.places)
-            for i in range(first, end if self.subwords == "all" else first + 1)
+            for i in range(first, first + 1 if self.subwords == "first" else end)
         ]
 
     def loss(self, rows: Sequence[Row]) -> Tensor:

@@ -24,6 +24,7 @@ from bertcourse.bootstrap import Comparison, compare
 
 SCHEMES = {"IO": "IO", "IOB1": "IOB", "BIO": "IOB", "BIOES": "IOBES"}  # the prefixes of each
 TAG = re.compile(r"O|[BIES]-\S+")
+SUBWORDS = ("first", "all", "copy")  # which tokens of a word have a tag, and which
 
 
 class Entity(NamedTuple):
@@ -317,22 +318,24 @@ def subword_tags(word_ids: Sequence[int | None], tags: Sequence[str], subwords: 
     Args:
         word_ids: for each token the index of its word, None for [CLS] and [SEP].
         tags: one a word.
-        subwords: "first", only a word's first token has a tag, or "all": the tokens of a word share its tag as the
-            words of an entity would, so that B-PER becomes B-PER I-PER.
+        subwords: "first", only a word's first token has a tag; "all", the tokens of a word share its tag as the
+            words of an entity would, so that B-PER becomes B-PER I-PER; or "copy", each token has the word's tag, so
+            that B-PER becomes B-PER B-PER.
 
     Returns:
         For each token a tag, or None where none is learned.
 
     Raises:
-        ValueError: if there are tokens of more words than tags, or ``subwords`` is neither.
+        ValueError: if there are tokens of more words than tags, or ``subwords`` is none of these.
 
-    Source: Devlin et al. 2019, section 5.3, for the first; Jurafsky & Martin, chapter 11, for all.
+    Source: Devlin et al. 2019, section 5.3, for "first"; Jurafsky & Martin, "Speech and Language Processing", 3rd
+    edition, section 11.5.3, for "copy".
 
     >>> subword_tags([None, 0, 0, 1, None], ["B-LOC", "O"], subwords="all")
     [None, 'B-LOC', 'I-LOC', 'O', None]
     """
-    if subwords not in ("first", "all"):
-        raise ValueError(f'subwords must be "first" or "all"; got {subwords!r}.')
+    if subwords not in SUBWORDS:
+        raise ValueError(f"subwords must be one of {', '.join(SUBWORDS)}; got {subwords!r}.")
     words = [word for word in word_ids if word is not None]
     if words and max(words) >= len(tags):
         raise ValueError(
@@ -342,7 +345,9 @@ def subword_tags(word_ids: Sequence[int | None], tags: Sequence[str], subwords: 
     for first, end in word_spans(word_ids):
         prefix, type_ = split_tag(tags[word_ids[first]])
         result[first] = tags[word_ids[first]]
-        if subwords == "all" and end - first > 1 and prefix != "O":
+        if subwords == "copy":
+            result[first:end] = [result[first]] * (end - first)
+        elif subwords == "all" and end - first > 1 and prefix != "O":
             begin, last = "B" if prefix in "BS" else "I", "E" if prefix in "ES" else "I"
             result[first:end] = [f"{each}-{type_}" for each in (begin, *"I" * (end - first - 2), last)]
         elif subwords == "all":
@@ -474,7 +479,7 @@ def compare_taggers(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Is the F1 of one tagger better than another's by more than luck? Sentences are drawn anew, with replacement.
+    """Is the F1 of one tagger better than another's by more than luck? Sentences are drawn again, with replacement.
 
     Args:
         gold, system, baseline: for each sentence its tags.

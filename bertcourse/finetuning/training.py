@@ -159,6 +159,8 @@ class Run:
         self.dev = dev
         self.rows, self.dev_rows = rows_of(model, train, "train"), rows_of(model, dev, "dev")
         check_classes(model, self.rows)
+        if check_training := getattr(model, "check_training", None):  # what else a model must have to learn anything
+            check_training(self.rows, config.batch_size)
         self.data = hashlib.sha256(repr([list(train), list(dev)]).encode()).hexdigest()
         self.device = next(model.parameters()).device
         freeze(model, config.trainable)

@@ -76,6 +76,9 @@ def run_benchmark(
 def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str, dict[str, list[str]]]:
     """The rankings of each search, by its name.
 
+    "centred" takes from queries and passages each their own mean; "standardized" has mean and standard deviation of the
+    passages for both.
+
     Args:
         collection: to search.
         encoder, tokenizer: any BERT, of which texts of at most ``LONGEST`` tokens are read.
@@ -88,6 +91,8 @@ def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str,
     for pooling, name in (("cls", "vectors, [CLS]"), ("max", "vectors, max"), ("mean", "vectors, mean")):
         asked, told = (torch.stack([POOLINGS[pooling](tokens) for tokens in texts]) for texts in hidden)
         found[name] = rank(F.normalize(asked, dim=1) @ F.normalize(told, dim=1).T, collection)
+    centred = [F.normalize(vectors - vectors.mean(dim=0), dim=1) for vectors in (asked, told)]
+    found["vectors, mean, centred"] = rank(centred[0] @ centred[1].T, collection)
     standardizer = Standardizer().fit(told.numpy())
     asked, told = (torch.from_numpy(standardizer.transform(vectors.numpy())) for vectors in (asked, told))
     found["vectors, mean, standardized"] = rank(F.normalize(asked, dim=1) @ F.normalize(told, dim=1).T, collection)

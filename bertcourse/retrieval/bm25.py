@@ -11,9 +11,12 @@ The factor k1 + 1 that some versions have changes no ranking.
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
 
 import numpy as np
+
+from bertcourse.tokenization.encoding import check_text
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -27,6 +30,28 @@ def words_of(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
+def check_texts(texts: Sequence[str], name: str = "text") -> list[str]:
+    """Texts as a list, if each is one.
+
+    Args:
+        texts: what should be a list of strings.
+        name: what the message calls one of them; a list of them has an s at its end.
+
+    Raises:
+        ValueError: if they are a single string, or one of them is not a string or holds half of a character.
+    """
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise ValueError(f"{name}s must be a list of strings; got {type(texts).__name__} {texts!r:.60}. Write [text].")
+    texts = list(texts)
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise ValueError(
+                f"{name} {number} must be a string; got {type(text).__name__} {text!r:.60}. Leave out what has no text."
+            )
+        check_text(text, f"{name} {number}")
+    return texts
+
+
 class BM25:
     """An inverted index: for each word the passages that have it, and what it adds to their scores.
 
@@ -37,7 +62,8 @@ class BM25:
         tokenize: from a text to its words, for passages and queries alike.
 
     Raises:
-        ValueError: if there is no passage, ``passages`` is a string, or k1 or b is out of range.
+        ValueError: if there is no passage, ``passages`` is a string, one of them is not a string or holds half of a
+            character, or k1 or b is out of range.
 
     Source: Robertson & Zaragoza 2009; k1 and b as in Lucene.
 
@@ -53,12 +79,13 @@ class BM25:
         b: float = 0.75,
         tokenize: Callable[[str], list[str]] = words_of,
     ):
-        if isinstance(passages, str) or not len(passages):
-            raise ValueError(f"passages must be a list of at least one text; got {passages!r:.60}.")
-        if not 0 <= k1 < float("inf"):
-            raise ValueError(f"k1 must be at least 0; got {k1}.")
-        if not 0 <= b <= 1:
-            raise ValueError(f"b must be from 0 to 1; got {b}.")
+        passages = check_texts(passages, "passage")
+        if not passages:
+            raise ValueError("passages must hold at least one text; got none.")
+        if not isinstance(k1, Real) or not 0 <= k1 < math.inf:
+            raise ValueError(f"k1 must be a number of at least 0; got {k1!r}.")
+        if not isinstance(b, Real) or not 0 <= b <= 1:
+            raise ValueError(f"b must be a number from 0 to 1; got {b!r}.")
         self.tokenize, self.size = tokenize, len(passages)
         counts = [Counter(tokenize(passage)) for passage in passages]
         lengths = np.array([count.total() for count in counts])
@@ -84,7 +111,15 @@ class BM25:
         twice.
 
         Only the passages that have a word of the query are touched: this is what makes it fast.
+
+        Raises:
+            ValueError: if the query is not a string or holds half of a character.
         """
+        if not isinstance(query, str):
+            raise ValueError(
+                f"query must be a string; got {type(query).__name__} {query!r:.60}. Call scores for each query."
+            )
+        check_text(query, "query")
         scores = np.zeros(self.size)
         for word in self.tokenize(query):
             if word in self.postings:

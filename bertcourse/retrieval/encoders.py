@@ -9,7 +9,7 @@ section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean). Late inter
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from bertcourse.bert import BertModel, length_buckets, pad_rows
 from bertcourse.finetuning.heads import Head
-from bertcourse.tokenization.encoding import check_text
+from bertcourse.retrieval.bm25 import check_texts
 
 # From a text's (L, D) vectors, without padding, to one of D numbers.
 POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -68,6 +68,53 @@ class PairRow(NamedTuple):
         return len(self.passages[0])
 
 
+def check_pairs(pairs: Sequence[TrainingPair]) -> None:
+    """Refuse pairs whose parts are not texts, above all a string where a tuple of texts is meant: it would be read as
+    texts of one letter.
+
+    Args:
+        pairs: what should be a list of ``TrainingPair``.
+
+    Raises:
+        ValueError: naming the pair.
+    """
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, TrainingPair):
+            raise ValueError(
+                f"pair {number} must be a TrainingPair(query, passage, negatives); got {type(pair).__name__} "
+                f"{pair!r:.60}."
+            )
+        for name in ("query", "passage"):
+            if not isinstance(text := getattr(pair, name), str):
+                raise ValueError(f"pair {number}: {name} must be a string; got {type(text).__name__} {text!r:.60}.")
+        for name in ("negatives", "also_right"):
+            texts = getattr(pair, name)
+            if not isinstance(texts, (tuple, list)) or not all(isinstance(text, str) for text in texts):
+                raise ValueError(
+                    f"pair {number}: {name} must be a tuple of strings; got {type(texts).__name__} {texts!r:.60}. A "
+                    f"single one is written {name}=(text,)."
+                )
+
+
+def check_vectors(vectors: Tensor, name: str) -> None:
+    """Refuse what is not a matrix of vectors, one a row.
+
+    Args:
+        vectors: what should be (n, D) floating-point numbers.
+        name: what the message calls them.
+
+    Raises:
+        ValueError: saying what it is.
+    """
+    if not isinstance(vectors, Tensor):
+        raise ValueError(f"{name} must be a tensor (n, D) of vectors; got {type(vectors).__name__} {vectors!r:.60}.")
+    if vectors.dim() != 2 or not vectors.is_floating_point():
+        raise ValueError(
+            f"{name} must be a tensor (n, D) of floating-point numbers, a vector in each row; got {vectors.dtype} of "
+            f"shape {tuple(vectors.shape)}."
+        )
+
+
 def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = None, scale: float = 20.0) -> Tensor:
     """The mean over queries of −log softmax of the right passage's score: cross-entropy with B' classes.
 
@@ -82,16 +129,27 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
         A number.
 
     Raises:
-        ValueError: if there are fewer passages than queries.
+        ValueError: if there are fewer passages than queries, or shapes or types are not those above.
 
     Source: van den Oord et al. 2018, "Contrastive Predictive Coding", equation 4; Karpukhin et al. 2020, equation 2;
     the scale of Reimers' sentence-transformers.
     """
+    check_vectors(queries, "queries")
+    check_vectors(passages, "passages")
+    if queries.shape[1] != passages.shape[1]:
+        raise ValueError(
+            f"queries and passages must have the same D; got {tuple(queries.shape)} and {tuple(passages.shape)}."
+        )
     if len(passages) < len(queries):
         raise ValueError(f"each query must have a passage; got {len(queries)} queries and {len(passages)} passages.")
     scores = scale * queries @ passages.T
     right = torch.arange(len(queries), device=queries.device)
     if same is not None:
+        if same.dtype != torch.bool or same.shape != scores.shape:
+            raise ValueError(
+                f"same must be True or False for each of {len(queries)} queries and {len(passages)} passages; got "
+                f"{same.dtype} of shape {tuple(same.shape)}."
+            )
         others = same.clone()
         others[right, right] = False
         scores = scores.masked_fill(others, -torch.inf)
@@ -110,13 +168,19 @@ def max_similarity(query: Tensor, passage: Tensor) -> Tensor:
         A number, at most L.
 
     Raises:
-        RuntimeError: if the vectors have not the same D.
+        ValueError: if they are not matrices of vectors, or have not the same D.
 
     Source: Khattab & Zaharia 2020, "ColBERT", equation 3.
 
     >>> max_similarity(torch.eye(2), torch.tensor([[0.6, 0.8]]))  # 0.6 + 0.8
     tensor(1.4000)
     """
+    check_vectors(query, "query")
+    check_vectors(passage, "passage")
+    if query.shape[1] != passage.shape[1]:
+        raise ValueError(
+            f"query and passage must have the same D; got {tuple(query.shape)} and {tuple(passage.shape)}."
+        )
     return (query @ passage.T).amax(dim=1).sum()
 
 
@@ -130,7 +194,8 @@ def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> n
         (queries, passages).
 
     Raises:
-        ValueError: if there is no query or no passage, or one has no token.
+        ValueError: if there is no query or no passage, one has no token or is not a matrix of vectors, or D is not the
+            same for all.
 
     Source: Khattab & Zaharia 2020, section 3.
     """
@@ -139,6 +204,11 @@ def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> n
             f"there must be a query and a passage, each with a token; got {len(queries)} and {len(passages)}, "
             f"{sum(not len(text) for text in (*queries, *passages))} of them empty."
         )
+    for name, texts in (("query", queries), ("passage", passages)):
+        for number, vectors in enumerate(texts):
+            check_vectors(vectors, f"{name} {number}")
+    if len(sizes := {vectors.shape[1] for vectors in (*queries, *passages)}) > 1:
+        raise ValueError(f"queries and passages must have the same D; got {sorted(sizes)}.")
     tokens = torch.cat(list(passages)).numpy()  # (all tokens of all passages, D)
     starts = np.cumsum([0, *(len(passage) for passage in passages)])[:-1]
     return np.stack([np.maximum.reduceat(query.numpy() @ tokens.T, starts, axis=1).sum(axis=0) for query in queries])
@@ -202,18 +272,11 @@ class BiEncoder(Head):
         """The ids of each text, with [CLS] and [SEP], cut to ``max_length``.
 
         Raises:
-            ValueError: if ``texts`` is a string, or one is none or holds a lone surrogate.
+            ValueError: if ``texts`` is a string, or one of them is not a string or holds half of a character.
         """
-        if isinstance(texts, str):
-            raise ValueError(f"texts must be a list of strings; got the string {texts[:60]!r}.")
-        if not isinstance(texts, Iterable):
-            raise ValueError(f"texts must be a list of strings; got {type(texts).__name__}.")
-        for number, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise ValueError(f"text {number} must be a string; got {text!r:.80}.")
-            check_text(text, f"text {number}")
+        texts = check_texts(texts)
         cls, sep = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
-        encodings = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
         return [[cls, *encoding.ids[: self.max_length - 2], sep] for encoding in encodings]
 
     def embed(self, rows: Sequence[list[int]]) -> Tensor:
@@ -268,7 +331,8 @@ class BiEncoder(Head):
         return found
 
     def rows(self, examples: Sequence[TrainingPair]) -> list[PairRow]:
-        """Pairs as token ids; ``encode`` says what is refused."""
+        """Pairs as token ids; ``check_pairs`` and ``encode`` say what is refused."""
+        check_pairs(examples)
         queries = self.encode([pair.query for pair in examples])
         texts = [(pair.passage, *pair.negatives, *pair.also_right) for pair in examples]
         passages = iter(self.encode(list(itertools.chain(*texts))))
@@ -278,6 +342,30 @@ class BiEncoder(Head):
             shown = 1 + len(pair.negatives)
             rows.append(PairRow(query, read[:shown], number, read[shown:]))
         return rows
+
+    def check_training(self, rows: Sequence[PairRow], batch_size: int) -> None:
+        """Refuse a training in which no query ever meets a wrong passage: its loss would be 0 from the first step.
+
+        Args:
+            rows: of the train split.
+            batch_size: how many of them are in a batch.
+
+        Raises:
+            ValueError: saying what is missing.
+        """
+        texts = {tuple(text) for row in rows for text in row.passages}
+        right = [{tuple(text) for text in (row.passages[0], *row.also_right)} for row in rows]
+        if all(texts <= own for own in right):
+            raise ValueError(
+                f"train must have a wrong passage for at least one query, or there is nothing to learn; all passages "
+                f"of its {len(rows)} pair{'s' * (len(rows) > 1)} are right. Add pairs with other passages, or "
+                "negatives."
+            )
+        if batch_size == 1 and not any(len(row.passages) > 1 for row in rows):
+            raise ValueError(
+                "batch_size must be at least 2 where pairs have no negatives, as the other passages of the batch are "
+                "the wrong ones; got 1. Take 16 or more, or pairs with negatives."
+            )
 
     def loss(self, rows: Sequence[PairRow]) -> Tensor:
         """``contrastive_loss`` of a batch: each query against every passage in it.

@@ -5,7 +5,11 @@ above 0 is relevant, and what was not judged counts as 0, as in trec_eval.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+
+import numpy as np
 
 SCORES = ("MRR", "nDCG@10", "recall@10", "recall@100", "AP")
 
@@ -18,13 +22,15 @@ def reciprocal_rank(ranking: Sequence[str], relevance: Mapping[str, int]) -> flo
         relevance: grades by id.
 
     Raises:
-        Nothing.
+        ValueError: if the ranking is a string or has an id twice, or a grade is no number.
 
     Source: Voorhees 1999, "The TREC-8 Question Answering Track Report".
 
     >>> reciprocal_rank(["c", "a", "b"], {"a": 1, "b": 1})
     0.5
     """
+    check_ranking(ranking)
+    check_grades(relevance)
     return next((1 / place for place, passage in enumerate(ranking, start=1) if relevance.get(passage, 0) > 0), 0.0)
 
 
@@ -37,13 +43,14 @@ def recall_at(ranking: Sequence[str], relevance: Mapping[str, int], k: int) -> f
         k: how far to look.
 
     Raises:
-        ValueError: if nothing is relevant, or k is below 1.
+        ValueError: if nothing is relevant, k is below 1, or the ranking is a string or has an id twice.
 
     Source: Cleverdon 1967; Manning, Raghavan & Schütze 2008, section 8.4.
 
     >>> recall_at(["c", "a", "b"], {"a": 1, "b": 1}, k=2)
     0.5
     """
+    check_ranking(ranking)
     relevant = relevant_passages(relevance, k)
     return len(relevant & set(ranking[:k])) / len(relevant)
 
@@ -56,13 +63,14 @@ def average_precision(ranking: Sequence[str], relevance: Mapping[str, int]) -> f
         relevance: grades by id, at least one above 0.
 
     Raises:
-        ValueError: if nothing is relevant.
+        ValueError: if nothing is relevant, or the ranking is a string or has an id twice.
 
     Source: Manning, Raghavan & Schütze 2008, "Introduction to Information Retrieval", equation 8.8.
 
     >>> round(average_precision(["a", "c", "b"], {"a": 1, "b": 1}), 3)  # (1/1 + 2/3) / 2
     0.833
     """
+    check_ranking(ranking)
     relevant = relevant_passages(relevance)
     places = [place for place, passage in enumerate(ranking, start=1) if passage in relevant]
     return sum(found / place for found, place in enumerate(places, start=1)) / len(relevant)
@@ -78,7 +86,8 @@ def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int = 10) -> f
         k: how far to look.
 
     Raises:
-        ValueError: if nothing is relevant, or k is below 1.
+        ValueError: if nothing is relevant, k is below 1, or the ranking is a string or has an id twice, whose gain
+            would count twice.
 
     Source: Järvelin & Kekäläinen 2002, "Cumulated Gain-Based Evaluation of IR Techniques", with the grade itself as
     gain and the discount of trec_eval.
@@ -86,6 +95,7 @@ def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int = 10) -> f
     >>> round(ndcg(["b", "a"], {"a": 3, "b": 1}), 3)  # (1/1 + 3/log₂3) / (3/1 + 1/log₂3)
     0.797
     """
+    check_ranking(ranking)
     relevant_passages(relevance, k)
     gains = [max(relevance.get(passage, 0), 0) for passage in ranking]
     best = sorted((grade for grade in relevance.values() if grade > 0), reverse=True)
@@ -97,14 +107,51 @@ def discounted(gains: Sequence[float]) -> float:
     return sum(gain / math.log2(place + 1) for place, gain in enumerate(gains, start=1))
 
 
+def check_ranking(ranking: Sequence[str], of: str = "") -> None:
+    """Refuse what is no ranking, such as a string, whose letters would be ids, and a list that has an id twice.
+
+    Args:
+        ranking: ids, the best first.
+        of: which ranking, for the message, such as " of query 'q'".
+
+    Raises:
+        ValueError: saying which id.
+    """
+    if isinstance(ranking, (str, bytes)) or not isinstance(ranking, (Sequence, np.ndarray)):
+        raise ValueError(f"a ranking must be a list of ids, the best first; the ranking{of} is {ranking!r:.60}.")
+    if len(set(ranking)) < len(ranking):
+        twice = next(passage for passage, times in Counter(ranking).items() if times > 1)
+        raise ValueError(
+            f"a ranking must have each passage once; the ranking{of} has {twice!r} several times. Keep the first place "
+            "of each: list(dict.fromkeys(ranking))."
+        )
+
+
+def check_grades(relevance: Mapping[str, int]) -> None:
+    """Refuse what are no grades by id.
+
+    Args:
+        relevance: grades by id.
+
+    Raises:
+        ValueError: naming the id whose grade is no number.
+    """
+    if not isinstance(relevance, Mapping):
+        raise ValueError(f'relevance must be grades by id, such as {{"a": 1}}; got {relevance!r:.60}.')
+    for passage, grade in relevance.items():
+        if not isinstance(grade, Real) or math.isnan(grade):
+            raise ValueError(f"a grade must be a number, above 0 for what is relevant; {passage!r} has {grade!r}.")
+
+
 def relevant_passages(relevance: Mapping[str, int], k: int = 1) -> set[str]:
     """The ids with a grade above 0.
 
     Raises:
-        ValueError: if there is none, or k is below 1.
+        ValueError: if there is none, they are not numbers by id, or k is not a whole number of at least 1.
     """
-    if k < 1:
-        raise ValueError(f"k, how far to look, must be at least 1; got {k}.")
+    if not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k, how far to look, must be a whole number of at least 1; got {k!r}.")
+    check_grades(relevance)
     relevant = {passage for passage, grade in relevance.items() if grade > 0}
     if not relevant:
         raise ValueError("relevance must have a grade above 0; it has none, so that no ranking is better than another.")
@@ -133,8 +180,7 @@ def query_scores(
     scores = {}
     for query, grades in relevance.items():
         ranking = rankings[query]
-        if len(set(ranking)) < len(ranking):
-            raise ValueError(f"a ranking must have each passage once; that of query {query!r} has one twice.")
+        check_ranking(ranking, f" of query {query!r}")
         scores[query] = {
             "MRR": reciprocal_rank(ranking, grades),
             "nDCG@10": ndcg(ranking, grades, 10),

@@ -7,6 +7,7 @@ Re-ranking with BERT").
 
 import random
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 
 import numpy as np
 from torch import Tensor
@@ -14,7 +15,8 @@ from torch import Tensor
 from bertcourse.finetuning.heads import SequenceClassifier
 from bertcourse.finetuning.readers import LabeledText
 from bertcourse.retrieval.collection import Collection
-from bertcourse.retrieval.encoders import TrainingPair
+from bertcourse.retrieval.encoders import TrainingPair, check_pairs
+from bertcourse.retrieval.scores import check_ranking
 
 RELEVANCE = ("irrelevant", "relevant")  # the classes of a cross-encoder
 
@@ -28,20 +30,24 @@ def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> 
         k: how many to keep.
 
     Raises:
-        ValueError: if the scores have another shape, one is no number, or k is below 1.
+        ValueError: if the scores are not numbers of this shape, or k is not a whole number of at least 1.
 
     Source: none; it sorts.
     """
-    scores, passages = np.asarray(scores), list(collection.passages)
+    scores, passages = np.asarray(scores.detach() if isinstance(scores, Tensor) else scores), list(collection.passages)
     if scores.shape != (len(collection.queries), len(passages)):
         raise ValueError(
             f"scores must have a row for each of {len(collection.queries)} queries and a column for each of "
             f"{len(passages)} passages; got shape {scores.shape}."
         )
+    if scores.dtype.kind not in "biuf":
+        raise ValueError(f"scores must be numbers; got {scores.dtype}, such as {scores.flat[0]!r:.60}.")
     if np.isnan(scores).any():
         raise ValueError("scores must be numbers; got nan.")
-    if k < 1:
-        raise ValueError(f"k must be at least 1; got {k}.")
+    if not isinstance(k, Integral) or k < 1:
+        raise ValueError(f"k must be a whole number of at least 1; got {k!r}.")
+    if scores.dtype.kind in "bu":
+        scores = scores.astype(float)  # which have no negative
     order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
     return {query: [passages[i] for i in row] for query, row in zip(collection.queries, order)}
 
@@ -60,7 +66,8 @@ def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[
         For each query a ranking of all that was found, best first.
 
     Raises:
-        ValueError: if there is no search, or their queries differ.
+        ValueError: if there is no search, their queries differ, a ranking is a string or has an id twice, or k is below
+            0.
 
     Source: Cormack, Clarke & Büttcher 2009, "Reciprocal Rank Fusion Outperforms Condorcet and Individual Rank Learning
     Methods".
@@ -70,10 +77,13 @@ def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[
     """
     if not searches or any(search.keys() != searches[0].keys() for search in searches):
         raise ValueError("searches must be at least one, and have the same queries.")
+    if not isinstance(k, Real) or not k >= 0:
+        raise ValueError(f"k must be a number of at least 0; got {k!r}.")
     fused = {}
     for query in searches[0]:
         scores: dict[str, float] = {}
         for search in searches:
+            check_ranking(search[query], f" of query {query!r}")
             for place, passage in enumerate(search[query], start=1):
                 scores[passage] = scores.get(passage, 0.0) + 1 / (k + place)
         fused[query] = sorted(scores, key=lambda passage: (-scores[passage], passage))
@@ -93,7 +103,7 @@ def rerank(
         depth: how many to read: the price is queries × depth runs of BERT.
 
     Raises:
-        ValueError: if the classifier has other labels, or depth is below 1.
+        ValueError: if the classifier has other labels, depth is below 1, or a ranking is a string or has an id twice.
         KeyError: if a ranking has ids that the collection has not.
 
     Source: Nogueira & Cho 2019, section 3.
@@ -104,6 +114,8 @@ def rerank(
         )
     if depth < 1:
         raise ValueError(f"depth must be at least 1; got {depth}.")
+    for query, ranking in rankings.items():
+        check_ranking(ranking, f" of query {query!r}")
     pairs = [
         (collection.queries[query], collection.passages[passage])
         for query, ranking in rankings.items()
@@ -128,10 +140,12 @@ def training_pairs(
         negatives: how many of its mistakes.
 
     Raises:
-        ValueError: if negatives are asked for and there is no ranking to take them from.
+        ValueError: if negatives are asked for and there is no ranking to take them from, or fewer than 0 of them.
 
     Source: the hard negatives of Karpukhin et al. 2020, section 3.2, which BM25 found.
     """
+    if not isinstance(negatives, Integral) or negatives < 0:
+        raise ValueError(f"negatives must be a whole number of at least 0; got {negatives!r}.")
     if negatives and rankings is None:
         raise ValueError(f"negatives come from rankings; got negatives={negatives} and none.")
     pairs = []
@@ -158,10 +172,11 @@ def labeled_pairs(pairs: Sequence[TrainingPair], seed: int = 0) -> list[LabeledT
         seed: of the order.
 
     Raises:
-        ValueError: if no pair has a negative.
+        ValueError: if no pair has a negative, or a part of one is no text.
 
     Source: Nogueira & Cho 2019, section 3.
     """
+    check_pairs(pairs)
     if not any(pair.negatives for pair in pairs):
         raise ValueError(
             "pairs must have negatives, or there is nothing to tell apart; see training_pairs(negatives=3)."
