@@ -26,7 +26,7 @@ from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets, pad_rows
 from bertcourse.bert.batching import check_tokenizer
-from bertcourse.files import read_json, replace_files
+from bertcourse.files import make_folder, read_json, replace_files
 from bertcourse.tokenization.encoding import check_text
 
 POOLINGS = ("sum", "mean", "concat", "stack")
@@ -512,7 +512,7 @@ def fill_cache(
     finished, part, note = folder / f"{key}.npy", folder / f"{key}.part.npy", folder / f"{key}.json"
     if finished.exists():
         return open_array(finished, shape, dtype, "r")
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     lock = FileLock(folder / f"{key}.lock")
     try:
         lock.acquire(timeout=0)

@@ -25,12 +25,27 @@ def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[P
 
     Source: rename(2) of POSIX, which replaces a file in one step.
     """
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(folder)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as draft:
         yield Path(draft)
         for name in names:
             os.replace(Path(draft, name), folder / name)
+
+
+def make_folder(path: str | os.PathLike) -> Path:
+    """The folder of this path, made if it is not there.
+
+    Raises:
+        NotADirectoryError: if there is a file of this name, or of that of a folder above it.
+        OSError: if it cannot be made.
+
+    Source: mkdir(2) of POSIX.
+    """
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise NotADirectoryError(f"expected a folder to write to; {error.filename} is a file. Name another.") from error
+    return Path(path)
 
 
 def is_of_the_disk(error: OSError) -> bool:

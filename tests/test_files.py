@@ -48,3 +48,11 @@ def test_a_table_is_written_for_programs_and_for_people(tmp_path):
     assert read_json(tmp_path / "new" / "scores.json") == {"é": 1}
     assert (tmp_path / "new" / "scores.md").read_text(encoding="utf-8") == "| é |\n"
     assert len(list((tmp_path / "new").iterdir())) == 2
+
+
+def test_a_file_is_no_folder_to_write_to(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(NotADirectoryError, match="expected a folder to write to; .*file.* is a file. Name another"):
+            with replace_files(folder, ["a"]):
+                pass

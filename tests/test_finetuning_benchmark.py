@@ -155,3 +155,14 @@ def test_what_is_wrong_is_named(small_world, capsys):
     ):
         assert cli.main(["benchmark", "finetune", *arguments]) == 1
         assert message in capsys.readouterr().err
+
+
+def test_settings_out_of_range_are_named_before_anything_is_loaded(monkeypatch, capsys):
+    monkeypatch.setattr(benchmark, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
+    for flags, message in (
+        ("--minutes nan", "minutes must be at least 0; got nan"),
+        ("--learning-rate inf", "learning_rate must be above 0; got inf"),
+        ("--precision int8", "precision must be one of"),
+    ):
+        assert cli.main(["benchmark", "finetune", "--task", "rte", *flags.split()]) == 1
+        assert message in capsys.readouterr().err

@@ -105,7 +105,7 @@ def test_a_tagger_of_other_things_than_entities_loads(small_config, small_tokeni
         ({"id2label": ["a", "b"]}, "must describe a SequenceClassifier"),
         ({"id2label": {"first": "a"}}, "must describe a SequenceClassifier"),
         ({"classifier_dropout": "none"}, "must describe a SequenceClassifier"),
-        ({"architectures": "BertForSequenceClassification"}, "architectures"),
+        ({"architectures": 7}, "must hold a BertForSequenceClassification, .* it holds 7"),
     ],
 )
 def test_a_config_that_was_edited_is_named(encoder, small_tokenizer, tmp_path, fields, message):

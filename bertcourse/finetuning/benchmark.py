@@ -35,7 +35,7 @@ from bertcourse.finetuning.heads import SequenceClassifier, SpanPredictor, Token
 from bertcourse.finetuning.public_sets import Splits, join_sentences, rte, squad, sst2, wikigold, wnut17
 from bertcourse.finetuning.readers import LabeledText
 from bertcourse.finetuning.tags import entity_types, tag_set
-from bertcourse.finetuning.training import CHECKPOINT, description, fine_tune
+from bertcourse.finetuning.training import CHECKPOINT, config_of, description, fine_tune
 from bertcourse.registry import cache_folder
 
 
@@ -130,6 +130,7 @@ def run_benchmark(
         raise ValueError(f"--task must be one of {', '.join(TASKS)}; got {task!r}.")
     if seeds < 1 or (limit is not None and limit < 2):
         raise ValueError(f"--seeds must be at least 1 and --limit at least 2 examples; got {seeds} and {limit}.")
+    config_of({**settings, "minutes": float(minutes)})  # what is out of range is told before anything is fetched
     encoder, tokenizer = load_pretrained(model_name)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     weights = weights_digest(encoder)

@@ -233,7 +233,8 @@ def check_task(head: type[Head], settings: dict, folder: Path) -> None:
     Raises:
         ValueError: saying what it is, and what reads it.
     """
-    found = (settings.get("architectures") or ["a model that it does not name"])[0]
+    names = settings.get("architectures") or ["a model that it does not name"]
+    found = names[0] if isinstance(names, list) else names
     mean_pooled = head is SequenceClassifier and found == SequenceClassifier.__name__
     if found == head.hugging_face_class or mean_pooled:
         return

@@ -28,6 +28,7 @@ from torch import nn
 from tqdm.auto import tqdm
 
 from bertcourse.bert.pretrained import check_numbers, read_safetensors
+from bertcourse.files import make_folder
 from bertcourse.finetuning.config import FineTuningConfig
 from bertcourse.finetuning.freezing import freeze, parameter_groups
 from bertcourse.pretraining.batches import DROPOUT, ORDER, seed_of
@@ -92,18 +93,27 @@ def fine_tune(
 
     Source: Devlin et al. 2019, section 3.2 and appendix A.3.
     """
-    names = [field.name for field in dataclasses.fields(FineTuningConfig)]
-    if unknown := set(settings) - set(names):
-        raise ValueError(f"settings must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
+    config = config_of(settings)
     if resume and output is None:
         raise ValueError("resume needs output, the folder of the run; got None.")
-    config = FineTuningConfig(**settings)
     with torch.random.fork_rng(), stop_signals() if output else contextlib.nullcontext(Event()) as stop:
         try:
             return Run(model, train, dev, config, Path(output) if output else None, resume, stop).run()
         finally:
             model.zero_grad(set_to_none=True)
             model.eval()
+
+
+def config_of(settings: dict) -> FineTuningConfig:
+    """Settings by name as the configuration of a run.
+
+    Raises:
+        ValueError: if there is no such setting, or one is out of range.
+    """
+    names = [field.name for field in dataclasses.fields(FineTuningConfig)]
+    if unknown := set(settings) - set(names):
+        raise ValueError(f"settings must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
+    return FineTuningConfig(**settings)
 
 
 @dataclasses.dataclass
@@ -189,7 +199,7 @@ class Run:
         progress, config = self.progress, self.config
         log = None
         if self.output:
-            self.output.mkdir(parents=True, exist_ok=True)
+            make_folder(self.output)
             log = RunLog(self.output, progress.step)
             log.write("run", progress.step, config=dataclasses.asdict(config), precision=progress.precision)
         bar = progress_bar(total=config.epochs * len(self.rows), initial=self.examples_seen, unit=" examples")

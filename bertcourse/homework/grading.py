@@ -28,7 +28,7 @@ from nbformat import NotebookNode
 from tqdm import tqdm
 from traitlets.config import Config
 
-from bertcourse.files import replace_files
+from bertcourse.files import make_folder, replace_files
 from bertcourse.homework.course import CONFIG, SOURCE, Assignment, grade_id, load_config, read_assignments, split_hidden
 from bertcourse.homework.execution import Cancelled, Limits, Run, error_output, run_submission
 from bertcourse.homework.kernel import fingerprint
@@ -102,7 +102,7 @@ def grade(
     Source: nbgrader's autograde, submission by submission.
     """
     assignments = read_assignments(source)
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     output = output.resolve()
     found = find_submissions(unpack(submissions.resolve(), output / "unpacked"), list(assignments))
     gradebook = Grader(assignments, source.resolve(), output, limits)

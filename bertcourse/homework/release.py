@@ -18,6 +18,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from bertcourse.files import make_folder
 from bertcourse.homework.course import ROOT, SOURCE, Assignment, read_assignments
 
 COPIED = ("LICENSE", "pyproject.toml", "constraints.txt", "environment.yml", "notebooks", "bertcourse", "data")
@@ -99,7 +100,7 @@ def release(output: Path, root: Path = ROOT, source: Path = SOURCE) -> Path:
     Source: nbgrader's preprocessors make the student notebooks.
     """
     assignments = read_assignments(source)
-    output.mkdir(parents=True, exist_ok=True)
+    make_folder(output)
     with tempfile.TemporaryDirectory(dir=output, prefix=".release-") as draft:
         tree, archive = Path(draft, "bertcourse"), Path(draft, "bertcourse.zip")
         write_tree(tree, root, assignments)

@@ -138,6 +138,10 @@ class PretrainingConfig:
                 raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
         check_rate(self.mask_rate, "mask_rate")
         check_shares(self.mask_share, self.random_share)
+        if not self.output.strip():
+            raise ValueError(f"output must name a folder; got {self.output!r}.")
+        if self.evaluation_length < 5:
+            raise ValueError(f"evaluation_length must be at least 5; got {self.evaluation_length}.")
         if self.nsp and self.packing != "sentence-pairs":
             raise ValueError(
                 f"nsp needs packing sentence-pairs, as it compares two segments; got {self.packing}. Set nsp to false."
@@ -193,7 +197,7 @@ class PretrainingConfig:
                 stages.append((int(length), end))
             except ValueError:
                 stages.append((0, 0.0))
-        if min(stages)[0] < 5 or abs(end - 1) > 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
+        if min(stages)[0] < 5 or not abs(end - 1) <= 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
             raise ValueError(
                 f"lengths must be row lengths of at least 5 with their shares of the training, which add up to 1, "
                 f"such as "
@@ -216,7 +220,7 @@ class PretrainingConfig:
             percents = [100 * float(share) for share in self.snapshots.split(",") if share.strip()]
         except ValueError:
             percents = [0.0]
-        if any(not 1 <= round(percent) <= 100 or abs(percent - round(percent)) > 1e-6 for percent in percents):
+        if any(not 0 < percent < 100.5 or not abs(percent - round(percent)) <= 1e-6 for percent in percents):
             raise ValueError(
                 f'snapshots must be shares of the training in whole percents, such as "0.01,0.1,1"; got '
                 f"{self.snapshots!r}."

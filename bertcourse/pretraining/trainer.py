@@ -21,6 +21,7 @@ from tqdm.auto import tqdm
 
 from bertcourse.bert import BertForPreTraining, save_pretrained
 from bertcourse.bert.pretrained import find_folder, read_tokenizer
+from bertcourse.files import make_folder
 from bertcourse.pretraining.batches import DROPOUT, Batches, RowMaker, fixed_batches, seed_of, to_device
 from bertcourse.pretraining.checkpoints import Progress, checkpoints, load_checkpoint, save_checkpoint
 from bertcourse.pretraining.config import PretrainingConfig
@@ -134,7 +135,7 @@ class Trainer:
         self.peak = peak_flops(processes.device, self.dtype) * processes.count
         self.log = None
         if processes.is_main:
-            self.output.mkdir(parents=True, exist_ok=True)
+            make_folder(self.output)
             # of a run that was killed before its first checkpoint no line is kept
             self.log = RunLog(self.output, self.progress.step or -1, config.tensorboard)
             if not resume:
