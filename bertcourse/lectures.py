@@ -8,7 +8,6 @@ never prose (``bertcourse.measured`` does).
 import ast
 import os
 import re
-import statistics
 import subprocess
 import sys
 import threading
@@ -27,7 +26,7 @@ from bertcourse.measured import misstated
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
-MOST_LINES, MEDIAN_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 6, 120, 0.1
+MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
@@ -243,7 +242,7 @@ def problems(path: Path) -> list[str]:
     """Where a notebook breaks the rules: each a line that says what is wrong; empty if nothing is.
 
     Args:
-        path: the notebook; homework, which nbgrader's marks betray, may have longer cells and less prose.
+        path: the notebook; homework, which nbgrader's marks betray, may have longer cells.
 
     Returns:
         The problems found.
@@ -286,7 +285,7 @@ def problems(path: Path) -> list[str]:
     found += problems_of_kind(notebook) + misstated(notebook)
     for number, cell in enumerate(code, start=1):
         found += [f"code cell {number} {problem}" for problem in problems_of_code(cell.source)]
-    return found if is_homework else found + problems_of_figures(code) + problems_of_pace(notebook, code)
+    return found if is_homework else found + problems_of_figures(code) + problems_of_opening(notebook)
 
 
 def problems_of_kind(notebook: NotebookNode) -> list[str]:
@@ -357,15 +356,8 @@ def problems_of_figures(code: list[NotebookNode]) -> list[str]:
     return found
 
 
-def problems_of_pace(notebook: nbformat.NotebookNode, code: list[nbformat.NotebookNode]) -> list[str]:
-    """Where a lecture breaks the rules that homework need not keep."""
-    found = []
-    lengths = [len(cell.source.splitlines()) for cell in code]
-    if code and statistics.median(lengths) > MEDIAN_LINES:
-        found.append(f"the median code cell has {statistics.median(lengths)} lines; at most {MEDIAN_LINES}")
-    prose = len(notebook.cells) - len(code)
-    if prose < len(code):
-        found.append(f"there must be at least as many prose cells as code cells; got {prose} and {len(code)}")
-    if stated_cost(notebook) is None:
-        found.append('its opening must state what it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"')
-    return found
+def problems_of_opening(notebook: nbformat.NotebookNode) -> list[str]:
+    """What a lecture's opening must say and homework's need not."""
+    if stated_cost(notebook) is not None:
+        return []
+    return ['its opening must state what it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"']

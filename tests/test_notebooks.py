@@ -202,7 +202,6 @@ def test_nbval_refuses_a_notebook_that_breaks_a_rule(installed, tmp_path):
         ([code("x = 1", tags=["nbval-skip"])], "1 of 1 code cells ignore their output"),
         ([code("\n".join(["1"] * 21))], "code cell 1 has 21 lines; at most 20"),
         ([code("x = '" + "x" * 120 + "'")], "code cell 1 has a line of 126 characters; at most 120"),
-        ([code("\n".join(["1"] * 7))], "the median code cell has 7 lines; at most 6"),
         ([code("%%capture\nprint(1)")], "code cell 1 is not plain Python; a magic such as %%capture hides"),
         ([code("%time print(1)")], "code cell 1 is not plain Python"),
         ([code("!ls")], "code cell 1 is not plain Python"),
@@ -243,13 +242,11 @@ def test_guard_refuses_another_kernel(tmp_path):
     assert problems(path) == ["the kernelspec must be \"python3\"; got 'my-env'"]
 
 
-def test_guard_refuses_little_prose_and_no_stated_cost(tmp_path):
+def test_guard_refuses_an_opening_that_states_no_cost(tmp_path):
     path = tmp_path / "lecture.ipynb"
     write_notebook(nbformat.v4.new_notebook(cells=[code("x = 1")], metadata={"kernelspec": KERNEL}), path)
-    found = problems(path)
-    assert len(found) == 2
-    assert "at least as many prose cells as code cells; got 0 and 1" in found[0]
-    assert "must state what it takes" in found[1]
+    (found,) = problems(path)
+    assert "must state what it takes" in found
 
 
 def test_guard_passes_a_notebook_that_keeps_the_rules(tmp_path):
