@@ -128,6 +128,7 @@ def ticking_clock(monkeypatch) -> Callable[[types.ModuleType], None]:
     return give
 
 
+@pytest.fixture
 def edit_safetensors() -> Callable[[Path, Callable[[dict[str, torch.Tensor]], object]], None]:
     """Change the tensors in a file, and nothing else of it."""
 

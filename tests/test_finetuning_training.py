@@ -266,7 +266,8 @@ def test_runs_are_not_mixed(classifier, tmp_path):
     other = SequenceClassifier(wider, classifier.tokenizer, ["without", "with"])
     before = {name: tensor.clone() for name, tensor in other.state_dict().items()}
     with pytest.raises(
-        ValueError, match="is of another model: 6 tensors differ in name or shape, .* Make the model as before"
+        ValueError,
+        match="is of another model, or damaged: 6 tensors differ in name or shape, .* Make the model as before",
     ):
         fine_tune(other, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
     assert all(torch.equal(before[name], tensor) for name, tensor in other.state_dict().items())

@@ -20,7 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
 from bertcourse.bert import BertForPreTraining, save_pretrained
-from bertcourse.bert.pretrained import find_folder, read_tokenizer
+from bertcourse.bert.pretrained import open_folder, read_tokenizer
 from bertcourse.files import make_folder
 from bertcourse.pretraining.batches import DROPOUT, Batches, RowMaker, fixed_batches, seed_of, to_device
 from bertcourse.pretraining.checkpoints import Progress, checkpoints, load_checkpoint, save_checkpoint
@@ -347,7 +347,7 @@ def make_corpus(config: PretrainingConfig) -> Corpus:
     """The corpus that ``config.corpus`` names."""
     if config.corpus in ("small-world", "sparse-world"):
         return SmallWorld(sparse=config.corpus == "sparse-world").corpus(config.world_tokens)
-    tokenizer = read_tokenizer(find_folder(config.tokenizer))
+    tokenizer = read_tokenizer(open_folder(config.tokenizer))
     return books_corpus(tokenizer) if config.corpus == "books" else text_corpus(Path(config.corpus), tokenizer)
 
 
