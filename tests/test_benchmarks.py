@@ -1,5 +1,6 @@
 """Benchmarks say what they need before they do any work."""
 
+import random
 import runpy
 import sys
 from collections import Counter
@@ -12,6 +13,7 @@ import torch
 from bertcourse import anisotropy, bert
 from bertcourse.files import read_json
 from bertcourse.finetuning import LabeledText, Splits
+from bertcourse.pretraining import SmallWorld
 from bertcourse.senses import Instance, SenseCorpus, corpora
 
 FORWARD = Path(__file__).parent.parent / "benchmarks" / "forward.py"
@@ -179,3 +181,61 @@ def test_few_labels_goes_on_where_it_was_and_begins_anew_with_other_weights(
         small_model.embeddings.word_embeddings.weight.add_(1)
     few_labels["run"]("small", 1, tmp_path)
     assert len(measured) == 2 * len(whole["rows"]) + 1
+
+
+@pytest.fixture
+def next_sentence():
+    return runpy.run_path(str(FORWARD.with_name("next_sentence.py")))
+
+
+def topic_of(world: SmallWorld, text: str) -> set[str]:
+    """The topics whose own things a text names."""
+    return {topic for topic, words in world.topics.items() if set(words["things"]) & set(text.split())}
+
+
+def test_next_sentence_draws_pairs_of_one_topic_and_of_two(next_sentence):
+    world = SmallWorld()
+    pairs = next_sentence["draw"](world, "same topic", 60, random.Random(0))
+    assert Counter(label for _, label in pairs) == {"True": 30, "False": 30}
+    shared = {label: [] for label in ("True", "False")}
+    for (first, second), label in pairs:
+        first, second = topic_of(world, first), topic_of(world, second)
+        if len(first) == len(second) == 1:  # where the texts give their topics away
+            shared[label].append(first == second)
+    assert all(shared["True"]) and not any(shared["False"]) and min(map(len, shared.values())) > 10
+
+
+def test_next_sentence_draws_other_training_examples_for_another_seed_and_the_same_tests(next_sentence):
+    one, two = (next_sentence["splits_of"](SmallWorld(), "topic", seed) for seed in (21, 22))
+    assert one.train != two.train and (one.dev, one.test) == (two.dev, two.test)
+    assert list(map(len, one)) == [200, 500, 1000]
+
+
+def test_next_sentence_counts_the_words_of_both_texts_and_those_in_common(next_sentence):
+    pairs = [LabeledText(("a b", "b c"), "True")]
+    train, _, test = next_sentence["bags_of_words"](Splits(pairs, pairs, [LabeledText(("c c", "c"), "True")]))
+    assert train.tolist() == [[1, 1, 0, 0, 1, 1, 0, 1, 0]] and test.tolist() == [[0, 0, 2, 0, 0, 1, 0, 0, 2]]
+
+
+def test_next_sentence_reads_cls_and_the_mean_of_the_tokens(next_sentence, small_model, small_tokenizer):
+    examples = [LabeledText(("a b", "c"), "x"), LabeledText(("a", "b"), "y")]  # the second is padded
+    found = next_sentence["vectors"](small_model, small_tokenizer, examples)
+    ids = torch.tensor([small_tokenizer.encode("a", "b").ids])
+    with torch.inference_mode():
+        (hidden,) = small_model(ids, None, torch.tensor([[0, 0, 0, 1, 1]])).last_hidden_state.numpy()
+    np.testing.assert_allclose(found["[CLS]"][1], hidden[0], atol=1e-6)
+    np.testing.assert_allclose(found["mean"][1], hidden.mean(0), atol=1e-6)
+
+
+def test_next_sentence_goes_on_where_it_was(next_sentence, monkeypatch, tmp_path):
+    measured = []
+    names = next_sentence["run"].__globals__
+    monkeypatch.setitem(names, "measure", lambda *_: measured.append(1) or {"topic": {"[CLS]": 50.0}})
+    monkeypatch.setitem(names, "baselines", lambda *_: {"topic": {"majority": 7.0}})
+    monkeypatch.setitem(names, "mlm_loss", lambda *_: 1.0)
+    monkeypatch.setitem(names, "pretrained", lambda variant, seed, folder: names["fresh"](SmallWorld(), seed))
+    assert len(next_sentence["run"]([21], tmp_path, tmp_path)["rows"]) == 4
+    rows = next_sentence["run"]([21, 22], tmp_path, tmp_path)["rows"]
+    assert len(measured) == 6 and [row["seed"] for row in rows] == [21, 22] * 4
+    table = (tmp_path / "next_sentence.md").read_text()
+    assert "| topic | without NSP | [CLS] | 50.0 to 50.0 |" in table and "| topic | no model | majority |" in table
