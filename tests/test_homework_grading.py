@@ -393,7 +393,7 @@ def test_the_command_grades_reports_and_says_what_is_missing(checks, tmp_path, c
     shared = ["--source", str(course), "--output", str(tmp_path / "grading")]
     assert cli.main(["homework", "feedback", *shared]) == 1 and "Grade first" in capsys.readouterr().err
     assert cli.main(["homework", "grade", str(folder), "--jobs", "0", *shared]) == 1
-    assert "--jobs must be at least 1; got 0" in capsys.readouterr().err
+    assert "--jobs must be from 1 to 256; got 0" in capsys.readouterr().err
     assert cli.main(["homework", "grade", str(folder), "--memory", "-1", *shared]) == 1
     assert "--memory must be more than 0; got -1" in capsys.readouterr().err
     assert cli.main(["homework", "grade", str(folder), *shared]) == 1  # it could not be graded
