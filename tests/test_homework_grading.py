@@ -395,7 +395,7 @@ def test_the_command_grades_reports_and_says_what_is_missing(checks, tmp_path, c
     assert cli.main(["homework", "grade", str(folder), "--jobs", "0", *shared]) == 1
     assert "--jobs must be from 1 to 256; got 0" in capsys.readouterr().err
     assert cli.main(["homework", "grade", str(folder), "--memory", "-1", *shared]) == 1
-    assert "--memory must be more than 0; got -1" in capsys.readouterr().err
+    assert "--memory must be from 0.1 to 1,024 GiB; got -1" in capsys.readouterr().err
     assert cli.main(["homework", "grade", str(folder), *shared]) == 1  # it could not be graded
     assert "the file is empty: 0 points" in capsys.readouterr().out
     assert cli.main(["homework", "feedback", *shared]) == 0 and "1 pages" in capsys.readouterr().out
