@@ -1,13 +1,12 @@
-"""bertcourse: build, measure and explain BERT, one chapter a module.
+"""bertcourse: build, measure and explain BERT, one chapter a module, each of the name that its lecture has.
 
-Read the modules in the order of the lectures, for each imports only earlier ones:
-``attention`` (1), ``transformer`` (2), ``tokenization`` (3), ``bert`` (2 and 4: the model, its batches, its files),
-``pretraining`` (4: from a text to a trained model), ``embeddings`` and ``senses`` (5), ``anisotropy`` (6),
-``finetuning`` (7 to 9: classes, entities, answers), ``retrieval`` (10: BM25, vectors, reranking).
+The chapters, of which each imports only earlier ones: ``self_attention`` (1), ``multi_head_attention`` (2),
+``tokenization`` (3), ``pretraining`` (4), ``word_senses`` (5), ``anisotropy`` (6), ``fine_tuning`` (7),
+``named_entities`` (8), ``question_answering`` (9), ``retrieval`` (10).
 
-Beside the chapters stand ``data`` (books, and what the course wrote), ``registry`` (public data sets, fetched and
-checked), ``ebooks`` and ``semcor`` (pages and tag files made into text), ``wsd_benchmark`` (a published table,
-measured), ``bootstrap`` (is a difference more than luck?), ``files`` (written whole, read with care), ``plots``
-(figures), ``lectures`` (notebooks run and measured), ``doctor`` (what this machine lacks) and ``cli`` (the
-``bertcourse`` command).
+Shared rooms: ``bert`` (the model, its files, its batches; it stands on chapters 2 and 3) and, below all chapters,
+``training`` (what both training loops share), ``datasets`` (our own sets, public ones, books), ``files`` and
+``bootstrap``.
+Above them: ``figures`` (what the lectures draw), ``benchmarks`` (what ``bertcourse benchmark`` runs), ``checks``
+(homework), ``lectures`` (notebooks run and measured), ``doctor`` (what this machine lacks) and ``cli``.
 """

@@ -17,8 +17,8 @@ from scipy import stats
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from bertcourse.registry import fetch
-from bertcourse.senses.nearest import check_finite, check_vectors, unit
+from bertcourse.datasets.registry import fetch
+from bertcourse.word_senses.nearest import check_finite, check_vectors, unit
 
 
 class Estimate(NamedTuple):
@@ -372,8 +372,6 @@ def rows_by_name(names: Sequence[Hashable], count: int) -> dict[Hashable, list[i
 
     Raises:
         ValueError: if there are more or fewer names.
-
-    Source: none.
 
     >>> rows_by_name(["a", "b", "a"], 3)
     {'a': [0, 2], 'b': [1]}

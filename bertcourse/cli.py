@@ -2,6 +2,7 @@
 
 import argparse
 import importlib.metadata
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -47,10 +48,10 @@ def main(arguments: list[str] | None = None) -> int:
         from bertcourse.pretraining import command
 
         command.add_arguments(pretrain)
-    if Path(__file__).with_name("homework").is_dir():  # students have none
+    if importlib.util.find_spec("bertcourse_grading"):  # students have none
         homework = commands.add_parser("homework", help="for instructors: release, grade, feedback, export")
         if arguments[:1] == ["homework"]:
-            from bertcourse.homework import command
+            from bertcourse_grading import command
 
             command.add_arguments(homework)
     add_data_commands(commands)
@@ -107,7 +108,7 @@ def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
         FileNotFoundError, ValueError: if ``text`` is not there, is not UTF-8 or has no words, or ``vocab_size`` is too
             small.
     """
-    from bertcourse.data import paragraphs, standard_ebooks
+    from bertcourse.datasets.data import paragraphs, standard_ebooks
     from bertcourse.tokenization.course import train_course_tokenizer
 
     if text is not None and not text.is_file():
@@ -145,7 +146,7 @@ def run_data(action: str, names: list[str]) -> bool:
         ConnectionError: if a set is not here and cannot be fetched.
         ValueError: if there is no such set, or a file is not the one we know.
     """
-    from bertcourse import registry
+    from bertcourse.datasets import registry
 
     if action == "list":
         registry.print_sets()
@@ -215,8 +216,8 @@ def run_benchmark(options: argparse.Namespace) -> None:
         KeyboardInterrupt: if it was interrupted, and what is done is kept.
     """
     if options.benchmark == "finetune":
-        from bertcourse.finetuning.benchmark import run_benchmark
-        from bertcourse.pretraining import Interrupted
+        from bertcourse.benchmarks.fine_tuning import run_benchmark
+        from bertcourse.training import Interrupted
 
         settings = {name: value for name in TUNE_SETTINGS if (value := getattr(options, name)) is not None}
         try:
@@ -227,12 +228,12 @@ def run_benchmark(options: argparse.Namespace) -> None:
             raise KeyboardInterrupt from reason
         return
     if options.benchmark == "retrieval":
-        from bertcourse.retrieval.benchmark import run_benchmark
+        from bertcourse.benchmarks.retrieval import run_benchmark
 
         run_benchmark(options.collection, options.model, options.limit, options.output)
         return
     try:
-        from bertcourse.wsd_benchmark import run_benchmark
+        from bertcourse.benchmarks.word_senses import run_benchmark
     except ModuleNotFoundError as error:
         raise ValueError(
             f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".'

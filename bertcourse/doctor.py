@@ -126,7 +126,7 @@ def check_weights() -> Check:
 
 def check_course() -> Check:
     """What the course brings along, each file by its SHA-256: the checkpoint, labelled sets, stored tables."""
-    from bertcourse.data import COURSE_DATA, damaged_course_files
+    from bertcourse.datasets.data import COURSE_DATA, damaged_course_files
 
     damaged = damaged_course_files()
     more = f" and {len(damaged) - 3} more" if len(damaged) > 3 else ""

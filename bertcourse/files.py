@@ -54,9 +54,6 @@ def is_of_the_disk(error: OSError) -> bool:
     Args:
         error: what was raised; the errors of requests are OSErrors, too.
 
-    Raises:
-        Nothing.
-
     Source: the errno and filename that Python gives errors of files.
     """
     return error.errno is not None and bool(error.filename) and not isinstance(error, ConnectionError | TimeoutError)

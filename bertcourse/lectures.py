@@ -275,7 +275,7 @@ def problems(path: Path) -> list[str]:
             found.append(
                 f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag"
             )
-        if (lines := len(cell.source.splitlines())) > MOST_LINES and not is_homework:
+        if (lines := sum(map(bool, cell.source.splitlines()))) > MOST_LINES and not is_homework:
             found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
         if (columns := max(map(len, cell.source.splitlines()), default=0)) > MOST_COLUMNS:
             found.append(f"code cell {number} has a line of {columns} characters; at most {MOST_COLUMNS}")
@@ -352,7 +352,7 @@ def problems_of_figures(code: list[NotebookNode]) -> list[str]:
             data = output.get("data", {})
             text = data.get("text/plain", "").strip()
             if any(kind.startswith("image/") for kind in data) and (not text or text.startswith("<")):
-                found.append(f"code cell {number} has a figure without a text: end it with bertcourse.plots.show(alt)")
+                found.append(f"code cell {number} has a figure without a text: end it with plots.show(alt)")
     return found
 
 

@@ -189,7 +189,7 @@ def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = T
         outside: a file that is none of a submission's business; some try to change or delete it.
         torch: whether the course has the assignment with torch.
     """
-    from bertcourse.homework.course import read_assignments
+    from bertcourse_grading.course import read_assignments
 
     released = read_assignments(course)["hw01"].released
     right = answered(released, **RIGHT)

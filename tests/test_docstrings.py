@@ -11,20 +11,24 @@ import pytest
 import bertcourse
 
 MODULES = ["bertcourse", *(module.name for module in pkgutil.walk_packages(bertcourse.__path__, "bertcourse."))]
-# Chapter modules in the order of the lectures: each imports only those before it, and what stands beside them.
+# The chapters in the order of the lectures; the shared rooms that each may use, from its first lecture on.
 READING_ORDER = [
-    "attention",
-    "transformer",
+    "self_attention",
+    "multi_head_attention",
     "tokenization",
     "bert",
     "pretraining",
-    "embeddings",
-    "senses",
+    "word_senses",
     "anisotropy",
-    "finetuning",
+    "fine_tuning",
+    "named_entities",
+    "question_answering",
     "retrieval",
 ]
-BESIDE_THEM = {"bootstrap", "data", "files", "registry"}
+SHARED = {"bootstrap", "datasets", "files", "training"}  # below all chapters: they import none
+ABOVE = {"benchmarks", "checks", "figures", "cli", "doctor", "lectures", "measured", "__main__"}  # they may import all
+TESTS = Path(__file__).parent
+NOTEBOOKS = TESTS.parent / "notebooks"
 CHAPTERS = [name for name in MODULES if len(parts := name.split(".")) > 1 and parts[1] in READING_ORDER]
 
 
@@ -90,11 +94,37 @@ def test_every_form_of_import_is_seen(source):
     assert imported_modules(source, package="bertcourse.tokenization") == {"bert"}
 
 
-def test_modules_import_only_earlier_chapters():
-    for position, chapter in enumerate(READING_ORDER):
-        folder = Path(bertcourse.__path__[0])
-        files = (folder / chapter).glob("*.py") if (folder / chapter).is_dir() else [folder / f"{chapter}.py"]
-        package = f"bertcourse.{chapter}" if (folder / chapter).is_dir() else "bertcourse"
-        for file in files:
-            imported = imported_modules(file.read_text(encoding="utf-8"), package)
-            assert imported <= {*READING_ORDER[: position + 1], *BESIDE_THEM}, f"{file.name} imports {imported}"
+def python_files(name: str) -> list[Path]:
+    """The files of a chapter or room, which is a folder or one file."""
+    folder = Path(bertcourse.__path__[0])
+    return sorted((folder / name).rglob("*.py")) or [folder / f"{name}.py"]
+
+
+def imports_of(name: str) -> set[str]:
+    """What a chapter or room imports of the package, save itself."""
+    files = python_files(name)
+    package = f"bertcourse.{name}" if files[0].parent.name == name else "bertcourse"
+    return set().union(*(imported_modules(file.read_text(encoding="utf-8"), package) for file in files)) - {name}
+
+
+@pytest.mark.parametrize("chapter", READING_ORDER)
+def test_chapters_import_only_earlier_chapters_and_shared_rooms(chapter):
+    assert imports_of(chapter) <= {*READING_ORDER[: READING_ORDER.index(chapter)], *SHARED}
+
+
+@pytest.mark.parametrize("room", sorted(SHARED))
+def test_shared_rooms_import_no_chapter(room):
+    assert imports_of(room) <= SHARED
+
+
+def test_no_module_is_left_out_of_the_order():
+    folder = Path(bertcourse.__path__[0])
+    there = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
+    assert there - {"__init__"} == {*READING_ORDER, *SHARED, *ABOVE}
+
+
+@pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)
+def test_notebook_module_and_tests_share_a_name(notebook):
+    name = notebook.stem[3:]
+    assert name in READING_ORDER
+    assert (TESTS / f"test_{name}.py").is_file() or (TESTS / name).is_dir()

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bertcourse import data
+from bertcourse.datasets import data
 
 ROOT = Path(__file__).parent.parent
-TRACKED = ("bertcourse", "data", "notebooks", "tests", "benchmarks", "site")
+TRACKED = ("bertcourse", "bertcourse_grading", "data", "notebooks", "tests", "studies", "site")
 pytestmark = pytest.mark.slow
 
 
@@ -36,7 +36,11 @@ def test_the_index_would_take_wheel_and_sdist(installed):
 
 def test_the_wheel_has_all_code_and_data_and_says_that_it_is_typed(installed):
     inside = set(zipfile.ZipFile(installed.wheel).namelist())
-    code = {str(path.relative_to(ROOT).as_posix()) for path in (ROOT / "bertcourse").rglob("*.py")}
+    code = {
+        str(path.relative_to(ROOT).as_posix())
+        for folder in ("bertcourse", "bertcourse_grading")
+        for path in (ROOT / folder).rglob("*.py")
+    }
     listed = (ROOT / "data" / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     files = {f"bertcourse/course_data/{line.split(maxsplit=1)[1]}" for line in listed}
     assert code | files | {"bertcourse/py.typed", "bertcourse/course_data/SHA256SUMS"} <= inside
@@ -55,7 +59,7 @@ def test_the_sdist_is_complete(installed):
 
 def test_model_and_data_are_there(installed, tmp_path):
     program = (
-        "from bertcourse.bert import load_pretrained; from bertcourse.data import course_file; "
+        "from bertcourse.bert import load_pretrained; from bertcourse.datasets.data import course_file; "
         "print(load_pretrained('course')[0].config.hidden_size, course_file('tickets/train.tsv').stat().st_size)"
     )
     size = (ROOT / "data" / "tickets" / "train.tsv").stat().st_size
@@ -91,8 +95,9 @@ names = {"psutil", "nbclient", "nbformat", "matplotlib", "ipykernel", "IPython",
 assert {"psutil", "matplotlib", "transformers"} <= extras
 for name in names:
     sys.modules[name] = None  # importing it raises ImportError
-import bertcourse.bert, bertcourse.tokenization, bertcourse.pretraining, bertcourse.finetuning, bertcourse.retrieval
-import bertcourse.senses, bertcourse.embeddings, bertcourse.anisotropy, bertcourse.attention, bertcourse.cli
+import bertcourse.bert, bertcourse.tokenization, bertcourse.pretraining, bertcourse.word_senses
+import bertcourse.anisotropy, bertcourse.fine_tuning, bertcourse.named_entities, bertcourse.question_answering
+import bertcourse.retrieval
 print(bertcourse.bert.load_pretrained("course")[0].config.vocab_size)
 """
     assert run(installed, tmp_path, "-c", program) == "8192\n"

@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertcourse.attention import padding_mask
-from bertcourse.transformer import ACTIVATIONS, LearnedPositions, TransformerEncoder, check_heads
+from bertcourse.multi_head_attention import ACTIVATIONS, LearnedPositions, TransformerEncoder, check_heads
+from bertcourse.self_attention import padding_mask
 
 # The fields of a configuration that say how large the model is.
 SIZES = (
@@ -37,7 +37,7 @@ class BertConfig:
         num_hidden_layers: how many encoder blocks.
         num_attention_heads: H; D is a multiple of it.
         intermediate_size: width of the feed-forward networks.
-        hidden_act: their activation, one of ``bertcourse.transformer.ACTIVATIONS``.
+        hidden_act: their activation, one of ``bertcourse.multi_head_attention.ACTIVATIONS``.
         hidden_dropout_prob: dropout on the embeddings and on each sublayer's result.
         attention_probs_dropout_prob: dropout on attention weights.
         max_position_embeddings: the longest sequence, in tokens.
@@ -289,9 +289,6 @@ def count_parameters(config: BertConfig) -> dict[str, int]:
 
     Returns:
         ``{"embeddings": …, "encoder": …, "pooler": …, "total": …}``, the heads not counted.
-
-    Raises:
-        Nothing: a ``BertConfig`` was checked when it was made.
 
     Source: Devlin et al. 2019, section 3, where base has 110 M and large 340 M.
 

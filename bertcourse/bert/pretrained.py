@@ -30,7 +30,7 @@ from torch import Tensor
 
 from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
-from bertcourse.data import course_file
+from bertcourse.datasets.data import course_file
 from bertcourse.files import read_json, replace_files
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 

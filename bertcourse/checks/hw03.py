@@ -3,7 +3,7 @@
 from collections import Counter
 
 from bertcourse.checks.engine import Answer, Call, exercise
-from bertcourse.data import course_file, parallel_sentences
+from bertcourse.datasets.data import course_file, parallel_sentences
 
 PAIR_AND_WORDS = "return the pair and the new spellings: return pair, merged"
 

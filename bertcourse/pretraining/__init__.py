@@ -11,7 +11,6 @@ from bertcourse.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import CountModel, evaluate
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, mask_tokens
-from bertcourse.pretraining.metering import read_log
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import (
     IS_NEXT,
@@ -24,7 +23,9 @@ from bertcourse.pretraining.pairs import (
     sentence_pairs,
 )
 from bertcourse.pretraining.small_world import SmallWorld, sense_accuracy, topic_accuracy
-from bertcourse.pretraining.trainer import Interrupted, pretrain
+from bertcourse.pretraining.trainer import pretrain
+from bertcourse.training.metering import read_log
+from bertcourse.training.signals import Interrupted
 
 __all__ = [
     "IGNORE",

@@ -15,8 +15,7 @@ from torch import Tensor
 
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, mask_tokens, masks_per_row
 from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate, pack_documents, sentence_pairs
-
-ORDER, MASKS, DROPOUT = 0, 1, 2  # streams of random numbers
+from bertcourse.training.seeds import MASKS, ORDER, seed_of
 
 
 class Position(NamedTuple):
@@ -150,11 +149,6 @@ class Batches:
     def part_made(self) -> int:
         """The part whose rows and masks are used: another than the position's if masks are static."""
         return self.position.part % self.period if self.period else self.position.part
-
-
-def seed_of(*place: int) -> int:
-    """A seed for a generator of torch, from the run's seed, a stream, and a place in it."""
-    return int(np.random.SeedSequence(place).generate_state(1, np.uint64)[0] >> 1)
 
 
 def batches_of_like_length(lengths: NDArray, batch_size: int, rng: np.random.Generator) -> NDArray:

@@ -65,7 +65,8 @@ def run(options: argparse.Namespace) -> None:
     Raises:
         All that ``pretrain`` does, save ``Interrupted``, which is a good end.
     """
-    from bertcourse.pretraining.trainer import Interrupted, pretrain
+    from bertcourse.pretraining.trainer import pretrain
+    from bertcourse.training.signals import Interrupted
 
     config = config_from(options)
     try:

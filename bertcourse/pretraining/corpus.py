@@ -20,7 +20,7 @@ import pooch
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from bertcourse.data import books, paragraphs, standard_ebooks
+from bertcourse.datasets.data import books, paragraphs, standard_ebooks
 from bertcourse.files import read_json
 from bertcourse.pretraining.pairs import Documents
 

@@ -11,7 +11,7 @@ from bertcourse.bert import BertForPreTraining
 from bertcourse.pretraining.batches import to_device
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens
 from bertcourse.pretraining.pairs import Documents, RowBatch
-from bertcourse.pretraining.processes import Processes
+from bertcourse.training.processes import Processes
 
 
 @torch.inference_mode()

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from bertcourse.bert import BertForPreTraining
+from bertcourse.multi_head_attention import sinusoidal_positions
 from bertcourse.pretraining.config import PretrainingConfig
 from bertcourse.pretraining.masking import Vocabulary
 from bertcourse.pretraining.pairs import Documents
-from bertcourse.transformer import sinusoidal_positions
 
 SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
 

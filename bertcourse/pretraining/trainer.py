@@ -8,7 +8,6 @@ held-out text, and writes checkpoints. Ctrl-C or SIGTERM end it after the step a
 import contextlib
 import dataclasses
 import math
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -20,24 +19,23 @@ from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
 from bertcourse.bert import BertForPreTraining, save_pretrained
+from bertcourse.bert.cost import flops_per_token
 from bertcourse.bert.pretrained import open_folder, read_tokenizer
 from bertcourse.files import make_folder
-from bertcourse.pretraining.batches import DROPOUT, Batches, RowMaker, fixed_batches, seed_of, to_device
+from bertcourse.pretraining.batches import Batches, RowMaker, fixed_batches, to_device
 from bertcourse.pretraining.checkpoints import Progress, checkpoints, load_checkpoint, save_checkpoint
 from bertcourse.pretraining.config import PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import evaluate
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
-from bertcourse.pretraining.metering import RunLog, faster_precision, flops_per_token, peak_flops, progress_bar
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import RowBatch
-from bertcourse.pretraining.processes import Processes, joined_processes
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.starts import new_model
-
-
-class Interrupted(Exception):
-    """A run was asked to stop and has saved where it is."""
+from bertcourse.training.metering import RunLog, faster_precision, peak_flops, progress_bar
+from bertcourse.training.processes import Processes, joined_processes
+from bertcourse.training.seeds import DROPOUT, seed_of
+from bertcourse.training.signals import Interrupted, crossed, stop_signals
 
 
 def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None) -> BertForPreTraining:
@@ -420,11 +418,6 @@ def save_model(model: BertForPreTraining, tokenizer, folder: Path) -> None:
     save_pretrained(copy, tokenizer, folder)
 
 
-def crossed(before: float, after: float, every: float) -> bool:
-    """Whether a multiple of ``every`` lies between two shares of the training, or its end does."""
-    return math.floor(before / every + 1e-9) < math.floor(after / every + 1e-9) or after >= 1
-
-
 @dataclasses.dataclass
 class Averages:
     """Means over the steps since the last line of the log."""
@@ -443,18 +436,3 @@ class Averages:
             setattr(self, name, getattr(self, name) + (value - getattr(self, name)) / self.steps)
         self.tokens += tokens
         self.seconds += seconds
-
-
-@contextlib.contextmanager
-def stop_signals() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set, in place of what they do otherwise."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-    handlers = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)

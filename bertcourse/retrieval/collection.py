@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bertcourse.data import course_file
-from bertcourse.finetuning.readers import read_lines, read_squad
-from bertcourse.registry import fetch
+from bertcourse.datasets.data import course_file
+from bertcourse.datasets.registry import fetch
+from bertcourse.fine_tuning.readers import read_lines
+from bertcourse.question_answering.questions import read_squad
 
 GRADES = {1: 4, 2: 3, 3: 2, 4: 1}  # Cleverdon's codes, of which 1 is the best; any other is of no interest
 
@@ -61,8 +62,6 @@ def check_collection(collection: Collection, source: str) -> Collection:
 
     Raises:
         ValueError: if it is empty, a judgement names what is not there, or a query has no relevant passage.
-
-    Source: none; it is a check of data.
     """
     passages, queries, relevance = collection
     if not passages or not queries:

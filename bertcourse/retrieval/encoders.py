@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from bertcourse.bert import BertModel, length_buckets, pad_rows
-from bertcourse.finetuning.heads import Head
+from bertcourse.fine_tuning.heads import Head
 from bertcourse.retrieval.bm25 import check_texts
 
 # From a text's (L, D) vectors, without padding, to one of D numbers.

@@ -12,8 +12,8 @@ from numbers import Integral, Real
 import numpy as np
 from torch import Tensor
 
-from bertcourse.finetuning.heads import SequenceClassifier
-from bertcourse.finetuning.readers import LabeledText
+from bertcourse.fine_tuning.heads import SequenceClassifier
+from bertcourse.fine_tuning.readers import LabeledText
 from bertcourse.retrieval.collection import Collection
 from bertcourse.retrieval.encoders import TrainingPair, check_pairs
 from bertcourse.retrieval.scores import check_ranking
@@ -31,8 +31,6 @@ def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> 
 
     Raises:
         ValueError: if the scores are not numbers of this shape, or k is not a whole number of at least 1.
-
-    Source: none; it sorts.
     """
     scores, passages = np.asarray(scores.detach() if isinstance(scores, Tensor) else scores), list(collection.passages)
     if scores.shape != (len(collection.queries), len(passages)):

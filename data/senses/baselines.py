@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from bertcourse.bert import load_pretrained
-from bertcourse.senses import SenseExample, sense_sentences
+from bertcourse.word_senses import SenseExample, sense_sentences
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import lzma
 from collections import Counter
 from pathlib import Path
 
-from bertcourse.data import books, paragraphs, standard_ebooks
+from bertcourse.datasets import books, paragraphs, standard_ebooks
 from bertcourse.pretraining.corpus import is_slur
 from bertcourse.tokenization import count_words, normalized_words
 

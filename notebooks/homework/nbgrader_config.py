@@ -37,6 +37,6 @@ c.LimitOutput.max_lines = 1000
 # What students get back shows whether a hidden test passed and its message, but not the test.
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "bertcourse.homework.feedback.HideTests",
+    "bertcourse_grading.feedback.HideTests",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]

@@ -1,0 +1,302 @@
+"""``bertcourse benchmark finetune``: how well a model does on public sets once it is fine-tuned on them.
+
+    sst2    SST-2, sentiment of sentences, on the official dev split
+    rte     RTE, entailment of pairs, on the official dev split
+    ner     wikigold, 10 % of its articles, and WNUT 2017's test split
+    squad   SQuAD 1.1, on 5 of the 48 articles of its dev split, after training on 38 of them
+
+Each seed is a run of its own: head, order and dropout. Its result is kept as soon as it is there, and a run that was
+interrupted goes on from its checkpoint, so that the command can be given again; with other weights, data or settings it
+is another run. The weights of a run that do best on a dev split are measured on the test split. On SST-2
+the settings are chosen (data/results/README.md says how, and that test was not unseen); the model then learns from
+the whole official train split, dev among it, and it is the weights at the end that are measured. What classifies is
+measured as an ensemble, too: the runs' probabilities, averaged.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import statistics
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+from tokenizers import Tokenizer
+from torch import nn
+
+from bertcourse.bert import BertModel, load_pretrained
+from bertcourse.datasets.registry import cache_folder
+from bertcourse.files import read_json, replace_files, write_table
+from bertcourse.fine_tuning.heads import SequenceClassifier, classification_scores
+from bertcourse.fine_tuning.public_sets import Splits, rte, sst2
+from bertcourse.fine_tuning.readers import LabeledText
+from bertcourse.fine_tuning.training import CHECKPOINT, config_of, description, fine_tune
+from bertcourse.named_entities.public_sets import join_sentences, wikigold, wnut17
+from bertcourse.named_entities.taggers import TokenClassifier
+from bertcourse.named_entities.tags import entity_types, tag_set
+from bertcourse.question_answering.questions import squad
+from bertcourse.question_answering.readers import SpanPredictor
+
+
+class Task(NamedTuple):
+    """What is measured.
+
+    Attributes:
+        splits: gives its examples.
+        head: gives a new head for them, from encoder, tokenizer, splits and seed.
+        settings: of ``FineTuningConfig``, where they are not the defaults.
+        most_dev: how many dev examples choose the best weights; test is always measured whole.
+        learns_dev: whether dev is a part of train, so that the weights at the end are taken.
+    """
+
+    splits: Callable[[], Splits]
+    head: Callable[[BertModel, Tokenizer, Splits, int], nn.Module]
+    settings: dict
+    most_dev: int = 1000
+    learns_dev: bool = False
+
+
+def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SequenceClassifier:
+    """A head for the labels of a set, on the mean of the tokens, with which MiniLM was trained; texts are cut to 128
+    tokens, as BERT's were for GLUE."""
+    labels = sorted({example.label for example in splits.train})
+    max_length = min(128, encoder.config.max_position_embeddings)
+    return SequenceClassifier(encoder, tokenizer, labels, pooling="mean", max_length=max_length, seed=seed)
+
+
+def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> TokenClassifier:
+    """A head for the tags of a set, which sees capitals, and takes the best sequence of tags that is allowed."""
+    types = sorted(entity_types([tag for split in splits for example in split for tag in example.tags]))
+    options = {"subwords": "all", "decoder": "viterbi", "capitals": encoder.config.type_vocab_size > 1}
+    return TokenClassifier(encoder, tokenizer, tag_set(types), **options, seed=seed)
+
+
+def reader(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SpanPredictor:
+    """A head that always answers."""
+    return SpanPredictor(encoder, tokenizer, seed=seed)
+
+
+def wikigold_in_context() -> Splits:
+    """Its articles in pieces of at most 100 words, since names come back within an article."""
+    return Splits(*(join_sentences(split, 100) for split in wikigold()))
+
+
+SENTIMENT = {"epochs": 3, "batch_size": 64, "learning_rate": 1e-4, "average_last": 0.5}
+TAGGING = {"learning_rate": 2e-4, "head_learning_rate": 1e-3, "layer_decay": 0.8}
+TASKS = {
+    "sst2": {"SST-2": Task(partial(sst2, held_out=False, shortest=4), classifier, SENTIMENT, learns_dev=True)},
+    "rte": {"RTE": Task(rte, classifier, {"epochs": 8, "batch_size": 16, "learning_rate": 1e-4})},
+    "ner": {
+        "wikigold": Task(wikigold_in_context, tagger, {"epochs": 8, "batch_size": 4, **TAGGING}),
+        "WNUT 2017": Task(wnut17, tagger, {"epochs": 3, "batch_size": 16, **TAGGING}),
+    },
+    "squad": {"SQuAD": Task(squad, reader, {"epochs": 3, "batch_size": 16, "learning_rate": 2e-4}, most_dev=300)},
+}
+
+
+def run_benchmark(
+    task: str,
+    model_name: str = "minilm",
+    minutes: float = 0.0,
+    seeds: int = 3,
+    limit: int | None = None,
+    output: str | os.PathLike | None = None,
+    **settings,
+) -> dict:
+    """Fine-tune and measure, print the table, and write it to OUTPUT/finetune_TASK_MODEL.json and .md.
+
+    Args:
+        task: one of ``TASKS``.
+        model_name: for ``load_pretrained``.
+        minutes: the most for each run; 0 for as long as it takes.
+        seeds: how many runs.
+        limit: train on so many examples: for a quick look. None for all.
+        output: folder for the table, and for the runs while they go on; None keeps the runs in the user's cache.
+        settings: fields of ``FineTuningConfig`` in place of the task's own.
+
+    Returns:
+        What is in the JSON file.
+
+    Raises:
+        ValueError: if an argument is out of range, or data or weights are not those we know.
+        ConnectionError, FileNotFoundError: if data or the model are not here and cannot be fetched.
+        Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
+        OSError: if the disk fails or is full.
+
+    Source: Devlin et al. 2019, section 4 and appendix B.1, for tasks and protocol.
+    """
+    if task not in TASKS:
+        raise ValueError(f"--task must be one of {', '.join(TASKS)}; got {task!r}.")
+    if seeds < 1 or (limit is not None and limit < 2):
+        raise ValueError(f"--seeds must be at least 1 and --limit at least 2 examples; got {seeds} and {limit}.")
+    config_of({**settings, "minutes": float(minutes)})  # what is out of range is told before anything is fetched
+    encoder, tokenizer = load_pretrained(model_name)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    weights = weights_digest(encoder)
+    name = f"finetune_{task}_{Path(model_name).name}" + (f"_limit{limit}" if limit else "")
+    folder = Path(output or cache_folder() / "runs")
+    sets = {}
+    for title, each in TASKS[task].items():
+        splits = cut(each.splits(), limit, each.most_dev)
+        chosen = {"precision": "auto", **each.settings, "minutes": float(minutes), **settings}
+        if each.learns_dev:
+            chosen["evaluations"] = 1
+        place = folder / name / title.replace(" ", "-").lower()
+        runs = [
+            run_seed(place, each, splits, encoder, tokenizer, device, {**chosen, "seed": seed}, weights)
+            for seed in range(seeds)
+        ]
+        sets[title] = {
+            "examples": [len(split) for split in splits],
+            "learns_dev": each.learns_dev,
+            "settings": chosen,
+            "ensemble": ensemble_scores([run.pop("probabilities", None) for run in runs], splits.test),
+            "runs": runs,
+        }
+    result = {
+        "task": task,
+        "model": model_name,
+        "limit": limit,
+        "sets": sets,
+    }
+    table = markdown(result)
+    print(table)
+    if output is not None:
+        write_table(output, name, result, table)
+    return result
+
+
+def cut(splits: Splits, limit: int | None, most_dev: int) -> Splits:
+    """The first training and dev examples of a set, in an order that does not depend on the file's."""
+    order = torch.Generator().manual_seed(0)
+
+    def some(examples: list, most: int | None) -> list:
+        if most is None or len(examples) <= most:
+            return examples
+        return [examples[i] for i in torch.randperm(len(examples), generator=order)[:most].tolist()]
+
+    return Splits(some(splits.train, limit), some(splits.dev, most_dev), splits.test)
+
+
+def weights_digest(encoder: nn.Module) -> str:
+    """Other weights, another digest."""
+    digest = hashlib.sha256()
+    for name, tensor in encoder.state_dict().items():
+        digest.update(name.encode())
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+def run_seed(
+    folder: Path,
+    task: Task,
+    splits: Splits,
+    encoder: BertModel,
+    tokenizer: Tokenizer,
+    device: torch.device,
+    settings: dict,
+    weights: str,
+) -> dict:
+    """One run, or its result if it is there already, or the rest of it.
+
+    Args:
+        folder: of all runs on these splits.
+        task, splits, encoder, tokenizer, device: what to train, on what and where.
+        settings: all of the run's.
+        weights: the encoder's digest.
+
+    Returns:
+        Scores on test and dev, seconds, steps and examples a second, and where it ran; a classifier's probabilities
+        on test, too, for each class a list.
+    """
+    model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
+    made_of = hashlib.sha256(repr([weights, splits, description(model), sorted(settings.items())]).encode()).hexdigest()
+    folder = folder / f"seed{settings['seed']}-{made_of[:8]}"
+    if (folder / "result.json").exists():
+        return read_json(folder / "result.json")
+    tuned = fine_tune(model, splits.train, splits.dev, folder, resume=(folder / CHECKPOINT).exists(), **settings)
+    start = time.perf_counter()
+    result = {
+        "seed": settings["seed"],
+        "test": rounded(model.score(splits.test)),
+        "dev": None if task.learns_dev else rounded(tuned.scores),
+        "best_step": tuned.step,
+        "steps": tuned.steps,
+        "train_seconds": round(tuned.seconds, 1),
+        "test_seconds": round(time.perf_counter() - start, 1),
+        "examples_per_second": round(tuned.examples_per_second, 1),
+        "device": torch.cuda.get_device_name() if device.type == "cuda" else f"CPU, {torch.get_num_threads()} threads",
+        "versions": {"python": platform.python_version(), "torch": torch.__version__},
+    }
+    if isinstance(model, SequenceClassifier):
+        columns = model.probabilities([example.text for example in splits.test]).T.tolist()
+        result["probabilities"] = dict(zip(model.labels, columns))
+    with replace_files(folder, ["result.json"]) as draft:
+        (draft / "result.json").write_text(json.dumps(result), encoding="utf-8")
+    (folder / CHECKPOINT).unlink()  # large, and no longer needed, as is the model
+    shutil.rmtree(folder / "model")
+    return result
+
+
+def ensemble_scores(probabilities: list[dict[str, list[float]] | None], test: list[LabeledText]) -> dict | None:
+    """Scores of the class that is the most probable on the mean over runs, and the share of texts that every run
+    gets wrong, ``all_wrong``, in percent; None if it is one run, or not of classifiers.
+
+    Source: Lakshminarayanan et al. 2017, "Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles".
+    """
+    if len(probabilities) < 2 or None in probabilities:
+        return None
+    labels = list(probabilities[0])
+    given = torch.tensor([[run[label] for label in labels] for run in probabilities])  # (runs, K, n)
+    gold = torch.tensor([labels.index(example.label) for example in test])
+    all_wrong = 100 * (given.argmax(dim=1) != gold).all(dim=0).float().mean().item()
+    return rounded({**classification_scores(gold, given.mean(dim=0).argmax(dim=0)), "all_wrong": all_wrong})
+
+
+def rounded(scores: dict[str, float]) -> dict[str, float]:
+    """Scores in percent with two digits."""
+    return {name: round(score, 2) for name, score in scores.items()}
+
+
+def markdown(result: dict) -> str:
+    """The table for people to read."""
+    every = [run for measured in result["sets"].values() for run in measured["runs"]]
+    places = dict.fromkeys(f"{run['device']}, torch {run['versions']['torch']}" for run in every)
+    lines = [
+        f"# Fine-tuning {result['model']}: {', '.join(result['sets'])}",
+        "",
+        f"In percent; mean and standard deviation over seeds, then each seed. {'; '.join(places)}.",
+    ]
+    for title, measured in result["sets"].items():
+        runs, settings = measured["runs"], measured["settings"]
+        train, dev, test = measured["examples"]
+        used = "the {dev:,} of dev among them" if measured["learns_dev"] else "{dev:,} to choose the best weights with"
+        lines += [
+            "",
+            f"## {title}",
+            "",
+            f"{train:,} examples to train on, {used.format(dev=dev)}, {test:,} to measure. "
+            + ", ".join(f"{name} {value}" for name, value in settings.items())
+            + ".",
+            "",
+            f"| score, by seed | mean ± deviation | {' | '.join(str(run['seed']) for run in runs)} |",
+            f"|---|---|{'---|' * len(runs)}",
+        ]
+        for name in runs[0]["test"]:
+            scores = [run["test"][name] for run in runs]
+            spread = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
+            lines.append(
+                f"| {name} | {statistics.mean(scores):.1f}{spread} | {' | '.join(f'{s:.1f}' for s in scores)} |"
+            )
+        for name, unit in (("train_seconds", "minutes of training"), ("examples_per_second", "examples/s")):
+            numbers = [run[name] / (60 if unit.startswith("minutes") else 1) for run in runs]
+            lines.append(f"| {unit} | {statistics.mean(numbers):.1f} | {' | '.join(f'{n:.1f}' for n in numbers)} |")
+        if together := measured["ensemble"]:
+            scores = ", ".join(f"{name} {score:.1f}" for name, score in together.items())
+            lines += ["", f"The {len(runs)} as an ensemble, probabilities averaged, and what all get wrong: {scores}."]
+    return "\n".join([*lines, ""])

@@ -1,0 +1,25 @@
+"""What a training step of a BERT costs, in floating-point operations."""
+
+from bertcourse.bert import BertConfig
+
+
+def flops_per_token(config: BertConfig, length: int, mask_rate: float) -> float:
+    """Floating-point operations of one training step, for each token of a row.
+
+    Two for each weight of a matrix (multiply, add) and as many again, twice, for the backward pass; attention's two
+    products of L columns; the MLM head and the vocabulary for hidden tokens only.
+
+    Args:
+        config: the model's sizes.
+        length: L.
+        mask_rate: share of tokens that are hidden.
+
+    Source: Kaplan et al. 2020, section 2.1; Chowdhery et al. 2022, "PaLM", appendix B.
+
+    >>> round(flops_per_token(BertConfig(), 512, 0.15) / 1e6)
+    588
+    """
+    d = config.hidden_size
+    block = 4 * d * d + 2 * d * config.intermediate_size + 2 * length * d
+    head = mask_rate * (d * d + d * config.vocab_size) + d * d / length
+    return 6.0 * (config.num_hidden_layers * block + head)

@@ -1,0 +1,26 @@
+"""Chapter 7: fine-tuning. A few numbers on top of BERT, trained on some labelled examples, classify texts and pairs.
+
+In reading order: ``readers``, ``public_sets``, ``heads``, ``freezing``, ``config``, ``training``.
+"""
+
+from bertcourse.fine_tuning.config import FineTuningConfig
+from bertcourse.fine_tuning.freezing import freeze
+from bertcourse.fine_tuning.heads import SequenceClassifier
+from bertcourse.fine_tuning.public_sets import Splits, rte, split_by, sst2
+from bertcourse.fine_tuning.readers import LabeledText, read_nli, read_tsv
+from bertcourse.fine_tuning.training import FineTuned, fine_tune
+
+__all__ = [
+    "FineTuned",
+    "FineTuningConfig",
+    "LabeledText",
+    "SequenceClassifier",
+    "Splits",
+    "fine_tune",
+    "freeze",
+    "read_nli",
+    "read_tsv",
+    "rte",
+    "split_by",
+    "sst2",
+]

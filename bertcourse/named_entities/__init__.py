@@ -1,0 +1,52 @@
+"""Chapter 8: named entities. In reading order: ``tags``, ``conll``, ``public_sets``, ``crf``, ``taggers``,
+``features``.
+"""
+
+from bertcourse.named_entities.conll import TaggedSentence, read_conll
+from bertcourse.named_entities.crf import CRF, Transitions, allowed_transitions, invalid_steps, viterbi
+from bertcourse.named_entities.features import FeatureTagger
+from bertcourse.named_entities.public_sets import join_sentences, wikigold, wnut17
+from bertcourse.named_entities.taggers import TokenClassifier
+from bertcourse.named_entities.tags import (
+    Entity,
+    EntityScores,
+    compare_taggers,
+    convert_tags,
+    entity_scores,
+    entity_types,
+    read_brackets,
+    read_tags,
+    subword_tags,
+    tag_set,
+    word_tags,
+    write_brackets,
+    write_tags,
+)
+
+__all__ = [
+    "CRF",
+    "Entity",
+    "EntityScores",
+    "FeatureTagger",
+    "TaggedSentence",
+    "TokenClassifier",
+    "Transitions",
+    "allowed_transitions",
+    "compare_taggers",
+    "convert_tags",
+    "entity_scores",
+    "entity_types",
+    "invalid_steps",
+    "join_sentences",
+    "read_brackets",
+    "read_conll",
+    "read_tags",
+    "subword_tags",
+    "tag_set",
+    "viterbi",
+    "wikigold",
+    "wnut17",
+    "word_tags",
+    "write_brackets",
+    "write_tags",
+]

@@ -1,0 +1,71 @@
+"""Chapter 8: tagged sentences from CoNLL columns: a word and its tag per line, an empty line between sentences."""
+
+import os
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from bertcourse.fine_tuning.readers import read_lines, some, wrong
+from bertcourse.named_entities.tags import convert_tags, split_tag
+
+
+class TaggedSentence(NamedTuple):
+    """A sentence with a tag for each word.
+
+    Attributes:
+        words: of the sentence.
+        tags: one a word.
+        document: number of the document that it is from, in its file.
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    document: int = 0
+
+
+def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSentence]:
+    """Sentences with entity tags, a word a line, an empty line between sentences.
+
+    Args:
+        path: a UTF-8 file; its lines have 2 columns (word, tag) or, as CoNLL-2003's, 4 (word, part of speech, chunk,
+            tag), with a tab or blanks between. A line that begins with -DOCSTART- begins a document.
+        scheme: of the result, one of ``tags.SCHEMES``. The file may have any; what its own does not allow is repaired,
+            by the rule of ``tags``.
+
+    Returns:
+        At least one sentence.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming file and line, if it is not such a file.
+
+    Source: Tjong Kim Sang & De Meulder 2003, "Introduction to the CoNLL-2003 Shared Task".
+    """
+    sentences: list[TaggedSentence] = []
+    words: list[str] = []
+    tags: list[str] = []
+    document = num_columns = 0
+
+    def end_sentence() -> None:
+        if words:
+            sentences.append(TaggedSentence(words.copy(), convert_tags(tags, scheme), document))
+            words.clear(), tags.clear()
+
+    for number, line in read_lines(path, keep_empty=True):
+        if not line.strip() or line.startswith("-DOCSTART-"):
+            end_sentence()
+            if line.strip() and sentences:
+                document = sentences[-1].document + 1
+            continue
+        fields = line.split("\t") if "\t" in line else line.split()
+        num_columns = num_columns or len(fields)
+        if len(fields) != num_columns or num_columns not in (2, 4) or not fields[0].strip():
+            columns = f"{num_columns} columns, as the lines before" if num_columns in (2, 4) else "2 or 4 columns"
+            raise wrong(path, number, f"a word and its tag in {columns}", line)
+        try:
+            split_tag(fields[-1].strip())
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from None
+        words.append(fields[0].strip())
+        tags.append(fields[-1].strip())
+    end_sentence()
+    return some(sentences, path)

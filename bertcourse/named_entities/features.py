@@ -1,0 +1,240 @@
+"""Chapter 8: BERT as a source of features. The encoder is not touched; a small model learns on the vectors it gives.
+
+Any layers can be taken, added up, with learned weights if you like, or side by side: Devlin et al. 2019, table 7, found
+the last four side by side nearly as good as fine-tuning. The vectors are computed once; then an epoch takes a second.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import safetensors.torch
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from bertcourse.bert import BertModel
+from bertcourse.bert.pretrained import check_numbers, read_safetensors
+from bertcourse.files import read_json, replace_files
+from bertcourse.fine_tuning.heads import check_labels
+from bertcourse.named_entities.conll import TaggedSentence
+from bertcourse.named_entities.crf import TagDecoder
+from bertcourse.named_entities.taggers import check_tags, readable_words, tagging_scores
+from bertcourse.word_senses.vectors import check_layers, word_vectors
+
+POOLINGS = ("sum", "mean", "concat", "weighted")
+
+
+class FeatureRow(NamedTuple):
+    """A sentence as vectors.
+
+    Attributes:
+        vectors: (words, F); F is D, or D times the number of layers for "concat" and "weighted".
+        source: index of the sentence.
+        target: the index of each word's tag; None if it is not known.
+    """
+
+    vectors: Tensor
+    source: int
+    target: list[int] | None = None
+
+    @property
+    def length(self) -> int:
+        """How many words it has."""
+        return len(self.vectors)
+
+
+class FeatureTagger(nn.Module):
+    """A tag for each word from the encoder's vectors, by a linear map, or by a BiLSTM before it.
+
+    A word's vector is the mean over its tokens, as in chapter 5. ``fine_tune`` trains it as it does any head; only what
+    stands on the features learns.
+
+    Args:
+        encoder: any BERT, in evaluation mode; it is neither copied nor changed, nor saved.
+        tokenizer: its tokenizer.
+        labels: the K tags.
+        layers: which; 0 is the embeddings, -1 the last layer.
+        pooling: "sum" or "mean" of the layers; "concat", side by side; or "weighted", a mean whose weights are learned
+            with the map, a softmax over one number a layer.
+        lstm_size: of each direction of a BiLSTM of two layers, 768 in the paper; 0 for the linear map alone.
+        decoder, scheme: as for ``TokenClassifier``.
+        dropout: probability of dropping a number that goes into the linear map, in training.
+        seed: of the initial weights.
+        cache: a folder that keeps the vectors of all layers, so that further taggers on the same encoder and sentences
+            find them, whichever layers they take; None computes them anew.
+
+    Raises:
+        ValueError: if an argument is out of range.
+
+    Source: Devlin et al. 2019, section 5.3 and table 7; the learned weights from Peters et al. 2018, equation 1.
+    """
+
+    def __init__(
+        self,
+        encoder: BertModel,
+        tokenizer: Tokenizer,
+        labels: Sequence[str],
+        layers: Sequence[int] = (-4, -3, -2, -1),
+        pooling: str = "concat",
+        lstm_size: int = 0,
+        decoder: str = "argmax",
+        scheme: str = "BIO",
+        dropout: float = 0.1,
+        seed: int = 0,
+        cache: str | os.PathLike | None = None,
+    ):
+        super().__init__()
+        if pooling not in POOLINGS:
+            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
+        if lstm_size < 0:
+            raise ValueError(f"lstm_size must be at least 0; got {lstm_size}.")
+        self.__dict__["encoder"] = encoder  # past nn.Module, which would count it as a part of this model
+        self.tokenizer, self.labels, self.pooling, self.cache = tokenizer, check_labels(labels), pooling, cache
+        self.layers = check_layers(layers, encoder.config.num_hidden_layers)
+        size = encoder.config.hidden_size * (len(self.layers) if pooling == "concat" else 1)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.lstm = None
+            if lstm_size:
+                self.lstm = nn.LSTM(size, lstm_size, num_layers=2, bidirectional=True, batch_first=True)
+            self.classifier = nn.Linear(2 * lstm_size or size, len(self.labels))
+        self.mix = nn.Parameter(torch.zeros(len(self.layers))) if pooling == "weighted" else None
+        self.dropout = nn.Dropout(dropout)
+        self.decoder = TagDecoder(self.labels, decoder, scheme)
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[FeatureRow]:
+        """Sentences of words as vectors, without target; one without words has no row."""
+        words = readable_words(self.tokenizer, sentences)
+        layers = self.layers if self.cache is None else list(range(self.encoder.config.num_hidden_layers + 1))
+        stacks = word_vectors(self.encoder, self.tokenizer, words, layers, "stack", cache=self.cache)
+        ours = [layers.index(layer) for layer in self.layers]
+        return [
+            FeatureRow(self.pool(torch.from_numpy(stacks[source][:, ours])), source)
+            for source in range(len(words))
+            if words[source]
+        ]
+
+    def pool(self, stack: Tensor) -> Tensor:
+        """(words, layers, D) as the (words, F) of a ``FeatureRow``."""
+        if self.pooling in ("sum", "mean"):
+            return stack.sum(1) if self.pooling == "sum" else stack.mean(1)
+        return stack.flatten(1)
+
+    @property
+    def layer_weights(self) -> Tensor:
+        """(layers,), the weights of "weighted", which sum to 1; of the others, all alike."""
+        return torch.ones(len(self.layers)) / len(self.layers) if self.mix is None else self.mix.softmax(0)
+
+    def rows(self, examples: Sequence[TaggedSentence]) -> list[FeatureRow]:
+        """Examples as vectors, each with the indices of its tags.
+
+        Raises:
+            ValueError: if a sentence has not one tag a word, or a tag is not one of ``labels``.
+        """
+        check_tags(examples, self.labels)
+        index = {label: i for i, label in enumerate(self.labels)}
+        rows = self.encode([example.words for example in examples])
+        return [row._replace(target=[index[tag] for tag in examples[row.source].tags]) for row in rows]
+
+    def forward(self, rows: Sequence[FeatureRow]) -> list[Tensor]:
+        """For each row (words, K) logits."""
+        lengths = [row.length for row in rows]
+        features = torch.cat([row.vectors for row in rows]).to(self.classifier.weight.device)
+        if self.mix is not None:
+            stack = features.unflatten(1, (len(self.layers), -1))
+            features = (self.layer_weights[:, None] * stack).sum(1)
+        if self.lstm is not None:
+            packed = nn.utils.rnn.pack_sequence(features.split(lengths), enforce_sorted=False)
+            read, _ = nn.utils.rnn.pad_packed_sequence(self.lstm(packed)[0], batch_first=True)
+            features = torch.cat([vectors[:length] for vectors, length in zip(read, lengths)])
+        return list(self.classifier(self.dropout(features)).split(lengths))
+
+    def loss(self, rows: Sequence[FeatureRow]) -> Tensor:
+        """The mean loss of a batch over words; see ``crf.TagDecoder.loss``."""
+        return self.decoder.loss(self(rows), [row.target for row in rows])
+
+    @torch.inference_mode()
+    def tags(self, rows: Sequence[FeatureRow], lengths: Sequence[int]) -> list[list[str]]:
+        """The tags of sentences.
+
+        Args:
+            rows: of all of them.
+            lengths: how many words each has.
+        """
+        results: list[list[str]] = [[] for _ in lengths]
+        was_training = self.training
+        self.eval()
+        if rows:
+            for row, found in zip(rows, self.decoder([scores.float().cpu() for scores in self(rows)])):
+                results[row.source] = found
+        self.train(was_training)
+        return results
+
+    def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+        """For each sentence of words its tags."""
+        return self.tags(self.encode(sentences), [len(words) for words in sentences])
+
+    def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[FeatureRow]) -> dict[str, float]:
+        """F1, precision and recall of entities, and the share of words with the right tag, in percent.
+
+        Args:
+            examples: with their tags.
+            rows: of these examples.
+        """
+        return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
+
+    def score(self, examples: Sequence[TaggedSentence]) -> dict[str, float]:
+        """How well the model tags examples whose tags are known; see ``measure``."""
+        return self.measure(examples, self.rows(examples))
+
+    def options(self) -> dict:
+        """The arguments of the tagger, but for the labels."""
+        return {
+            "layers": self.layers,
+            "pooling": self.pooling,
+            "lstm_size": self.lstm.hidden_size if self.lstm is not None else 0,
+            "decoder": self.decoder.kind,
+            "scheme": self.decoder.scheme,
+            "dropout": self.dropout.p,
+        }
+
+    def save(self, folder: str | os.PathLike) -> None:
+        """Write what was learned, without the encoder: tagger.safetensors and tagger.json.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        settings = {"labels": self.labels, **self.options()}
+        with replace_files(folder, ["tagger.safetensors", "tagger.json"]) as draft:
+            safetensors.torch.save_file(self.state_dict(), draft / "tagger.safetensors")
+            (draft / "tagger.json").write_text(json.dumps(settings, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike, encoder: BertModel, tokenizer: Tokenizer) -> Self:
+        """A tagger that ``save`` wrote, in evaluation mode, on the encoder it was trained with.
+
+        Raises:
+            FileNotFoundError: if a file is missing.
+            ValueError: if the files are damaged, or their sizes do not fit one another or this encoder.
+        """
+        settings, path = read_json(Path(folder, "tagger.json")), Path(folder, "tagger.safetensors")
+        weights = read_safetensors(path, "Save it again.")
+        check_numbers(weights, path)
+        recurrent = weights.get("lstm.weight_hh_l0", torch.empty(0, 0)).shape[1]
+        try:
+            if settings.get("lstm_size", 0) != recurrent:
+                raise ValueError(f"lstm_size must be {recurrent}, that of its weights; got {settings['lstm_size']!r}.")
+            model = cls(encoder, tokenizer, **settings)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{folder}/tagger.json must describe a {cls.__name__}; {error} Save it again.") from error
+        try:
+            model.load_state_dict(weights)
+        except RuntimeError as error:
+            raise ValueError(
+                f"{folder} must be of an encoder like this one, of {encoder.config.hidden_size} dimensions; "
+                f"{str(error).splitlines()[-1].strip()} Give the encoder it was trained with."
+            ) from error
+        return model.eval()

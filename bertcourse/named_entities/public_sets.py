@@ -1,0 +1,69 @@
+"""Chapter 8: public sets of tagged sentences, with their splits: wikigold and WNUT 2017."""
+
+from collections.abc import Sequence
+
+from bertcourse.datasets.registry import fetch
+from bertcourse.fine_tuning.public_sets import Splits, split_by
+from bertcourse.named_entities.conll import TaggedSentence, read_conll
+
+
+def wikigold() -> Splits:
+    """Wikigold: persons, organizations, places and others in 145 Wikipedia articles, 80/10/10 % of them.
+
+    Returns:
+        ``Splits`` of ``TaggedSentence``, in BIO.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if the file is not the one we know.
+
+    Source: Balasuriya et al. 2009, "Named Entity Recognition in Wikipedia".
+    """
+    (path,) = fetch("wikigold")
+    return split_by(read_conll(path), lambda sentence: sentence.document)
+
+
+def wnut17() -> Splits:
+    """WNUT 2017: new and rare entities in posts; the official splits of 3,394, 1,009 and 1,287.
+
+    Returns:
+        ``Splits`` of ``TaggedSentence``, in BIO.
+
+    Raises:
+        ConnectionError: if it is not here and cannot be fetched.
+        ValueError: if a file is not the one we know.
+
+    Source: Derczynski et al. 2017, "Results of the WNUT2017 Shared Task on Novel and Emerging Entity Recognition".
+    """
+    return Splits(*map(read_conll, fetch("wnut17")))
+
+
+def join_sentences(sentences: Sequence[TaggedSentence], most_words: int) -> list[TaggedSentence]:
+    """Consecutive sentences of a document as one, so that a tagger reads each in its context.
+
+    Args:
+        sentences: in their order.
+        most_words: of a joined one; a sentence that is longer by itself stays as it is.
+
+    Returns:
+        Fewer and longer ones with the same words, tags and documents.
+
+    Raises:
+        ValueError: if ``most_words`` is below 1.
+
+    Source: Devlin et al. 2019, section 5.3, who give BERT "the maximal document context provided by the data".
+
+    >>> sentences = [TaggedSentence(["Ann", "left"], ["B-PER", "O"]), TaggedSentence(["Bob"], ["B-PER"])]
+    >>> join_sentences(sentences, 3)
+    [TaggedSentence(words=['Ann', 'left', 'Bob'], tags=['B-PER', 'O', 'B-PER'], document=0)]
+    """
+    if most_words < 1:
+        raise ValueError(f"most_words must be at least 1; got {most_words}.")
+    joined: list[TaggedSentence] = []
+    for words, tags, document in sentences:
+        last = joined[-1] if joined else None
+        if last and last.document == document and len(last.words) + len(words) <= most_words:
+            joined[-1] = TaggedSentence([*last.words, *words], [*last.tags, *tags], document)
+        else:
+            joined.append(TaggedSentence(list(words), list(tags), document))
+    return joined

@@ -1,0 +1,239 @@
+"""Chapter 8: a tag for each word, from the vector of its first token: softmax(W · h_i), K × D numbers.
+
+Devlin et al. 2019, section 5.3. Sequences that a scheme forbids are left to ``crf``.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from bertcourse.bert import BertModel
+from bertcourse.fine_tuning.heads import Head, Row, check_labels
+from bertcourse.fine_tuning.readers import check_examples
+from bertcourse.named_entities.conll import TaggedSentence
+from bertcourse.named_entities.crf import TagDecoder
+from bertcourse.named_entities.tags import entity_scores, entity_types, subword_tags, tag_set, word_spans, word_tags
+from bertcourse.word_senses.vectors import check_sentences, make_windows
+
+
+class TokenClassifier(Head):
+    """A tag for each word, such as B-PER, from the vectors of its tokens.
+
+    Args:
+        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer sentence is read in overlapping
+            windows; each word's scores are from the window with most text on both sides of it. A word without a
+            token is read as [UNK].
+        labels: the K tags, as ``tags.tag_set`` makes them.
+        subwords: "first", "all" or "copy", which tokens of a word have a tag, and which; see ``tags.subword_tags``.
+        decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence of the sentence's
+            tokens that ``scheme`` allows; "crf" learns which tag follows which, too (in a long sentence, window by
+            window). A word has the tag of its first token, so that with subwords "all" or "copy" now and then a
+            sequence that is allowed for tokens is not for words.
+        scheme: notation of the labels, one of ``tags.SCHEMES``.
+        capitals: words with a first letter in upper case are read as of segment B, all others as of segment A. An
+            uncased tokenizer drops capitals, and a single sentence does not need its segments: so the one can carry
+            the other. Fine-tuning learns what segment B means now.
+
+    Raises:
+        ValueError: if an argument is out of range.
+
+    Source: Devlin et al. 2019, section 5.3 and figure 4 (d); Lample et al. 2016 for the CRF.
+    """
+
+    hugging_face_class = "BertForTokenClassification"
+
+    def __init__(
+        self,
+        encoder: BertModel,
+        tokenizer: Tokenizer,
+        labels: Sequence[str],
+        subwords: str = "first",
+        decoder: str = "argmax",
+        scheme: str = "BIO",
+        capitals: bool = False,
+        max_length: int | None = None,
+        dropout: float = 0.1,
+        seed: int = 0,
+    ):
+        super().__init__(encoder, tokenizer, max_length, dropout, seed)
+        if capitals and self.config.type_vocab_size < 2:
+            raise ValueError("capitals need an encoder with two segments; this one has type_vocab_size 1.")
+        self.capitals = capitals
+        subword_tags([], [], subwords)  # refuses what it does not know
+        self.labels, self.subwords = check_labels(labels), subwords
+        self.bert.pooler = None
+        (self.classifier,) = self.new_layers(len(self.labels))
+        self.decoder = TagDecoder(self.labels, decoder, scheme)
+        if subwords == "all" and (missing := set(tag_set(entity_types(self.labels), scheme)) - set(self.labels)):
+            raise ValueError(
+                f'labels must be all of tag_set(types, "{scheme}") for subwords "all"; {sorted(missing)} missing.'
+            )
+        if subwords == "copy" and scheme == "BIOES" and decoder != "argmax":
+            raise ValueError(
+                'subwords "copy" gives a long word E- several times, which BIOES does not allow; got decoder '
+                f'{decoder!r}. Take decoder "argmax", subwords "all", or scheme "BIO".'
+            )
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """(B, L, K) logits; arguments (B, L) as for ``BertModel.forward``."""
+        return self.classifier(self.dropout(self.bert(input_ids, attention_mask, token_type_ids).last_hidden_state))
+
+    def options(self) -> dict:
+        """See ``Head``."""
+        return {
+            **super().options(),
+            "subwords": self.subwords,
+            "decoder": self.decoder.kind,
+            "scheme": self.decoder.scheme,
+            "capitals": self.capitals,
+        }
+
+    def encode(self, sentences: Sequence[Sequence[str]]) -> list[Row]:
+        """Sentences of words as rows without target; ``places`` are indices of words.
+
+        Raises:
+            ValueError: if a sentence is not a list of words.
+        """
+        written, sentences = sentences, readable_words(self.tokenizer, sentences)
+        everything = [range(len(words)) for words in sentences]
+        windows = make_windows(self.tokenizer, sentences, everything, self.max_length, (self.max_length - 2) // 2)
+        word_of = [(source, word) for source, words in enumerate(sentences) for word in range(len(words))]
+        rows = []
+        for window in windows:
+            places: list[int | None] = [None] * len(window.ids)
+            for number, (first, end) in zip(window.rows, window.spans):
+                source, word = word_of[number]
+                places[first:end] = [word] * (end - first)
+            capital = [self.capitals and place is not None and written[source][place][:1].isupper() for place in places]
+            rows.append(Row(window.ids, list(map(int, capital)), source, places))
+        return rows
+
+    def rows(self, examples: Sequence[TaggedSentence]) -> list[Row]:
+        """Examples as rows, each with the indices of its tags.
+
+        Raises:
+            ValueError: if a sentence has not one tag a word, or a tag is not one of ``labels``.
+        """
+        check_tags(examples, self.labels)
+        index = {label: i for i, label in enumerate(self.labels)}
+        rows = []
+        for row in self.encode([example.words for example in examples]):
+            tags = subword_tags(row.places, examples[row.source].tags, self.subwords)
+            rows.append(row._replace(target=[index[tag] for tag in tags if tag is not None]))
+        return rows
+
+    def positions(self, row: Row) -> list[int]:
+        """The tokens of a row that have a tag."""
+        return [
+            i
+            for first, end in word_spans(row.places)
+            for i in range(first, first + 1 if self.subwords == "first" else end)
+        ]
+
+    def loss(self, rows: Sequence[Row]) -> Tensor:
+        """The mean loss of a batch over the tokens that have a tag; see ``crf.TagDecoder.loss``."""
+        logits = self(*self.batch(rows))
+        where = [number * logits.shape[1] + i for number, row in enumerate(rows) for i in self.positions(row)]
+        emissions = logits.flatten(0, 1)[where].split([len(row.target) for row in rows])
+        return self.decoder.loss(emissions, [row.target for row in rows])
+
+    def tags(self, rows: Sequence[Row], lengths: Sequence[int]) -> list[list[str]]:
+        """The tags of sentences.
+
+        Args:
+            rows: of all of them.
+            lengths: how many words each has.
+        """
+        results = [["O"] * length for length in lengths]
+        words: dict[int, list[int]] = {}
+        emissions: dict[int, list[Tensor]] = {}
+        for row, scores in zip(rows, self.logits(rows)):  # the windows of a sentence one after the other
+            where = self.positions(row)
+            words.setdefault(row.source, []).extend(row.places[i] for i in where)
+            emissions.setdefault(row.source, []).append(scores[where])
+        sequences = self.decoder([torch.cat(parts) for parts in emissions.values()]) if rows else []
+        for source, found in zip(emissions, sequences):
+            for word, tag in zip(dict.fromkeys(words[source]), word_tags(words[source], found)):
+                results[source][word] = tag
+        return results
+
+    def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+        """For each sentence of words its tags; ``encode`` says what is refused."""
+        return self.tags(self.encode(sentences), [len(words) for words in sentences])
+
+    def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[Row]) -> dict[str, float]:
+        """F1, precision and recall of entities, and the share of words with the right tag, in percent.
+
+        Args:
+            examples: with their tags.
+            rows: of these examples.
+        """
+        return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
+
+
+def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Sentences in which a word that gives no token, such as a lone control character, is [UNK].
+
+    Raises:
+        TypeError: if a word is no string.
+        ValueError: if a sentence is a string, or a word holds a lone surrogate.
+    """
+    check_sentences("sentences", sentences)
+    sentences = [list(words) for words in sentences]
+    encodings = tokenizer.encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)
+    for words, encoding in zip(sentences, encodings):
+        for index in set(range(len(words))) - set(encoding.word_ids):
+            words[index] = "[UNK]"
+    return sentences
+
+
+def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str]) -> None:
+    """Refuse sentences whose tags do not match their words, or are not known.
+
+    Args:
+        examples: words and tags.
+        labels: the tags there are.
+
+    Raises:
+        TypeError: if an example is no ``TaggedSentence``.
+        ValueError: naming the sentence.
+    """
+    check_examples(examples, TaggedSentence)
+    for number, example in enumerate(examples):
+        if len(example.words) != len(example.tags):
+            raise ValueError(
+                f"sentence {number} must have a tag for each word; got {len(example.words)} words and "
+                f"{len(example.tags)} tags: {' '.join(example.words)[:80]!r}."
+            )
+        if unknown := set(example.tags) - set(labels):
+            raise ValueError(
+                f"sentence {number}: a tag must be one of {', '.join(labels)}; got {', '.join(sorted(unknown))}. "
+                "Convert the tags to the notation of the labels with convert_tags, or make the tagger with all labels."
+            )
+
+
+def tagging_scores(examples: Sequence[TaggedSentence], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+    """F1, precision and recall of entities, and the share of words with the right tag, in percent.
+
+    Args:
+        examples: with their tags.
+        predicted: tags of the same sentences.
+
+    Raises:
+        ValueError: if they do not match.
+
+    Source: Tjong Kim Sang & De Meulder 2003, section 2.3.
+    """
+    gold = [example.tags for example in examples]
+    scores = entity_scores(gold, predicted)["all"]
+    pairs = [pair for a, b in zip(gold, predicted) for pair in zip(a, b)]
+    return {
+        "f1": 100 * scores.f1,
+        "precision": 100 * scores.precision,
+        "recall": 100 * scores.recall,
+        "accuracy": 100 * sum(a == b for a, b in pairs) / max(len(pairs), 1),
+    }

@@ -1,0 +1,37 @@
+"""Chapter 9: question answering. In reading order: ``questions``, ``spans``, ``readers``, ``low_rank``."""
+
+from bertcourse.question_answering.low_rank import LowRankLinear, add_low_rank, load_difference, save_difference
+from bertcourse.question_answering.questions import Answer, Question, read_squad, squad
+from bertcourse.question_answering.readers import SpanPredictor
+from bertcourse.question_answering.spans import (
+    Span,
+    answer_f1,
+    best_answer,
+    best_margin,
+    best_span,
+    exact_match,
+    normalize_answer,
+    span_windows,
+    squad_scores,
+)
+
+__all__ = [
+    "Answer",
+    "LowRankLinear",
+    "Question",
+    "Span",
+    "SpanPredictor",
+    "add_low_rank",
+    "answer_f1",
+    "best_answer",
+    "best_margin",
+    "best_span",
+    "exact_match",
+    "load_difference",
+    "normalize_answer",
+    "read_squad",
+    "save_difference",
+    "span_windows",
+    "squad",
+    "squad_scores",
+]

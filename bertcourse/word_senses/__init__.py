@@ -1,0 +1,47 @@
+"""Chapter 5: which sense of a word is meant? The one whose examples look most alike to BERT.
+
+A sense's embedding is the mean of the contextual vectors of the words that annotators gave this sense, and a new
+occurrence takes the sense with the nearest embedding among those of its lemma and part of speech; a word without
+examples takes WordNet's first sense (Jurafsky & Martin, "Speech and Language Processing", chapter on word senses, v_s =
+1/n Σ v_i; Loureiro & Jorge 2019; Peters et al. 2018).
+
+In reading order: ``keys`` (what a sense is called), ``nearest`` (the classifier), ``sentences`` (the course's own
+labelled set), ``corpora`` (SemCor and the public test sets), ``dictionary`` (WordNet).
+"""
+
+from bertcourse.word_senses.corpora import (
+    CORPORA,
+    Instance,
+    SenseCorpus,
+    most_frequent_senses,
+    read_senses,
+    sense_corpus,
+)
+from bertcourse.word_senses.dictionary import find_lemma, first_senses, open_wordnet, word_senses, wordnet
+from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
+from bertcourse.word_senses.nearest import NearestSense, is_correct
+from bertcourse.word_senses.sentences import SenseExample, sense_sentences
+from bertcourse.word_senses.vectors import WordVectors, word_vectors
+
+__all__ = [
+    "WordVectors",
+    "CORPORA",
+    "PARTS_OF_SPEECH",
+    "Instance",
+    "NearestSense",
+    "SenseCorpus",
+    "SenseExample",
+    "Word",
+    "find_lemma",
+    "first_senses",
+    "is_correct",
+    "most_frequent_senses",
+    "open_wordnet",
+    "read_senses",
+    "sense_corpus",
+    "sense_sentences",
+    "sense_word",
+    "word_senses",
+    "word_vectors",
+    "wordnet",
+]

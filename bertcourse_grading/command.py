@@ -1,0 +1,121 @@
+"""``bertcourse homework``: release, grade, feedback, export."""
+
+import argparse
+from pathlib import Path
+
+DEFAULT_OUTPUT = Path("grading")
+# Of a submission: the least and the most that the command line may ask for.
+LIMITS = {
+    "cell_seconds": (0.1, 86_400, "seconds"),
+    "total_seconds": (0.1, 86_400, "seconds"),
+    "memory": (0.1, 1024, "GiB"),
+}
+MOST_JOBS = 256
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The four actions and their flags.
+
+    Args:
+        parser: of ``bertcourse homework``.
+    """
+    actions = parser.add_subparsers(dest="action", required=True)
+    release = actions.add_parser("release", help="the student tree and its zip, without solutions and hidden tests")
+    release.add_argument("--output", type=Path, default=Path("build/release"), help="folder (default: %(default)s)")
+    grade = actions.add_parser("grade", help="grade a folder or zip of submissions; goes on where it stopped")
+    grade.add_argument("submissions", type=Path, help="a folder for each student, or what Canvas or Moodle gave you")
+    grade.add_argument("--jobs", type=int, help="submissions at a time (default: half as many as there are cores)")
+    grade.add_argument("--cell-seconds", type=float, default=60, help="time of one cell (default: %(default)s)")
+    grade.add_argument("--total-seconds", type=float, default=600, help="time of one notebook (default: %(default)s)")
+    grade.add_argument(
+        "--memory", type=float, default=4, metavar="GIB", help="of one submission (default: %(default)s)"
+    )
+    grade.add_argument("--again", action="store_true", help="grade everything anew")
+    feedback = actions.add_parser("feedback", help="a page for each submission, without hidden tests")
+    feedback.add_argument("--student", action="append", help="only for this one; may be given several times")
+    export = actions.add_parser("export", help="grades as CSV for Canvas or Moodle")
+    export.add_argument("--format", required=True, choices=["canvas", "moodle"])
+    export.add_argument(
+        "--roster", type=Path, help="the CSV that the platform exported, to be filled in (default: a new table)"
+    )
+    export.add_argument("--assignment", help="this one alone, as for Moodle's grading worksheet (default: all)")
+    export.add_argument("--to", type=Path, help="the CSV to write (default: grades-FORMAT.csv in the course folder)")
+    for action in (grade, feedback, export):
+        action.add_argument(
+            "--output",
+            type=Path,
+            default=DEFAULT_OUTPUT,
+            help="the course folder: gradebook and reports (default: %(default)s)",
+        )
+    for action in (release, grade, feedback, export):
+        action.add_argument(
+            "--source", type=Path, help="folder of the assignments (default: notebooks/homework of the course)"
+        )
+
+
+def run(options: argparse.Namespace) -> bool:
+    """Do what the command line says.
+
+    Args:
+        options: the parsed command line.
+
+    Returns:
+        Whether all is well; for grade, whether every submission could be graded.
+
+    Raises:
+        FileNotFoundError, ValueError: as the functions that do the work.
+        ImportError: if nbgrader is not installed.
+        KeyboardInterrupt: if it was interrupted; what is graded is kept.
+    """
+    try:
+        import nbgrader  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[teach]".'
+        ) from None
+    from bertcourse_grading.course import SOURCE
+
+    source = options.source or SOURCE
+    if options.action == "release":
+        from bertcourse_grading.release import release
+
+        archive = release(options.output, source=source)
+        print(f"{archive}: {archive.stat().st_size / 1e6:.1f} MB; the same files unpacked: {archive.with_suffix('')}")
+        return True
+    if options.action == "grade":
+        return run_grade(options, source)
+    if options.action == "feedback":
+        from bertcourse_grading.feedback import write_feedback
+
+        print(f"{len(write_feedback(options.output, source, options.student))} pages in {options.output / 'feedback'}")
+        return True
+    from bertcourse_grading.export import export
+
+    target = options.to or options.output / f"grades-{options.format}.csv"
+    for message in export(options.output, options.format, target, options.roster, source, options.assignment):
+        print(message)
+    print(target)
+    return True
+
+
+def run_grade(options: argparse.Namespace, source: Path) -> bool:
+    """Grade, and print the report.
+
+    Returns:
+        Whether every submission could be graded.
+    """
+    from bertcourse_grading.execution import Limits
+    from bertcourse_grading.grading import as_table, grade
+
+    for name, (least, most, unit) in LIMITS.items():
+        if not least <= getattr(options, name) <= most:  # NaN is not, either
+            raise ValueError(
+                f"--{name.replace('_', '-')} must be from {least:g} to {most:,} {unit}; got {getattr(options, name):g}."
+            )
+    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
+        raise ValueError(f"--jobs must be from 1 to {MOST_JOBS}; got {options.jobs}.")
+    limits = Limits(options.cell_seconds, options.total_seconds, int(options.memory * 2**30))
+    results = grade(options.submissions, options.output, source, options.jobs, limits, options.again)
+    print(as_table(results), end="")
+    print(f"The same as report.json, report.csv and report.txt in {options.output}.")
+    return all(one.status != "not graded" for one in results)

@@ -1,0 +1,606 @@
+"""Run a notebook as a submission: every cell, in a fresh process, within limits, whatever its cells do.
+
+A cell that raises costs what nbgrader takes for it. A cell that kills its process, or that nothing but killing ends, is
+left out and the notebook is run once more, so that one bad cell costs its own points and those of nobody else.
+"""
+
+import contextlib
+import json
+import math
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import nbformat
+import psutil
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+from nbformat import NotebookNode
+
+from bertcourse_grading.course import split_hidden
+from bertcourse_grading.kernel import fingerprint
+
+KEPT_VARIABLES = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "LD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "OMP_NUM_THREADS",
+    "CUDA_VISIBLE_DEVICES",
+    "BERTCOURSE_DATA",
+    "BERTCOURSE_MODELS",
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "COVERAGE_PROCESS_START",
+)
+CELL_CHARACTERS = 100_000
+DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use.
+
+    Attributes:
+        cell_seconds: time on the clock of one cell.
+        grace_seconds: after so many more a cell that was interrupted, and goes on, is ended with its process.
+        total_seconds: time on the clock of all cells, restarts included.
+        memory: bytes, beyond what Python and the packages of the setup cell take.
+        processes: processes at a time.
+        file_size: bytes of one file that it writes.
+        folder_size: bytes of all files that it writes.
+        restarts: how often the notebook is run again without a cell that killed its process.
+        walls: whether to use the operating system's walls where it has them; False is for tests.
+    """
+
+    cell_seconds: float = 60.0
+    total_seconds: float = 600.0
+    memory: int = 4 * 2**30
+    processes: int = 32
+    file_size: int = 200 * 2**20
+    folder_size: int = 500 * 2**20
+    restarts: int = 4
+    grace_seconds: float = 5.0
+    walls: bool = True
+
+
+@dataclass
+class Run:
+    """What happened.
+
+    Attributes:
+        messages: a line for each thing that whoever grades should know.
+        review: whether one of them asks for a look at the grade.
+        seconds: on the clock.
+        peak: most memory of all its processes, in bytes.
+        walls: "system" or "python": what held it in.
+        ran, failed: fingerprints of the graded cells that the kernel ran to their end, and that raised an error in it.
+        results: the numbers that graded cells gave, by fingerprint.
+    """
+
+    messages: list[str] = field(default_factory=list)
+    review: bool = False
+    seconds: float = 0.0
+    peak: int = 0
+    walls: str = ""
+    ran: set[str] = field(default_factory=set)
+    failed: set[str] = field(default_factory=set)
+    results: dict[str, str] = field(default_factory=dict)
+
+    def say(self, message: str, review: bool = False) -> None:
+        """Add a line, once."""
+        if message not in self.messages:
+            self.messages.append(message)
+        self.review |= review
+
+
+class KernelEnded(Exception):
+    """The process is gone; the text says why."""
+
+
+class Cancelled(Exception):
+    """Whoever started the batch wants it to end."""
+
+
+def run_submission(
+    notebook: NotebookNode,
+    files: Path | None,
+    setup: str,
+    hidden: list[Path],
+    limits: Limits,
+    cancel: threading.Event | None = None,
+) -> Run:
+    """Execute all cells in place.
+
+    Args:
+        notebook: its outputs are replaced.
+        files: a folder with what the notebook finds beside itself; None for nothing.
+        setup: source of the assignment's setup cell, whose imports are protected.
+        hidden: folders that it must not read.
+        limits: what it may use.
+        cancel: when it is set, the run ends.
+
+    Returns:
+        What happened.
+
+    Raises:
+        Cancelled: if ``cancel`` was set.
+        RuntimeError: if a kernel does not start, which is the grader's trouble and not the student's.
+
+    Source: what ``nbgrader autograde`` does with a cell that raises; the rest is the course's.
+    """
+    run, start, left_out, cancel = Run(), time.monotonic(), {}, cancel or threading.Event()
+    names = {id(cell): cell_name(cell, index) for index, cell in enumerate(notebook.cells)}
+    for _ in range(limits.restarts + 1):
+        with tempfile.TemporaryDirectory(prefix="hw-", ignore_cleanup_errors=True) as folder:
+            ended = run_once(
+                notebook,
+                Path(folder),
+                files,
+                setup,
+                hidden,
+                limits,
+                start + limits.total_seconds,
+                left_out,
+                run,
+                cancel,
+            )
+        if ended is None:
+            break
+        index, reason = ended
+        left_out[index] = reason
+        name = names[id(notebook.cells[index])]
+        again = "the notebook was run again without it"
+        if time.monotonic() > start + limits.total_seconds or len(left_out) > limits.restarts:
+            again = "what comes after it was not run"
+            give_up(notebook, index, reason)
+        run.say(f"{name} {reason}; {again}", review=True)
+        if again.startswith("what"):
+            break
+    run.seconds = time.monotonic() - start
+    return run
+
+
+def run_once(
+    notebook: NotebookNode,
+    folder: Path,
+    files: Path | None,
+    setup: str,
+    hidden: list[Path],
+    limits: Limits,
+    deadline: float,
+    left_out: dict[int, str],
+    run: Run,
+    cancel: threading.Event,
+) -> tuple[int, str] | None:
+    """All cells in one process; the index of the cell that ended it and why, or None if none did."""
+    work = folder / "work"
+    if files is None:
+        work.mkdir()
+    else:
+        shutil.copytree(
+            files, work, ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints", "__pycache__"), symlinks=True
+        )
+    graded = [cell.source for cell in notebook.cells if is_graded_code(cell)]
+    process = Process(folder, work, setup, hidden, graded, limits, cancel)
+    run.ran, run.failed, run.results = set(), set(), {}
+    try:
+        process.start()
+        for index, cell in enumerate(notebook.cells):
+            if cell.cell_type != "code":
+                continue
+            if index in left_out:
+                cell.outputs, cell.execution_count = [error_output("KernelDied", left_out[index])], None
+                continue
+            try:
+                process.execute(cell, min(limits.cell_seconds, deadline - time.monotonic()))
+            except KernelEnded as reason:
+                return index, str(reason)
+            if time.monotonic() > deadline:
+                return index, f"was running when the {limits.total_seconds:g} s of the whole notebook were over"
+            note_limits(cell, index, limits, run)
+        return None
+    finally:
+        process.stop()
+        run.peak = max(run.peak, process.peak)
+        for line in process.reports():
+            if line["kind"] == "walls":
+                run.walls = line["text"]
+            elif line["kind"] in ("ran", "failed"):
+                getattr(run, line["kind"]).add(line["text"])
+            elif line["kind"] == "result":
+                mark, _, result = line["text"].partition(" ")
+                run.results[mark] = result
+            else:
+                run.say(line["text"], review=line["kind"] in ("changed", "read", "process", "write", "network"))
+
+
+def note_limits(cell: NotebookNode, index: int, limits: Limits, run: Run) -> None:
+    """Report a cell that ran into the limit of time or of memory."""
+    for output in cell.outputs:
+        if output.output_type != "error":
+            continue
+        if output.ename == "CellTimeoutError":
+            run.say(f"{cell_name(cell, index)} ran for more than {limits.cell_seconds:g} s and was stopped")
+        elif (
+            output.ename == "MemoryError" or "allocate memory" in output.evalue or "not enough memory" in output.evalue
+        ):
+            run.say(f"{cell_name(cell, index)} asked for more memory than the {limits.memory / 2**30:g} GiB there are")
+
+
+def is_graded_code(cell: NotebookNode) -> bool:
+    """Whether a code cell's outcome is worth points."""
+    return cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade", False)
+
+
+def cell_name(cell: NotebookNode, index: int) -> str:
+    """How a message calls a cell."""
+    name = cell.metadata.get("nbgrader", {}).get("grade_id")
+    return f"cell {name}" if name else f"cell {index + 1}"
+
+
+def error_output(name: str, text: str) -> NotebookNode:
+    """The output of a cell that raised."""
+    return nbformat.v4.new_output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
+
+
+def give_up(notebook: NotebookNode, index: int, reason: str) -> None:
+    """Mark a cell and all after it as not run."""
+    for cell in notebook.cells[index:]:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [error_output("NotRun", reason)], None
+
+
+class Process:
+    """One kernel, watched.
+
+    Args:
+        folder: its own; everything in it may be written.
+        work: the folder in it where the notebook runs.
+        setup: the setup cell's source.
+        hidden: folders that it must not read.
+        graded: sources of the graded cells.
+        limits: what it may use.
+        cancel: when it is set, nothing more is run.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        work: Path,
+        setup: str,
+        hidden: list[Path],
+        graded: list[str],
+        limits: Limits,
+        cancel: threading.Event,
+    ) -> None:
+        self.folder, self.limits, self.cancel = folder, limits, cancel
+        self.own = folder / "own"
+        self.work = work.rename(self.make(self.own) / "work")
+        self.report_file, self.base, self.peak, self.killed = folder / "reports.jsonl", 0, 0, ""
+        self.job = {
+            "own": [str(self.own)],
+            "readable": readable_from_environment(),
+            "hidden": list(map(str, hidden)),
+            "setup": setup,
+            "graded": list(map(fingerprint, graded)),
+            "tests": [fingerprint(source) for source in graded if split_hidden(source)[1]],
+            "memory": limits.memory,
+            "file_size": limits.file_size,
+            "processes": 8 * limits.processes,
+            "reports": str(self.report_file),
+            "walls": limits.walls,
+        }
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        """A new folder."""
+        folder.mkdir(parents=True)
+        return folder
+
+    def start(self) -> None:
+        """Start the kernel and its watcher.
+
+        Raises:
+            RuntimeError: if it does not answer.
+        """
+        job_file = self.folder / "job.json"
+        job_file.write_text(json.dumps(self.job), encoding="utf-8")
+        run = self.make(self.own / "run")
+        self.manager = KernelManager(connection_file=str(run / "connection.json"))
+        if sys.platform == "linux":  # sockets within this machine: the kernel can open no others
+            self.manager.transport, self.manager.ip = "ipc", str(run / "s")
+        self.manager._kernel_spec = KernelSpec(
+            argv=[sys.executable, "-P", "-m", "bertcourse_grading.kernel", "{connection_file}", str(job_file)],
+            display_name="grading",
+            language="python",
+        )
+        self.log = open(self.folder / "kernel.log", "wb")  # noqa: SIM115, closed when the kernel ends
+        self.manager.start_kernel(
+            cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=self.log
+        )
+        self.process = psutil.Process(self.manager.provisioner.pid)
+        self.done = threading.Event()
+        self.watcher = threading.Thread(target=self.watch, daemon=True)
+        self.watcher.start()
+        self.client = self.manager.blocking_client()
+        self.client.start_channels()
+        try:
+            self.client.wait_for_ready(timeout=120)
+        except RuntimeError as error:
+            self.log.flush()
+            last = (self.folder / "kernel.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+            raise RuntimeError(f"the kernel did not start: {error} {''.join(last)}".strip()) from None
+        self.base = memory_of(self.process)
+
+    def environment(self) -> dict[str, str]:
+        """The variables that the kernel gets: none of the instructor's own but the few it needs."""
+        home, temporary = self.make(self.own / "home"), self.make(self.own / "tmp")
+        variables = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        return {
+            **variables,
+            "HOME": str(home),
+            "USERPROFILE": str(home),
+            "TMPDIR": str(temporary),
+            "TEMP": str(temporary),
+            "TMP": str(temporary),
+            "XDG_CACHE_HOME": str(home / ".cache"),
+            "IPYTHONDIR": str(home / ".ipython"),
+            "MPLCONFIGDIR": str(with_font_list(home / "matplotlib")),
+            "HF_HOME": str(home / "huggingface"),
+            "HF_HUB_CACHE": os.environ.get("HF_HUB_CACHE", str(hugging_face_home() / "hub")),
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONIOENCODING": "utf-8",
+            "TQDM_DISABLE": "1",
+            "NBGRADER_EXECUTION": "autograde",
+            "GOMP_SPINCOUNT": "1000",
+            "OMP_WAIT_POLICY": "PASSIVE",
+            "BERTCOURSE_SUBMISSION": self.folder.name,
+        }
+
+    def execute(self, cell: NotebookNode, seconds: float) -> None:
+        """Run a cell and store its outputs.
+
+        Args:
+            cell: a code cell.
+            seconds: after so many it is interrupted.
+
+        Raises:
+            KernelEnded: if the process ended in it, or would not be interrupted.
+        """
+        cell.outputs, cell.execution_count, characters = [], None, 0
+        request = self.client.execute(cell.source, allow_stdin=False, stop_on_error=False)
+        deadline, interrupted, reply, idle = time.monotonic() + max(seconds, 0.5), False, None, False
+        drained = math.inf
+        while reply is None or not idle:
+            try:
+                message = self.client.get_iopub_msg(timeout=0.2 if reply is None else 1.0)
+            except queue.Empty:
+                message = None
+            if reply is not None and (
+                message is None or time.monotonic() > drained
+            ):  # nothing more comes, or no end of it
+                break
+            if message is not None and message["parent_header"].get("msg_id") == request:
+                idle |= message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
+                characters = store(cell, message, characters)
+            if reply is None:
+                reply = self.take_reply(request)
+                drained = time.monotonic() + DRAIN_SECONDS if reply is not None else drained
+            if self.cancel.is_set():
+                raise Cancelled
+            if reply is None and not self.manager.is_alive():
+                raise KernelEnded(self.killed or f"ended its process ({describe_exit(self.manager)})")
+            if self.killed and reply is None and not self.process_is_there():
+                raise KernelEnded(self.killed)
+            if reply is None and time.monotonic() > deadline:
+                if interrupted:
+                    raise KernelEnded(f"ran for more than {seconds:.3g} s and could not be interrupted")
+                self.manager.interrupt_kernel()
+                interrupted, deadline = True, time.monotonic() + self.limits.grace_seconds
+        if self.killed:
+            raise KernelEnded(self.killed)
+        content = reply["content"] if reply else {}
+        cell.execution_count = content.get("execution_count")
+        if interrupted:
+            cell.outputs = [output for output in cell.outputs if output.output_type != "error"]
+            cell.outputs.append(error_output("CellTimeoutError", f"it ran for more than {seconds:.3g} s"))
+        elif content.get("status") == "error" and not any(output.output_type == "error" for output in cell.outputs):
+            cell.outputs.append(error_output(content["ename"], content["evalue"]))
+
+    def take_reply(self, request: str) -> dict | None:
+        """The answer to a request, if it is there."""
+        try:
+            while True:
+                message = self.client.get_shell_msg(timeout=0)
+                if message["parent_header"].get("msg_id") == request:
+                    return message
+        except queue.Empty:
+            return None
+
+    def process_is_there(self) -> bool:
+        """Whether the kernel still runs."""
+        return self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE
+
+    def watch(self) -> None:
+        """Ten times a second: how much memory, how many processes, how large its folder; end it if that is much."""
+        rounds = 0
+        while not self.done.wait(0.1):
+            family = self.family()
+            used = sum(map(memory_of, family))
+            if len(family) > 1 and used > self.base + self.limits.memory:  # pages that a fork shares count once
+                used = sum(memory_of(process, shared=False) for process in family)
+            self.peak = max(self.peak, used)
+            if self.base and used > self.base + self.limits.memory:
+                self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
+            elif len(family) > self.limits.processes:
+                self.kill(f"started more than {self.limits.processes} processes")
+            elif rounds % 20 == 0 and folder_size(self.own) > self.limits.folder_size:
+                self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
+            rounds += 1
+
+    def family(self) -> list[psutil.Process]:
+        """The kernel's process and all that came from it."""
+        try:
+            return [self.process, *self.process.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+    def kill(self, reason: str) -> None:
+        """End all of its processes, for this reason."""
+        self.killed = self.killed or reason
+        self.end()
+
+    def end(self) -> None:
+        """End the kernel's processes: its group at one stroke, then what left the group, then what left the family."""
+        family = self.family()
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(OSError, psutil.Error):
+                os.killpg(self.process.pid, 9)
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
+    def stop(self) -> None:
+        """End everything that the notebook started, and close the channels."""
+        if not hasattr(self, "process"):
+            return
+        self.done.set()
+        self.watcher.join()
+        self.end()
+        for process in strays(self.folder.name):
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        if hasattr(self, "client"):
+            self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+        self.log.close()
+
+    def reports(self) -> list[dict[str, str]]:
+        """What the sandbox wrote down."""
+        if not self.report_file.exists():
+            return []
+        lines = self.report_file.read_text(encoding="utf-8", errors="replace").splitlines()
+        found = []
+        for line in lines:
+            try:
+                found.append({"kind": str((content := json.loads(line))["kind"]), "text": str(content["text"])})
+            except (ValueError, KeyError, TypeError):
+                found.append({"kind": "changed", "text": "it wrote into the grader's report"})
+        return found
+
+
+def store(cell: NotebookNode, message: dict, characters: int) -> int:
+    """Keep an output of a cell, up to a limit; its characters so far."""
+    kind, content = message["msg_type"], message["content"]
+    if kind == "clear_output":
+        cell.outputs = []
+        return characters
+    if kind not in ("stream", "display_data", "execute_result", "error"):
+        return characters
+    size = len(json.dumps(content))
+    if kind in ("stream", "display_data") and characters + size > CELL_CHARACTERS * (1 if kind == "stream" else 50):
+        if characters <= CELL_CHARACTERS and kind == "stream":
+            note = "\n… more was printed, and left out here\n"
+            room = max(CELL_CHARACTERS - characters, 0)
+            append_stream(cell, content["name"], content["text"][:room] + note)
+        return characters + size
+    if kind == "stream":
+        append_stream(cell, content["name"], content["text"])
+    elif size > CELL_CHARACTERS * 50:
+        cell.outputs.append(error_output("TooMuchOutput", f"a result or an error of {size:,} characters"))
+    else:
+        cell.outputs.append(nbformat.v4.output_from_msg(message))
+    return characters + size
+
+
+def append_stream(cell: NotebookNode, name: str, text: str) -> None:
+    """Add text to a cell's last output if that is the same stream, else as a new one."""
+    if cell.outputs and cell.outputs[-1].output_type == "stream" and cell.outputs[-1].name == name:
+        cell.outputs[-1].text += text
+    else:
+        cell.outputs.append(nbformat.v4.new_output("stream", name=name, text=text))
+
+
+def describe_exit(manager: KernelManager) -> str:
+    """How a process ended: with an exit status, or by a signal."""
+    import signal
+
+    process = getattr(manager.provisioner, "process", None)
+    status = process.poll() if process else None
+    if status is None:
+        return "no exit status"
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+def memory_of(process: psutil.Process, shared: bool = True) -> int:
+    """Bytes that a process holds; without ``shared`` each page counts in proportion to those who share it."""
+    try:
+        return (
+            process.memory_info().rss
+            if shared
+            else getattr(process.memory_full_info(), "pss", process.memory_info().rss)
+        )
+    except psutil.Error:
+        return 0
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes of the files in a folder."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(path, name)).st_size
+            except OSError:
+                continue
+    return total
+
+
+def strays(mark: str) -> list[psutil.Process]:
+    """Processes that a submission left behind, known by a variable that they inherited."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get("BERTCOURSE_SUBMISSION") == mark:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def hugging_face_home() -> Path:
+    """Where the instructor's models lie."""
+    return Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
+
+
+def readable_from_environment() -> list[str]:
+    """Data and models that notebooks may read."""
+    return [
+        str(hugging_face_home() / "hub"),  # not the token beside it
+        *(os.environ[name] for name in ("BERTCOURSE_DATA", "BERTCOURSE_MODELS", "HF_HUB_CACHE") if name in os.environ),
+    ]
+
+
+def with_font_list(folder: Path) -> Path:
+    """A folder for matplotlib with the instructor's list of fonts, which takes seconds to make."""
+    folder.mkdir(parents=True)
+    import matplotlib
+
+    for path in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
+        shutil.copy(path, folder)
+    return folder

@@ -1,0 +1,199 @@
+"""Grades as the CSV files that Canvas and Moodle import.
+
+Both match rows to students by columns of their own. So the sure way is to give the file that the platform exports
+(``roster``): its rows and columns stay, and the grades are filled in. Without one, a new file has the columns that each
+needs at least.
+
+- Canvas, *Grades > Export > Export Entire Gradebook*: Student, ID, SIS User ID, SIS Login ID, Section, then a column an
+  assignment, "hw01 (98765)", and beneath the header a row that begins with "Points Possible". Imported by
+  *Grades > Import*.
+- Moodle, *Grades > Export > Plain text file*: Email address, ID number or Username, and a column an assignment,
+  "Assignment: hw01 (Real)", imported by *Grades > Import > CSV file*; or the grading sheet of one assignment (*Download
+  grading worksheet*): Identifier ("Participant 1234567"), Grade, imported by *Upload grading worksheet*.
+"""
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertcourse.files import replace_files
+from bertcourse_grading.course import SOURCE
+from bertcourse_grading.grading import settings
+
+FORMATS = {
+    "canvas": ("ID", "SIS Login ID", "SIS User ID", "Student"),
+    "moodle": ("Email address", "ID number", "Username", "Identifier", "Full name"),
+}
+CANVAS_HEADER = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+
+
+@dataclass(frozen=True)
+class Grades:
+    """What the gradebook says.
+
+    Attributes:
+        points: of a student and an assignment.
+        max_points: of an assignment.
+        open: students and assignments where something is still to be graded by hand.
+    """
+
+    points: dict[tuple[str, str], float]
+    max_points: dict[str, float]
+    open: list[tuple[str, str]]
+
+
+def read_grades(output: Path, source: Path = SOURCE) -> Grades:
+    """The grades of a course folder, late penalties taken off.
+
+    Args:
+        output: the folder that ``grade`` made.
+        source: the folder of the assignments.
+
+    Raises:
+        FileNotFoundError: if nothing was graded there.
+
+    Source: nbgrader's gradebook.
+    """
+    from nbgrader.api import Gradebook
+
+    with Gradebook(settings(output, source).CourseDirectory.db_url) as gradebook:
+        points, waiting = {}, []
+        for assignment in gradebook.assignments:
+            for one in gradebook.assignment_submissions(assignment.name):
+                points[one.student.id, assignment.name] = max(0.0, one.score - (one.late_submission_penalty or 0.0))
+                if one.needs_manual_grade:
+                    waiting.append((one.student.id, assignment.name))
+        return Grades(points, {one.name: one.max_score for one in gradebook.assignments}, sorted(waiting))
+
+
+def export(
+    output: Path,
+    kind: str,
+    target: Path,
+    roster: Path | None = None,
+    source: Path = SOURCE,
+    assignment: str | None = None,
+) -> list[str]:
+    """Write the grades for a learning platform.
+
+    Args:
+        output: the folder that ``grade`` made.
+        kind: "canvas" or "moodle".
+        target: the CSV to write.
+        roster: the CSV that the platform exported, to be filled in.
+        source: the folder of the assignments.
+        assignment: the only one to write, as Moodle's grading sheet of one assignment needs; None for all.
+
+    Returns:
+        A line for each thing to know: who is not in the roster, what is still to be graded by hand.
+
+    Raises:
+        FileNotFoundError: if nothing was graded there, or there is no such roster.
+        ValueError: if ``kind`` is neither, nothing of the assignment was graded, the roster has no column for a
+            student or none for an assignment, or two of its rows are one student's.
+        OSError: if the file cannot be written; an older one is untouched.
+    """
+    if kind not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {kind!r}.")
+    grades = read_grades(output, source)
+    if assignment is not None:
+        if assignment not in grades.max_points:
+            raise ValueError(f"assignment must be one of {', '.join(sorted(grades.max_points))}; got {assignment!r}.")
+        grades = Grades(
+            {key: points for key, points in grades.points.items() if key[1] == assignment},
+            {assignment: grades.max_points[assignment]},
+            [key for key in grades.open if key[1] == assignment],
+        )
+    rows, messages = fill_in(roster, kind, grades) if roster else (new_rows(kind, grades), [])
+    with (
+        replace_files(target.parent, [target.name]) as draft,
+        open(draft / target.name, "w", encoding="utf-8", newline="") as file,
+    ):
+        csv.writer(file).writerows(rows)
+    if grades.open:
+        listed = ", ".join(f"{student} {name}" for student, name in grades.open[:10]) + (
+            " …" if len(grades.open) > 10 else ""
+        )
+        messages.append(
+            f"{len(grades.open)} still have something to be graded by hand, which counts 0 until then: {listed}"
+        )
+    return messages
+
+
+def new_rows(kind: str, grades: Grades) -> list[list[str]]:
+    """A table with the columns that a platform needs at least."""
+    names = sorted(grades.max_points)
+    students = sorted({student for student, _ in grades.points})
+    values = {
+        student: [f"{grades.points[student, name]:g}" if (student, name) in grades.points else "" for name in names]
+        for student in students
+    }
+    if kind == "moodle":
+        column = "Email address" if all("@" in student for student in students) else "ID number"
+        return [[column, *names], *([student, *values[student]] for student in students)]
+    rows = [
+        [*CANVAS_HEADER, *names],
+        ["    Points Possible", "", "", "", "", *(f"{grades.max_points[name]:g}" for name in names)],
+    ]
+    for student in students:
+        own = [student, student, "", "", ""] if student.isdigit() else [student, "", "", student, ""]
+        rows.append([*own, *values[student]])
+    return rows
+
+
+def fill_in(roster: Path, kind: str, grades: Grades) -> tuple[list[list[str]], list[str]]:
+    """A roster's rows with the grades in them, and what to know."""
+    if not roster.is_file():
+        raise FileNotFoundError(f"expected the CSV that {kind.title()} exported in {roster}; there is no such file.")
+    rows = list(csv.reader(roster.read_text(encoding="utf-8-sig").splitlines()))
+    header = rows[0] if rows else []
+    keys = [header.index(name) for name in FORMATS[kind] if name in header]
+    if not keys:
+        raise ValueError(
+            f"{roster} must have one of the columns {', '.join(FORMATS[kind])}; it has {', '.join(header) or 'none'}."
+        )
+    columns = {
+        name: index
+        for name in sorted(grades.max_points)
+        if (index := column_of(header, name, len(grades.max_points))) is not None
+    }
+    if not columns:
+        raise ValueError(
+            f"{roster} has no column for {', '.join(sorted(grades.max_points))}. "
+            "Make the assignments there under these names, and export again."
+        )
+    known = {normal(student): student for student, _ in grades.points}
+    people = [row for row in rows[1:] if row and row[0].strip() != "Points Possible"]
+
+    def students_by(index: int) -> list[str | None]:
+        """Of each row, by one column, the student; one column for all, as an ID may be another's login."""
+        return [known.get(normal(row[index])) if index < len(row) else None for row in people]
+
+    students = max(map(students_by, keys), key=lambda found: len(set(found) - {None}))
+    found = set()
+    for row, student in zip(people, students):
+        if student is None:
+            continue
+        if student in found:
+            raise ValueError(f"{roster} has two rows for {student}. Give each student a row of their own.")
+        found.add(student)
+        for name, index in columns.items():
+            if (student, name) in grades.points:
+                row[index] = f"{grades.points[student, name]:g}"
+    messages = [f"{name} has no column in {roster.name}" for name in sorted(set(grades.max_points) - set(columns))]
+    messages += [f"{student} is not in {roster.name}" for student in sorted(set(known.values()) - found)]
+    return rows, messages
+
+
+def column_of(header: list[str], name: str, how_many: int) -> int | None:
+    """The column of an assignment: the first that has its name as a word; of a grading sheet for one, "Grade"."""
+    for index, title in enumerate(header):
+        if re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", title, re.IGNORECASE):
+            return index
+    return header.index("Grade") if how_many == 1 and "Grade" in header else None
+
+
+def normal(text: str) -> str:
+    """A student's name as folders have it: "Participant 1234567" and "1234567" are one, as are "a b" and "a-b"."""
+    return re.sub(r"[^\w.@-]+", "-", text.strip().removeprefix("Participant ")).strip("-.").lower()

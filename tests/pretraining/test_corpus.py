@@ -1,0 +1,170 @@
+"""Text to shards on disk: cut into sentences, split by book, slurs left out, read without being loaded."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from bertcourse.datasets import data
+from bertcourse.pretraining import corpus
+from bertcourse.pretraining.corpus import books_corpus, has_slur, read_shards, sentences, text_corpus
+
+TEXT = "\n\n".join(f"a b c. {letter} d.\nb c." for letter in "defghijklmnopqrstu")
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ('"Is it?" she said. "No."', ['"Is it?" she said.', '"No."']),
+        ("It is. (He knew.) Then", ["It is.", "(He knew.)", "Then"]),
+        (
+            "Mr. Darcy and Dr. J. H. Watson met St. Clare. They left.",
+            ["Mr. Darcy and Dr. J. H. Watson met St. Clare.", "They left."],
+        ),
+        ("So did I. We left at 3.15 p.m. in 1854.", ["So did I.", "We left at 3.15 p.m. in 1854."]),
+        ("no end", ["no end"]),
+    ],
+)
+def test_sentences(paragraph, expected):
+    assert sentences(paragraph) == expected
+
+
+def test_a_text_becomes_shards_and_is_tokenized_once(text, small_tokenizer, tmp_path, monkeypatch):
+    made = text_corpus(text, small_tokenizer, tmp_path / "shards")
+    assert [len(made.train), len(made.held_out)] == [1, 1]
+    assert len(made.train[0].documents) - 1 == 16 and len(made.held_out[0].documents) - 1 == 2
+    first = made.train[0].tokens[: made.train[0].sentences[made.train[0].documents[1]]].tolist()
+    assert small_tokenizer.decode(first) == "a b c . d d . b c ."
+    assert isinstance(made.train[0].tokens, np.memmap) and made.train[0].tokens.dtype == np.uint16
+    monkeypatch.setattr(corpus, "write_shards", None)
+    assert (
+        text_corpus(text, small_tokenizer, tmp_path / "shards").train[0].tokens.tolist()
+        == made.train[0].tokens.tolist()
+    )
+
+
+def test_a_long_text_has_several_shards(text, small_tokenizer, tmp_path, monkeypatch):
+    whole = text_corpus(text, small_tokenizer, tmp_path / "one")
+    monkeypatch.setattr(corpus, "SHARD_TOKENS", 40)
+    made = text_corpus(text, small_tokenizer, tmp_path / "many")
+    assert len(made.train) > 2 and all(
+        len(shard.tokens) >= 20 for shard in made.train
+    )  # the remainder has joined the last
+    assert all(
+        np.array_equal(shard.sentences[shard.documents[[0, -1]]], [0, len(shard.tokens)]) for shard in made.train
+    )
+    assert np.concatenate([shard.tokens for shard in made.train]).tolist() == whole.train[0].tokens.tolist()
+
+
+def test_a_text_is_never_read_as_a_whole(text, small_tokenizer, tmp_path, monkeypatch):
+    whole = type(text).read_text
+    monkeypatch.setattr(type(text), "read_text", lambda path, **how: whole(path, **how) if path != text else 1 / 0)
+    made = text_corpus(text, small_tokenizer, tmp_path / "shards")
+    assert len(made.train[0].documents) - 1 == 16
+    assert list(corpus.read_documents(text))[:2] == ["a b c. d d.\nb c.\n", "a b c. e d.\nb c.\n"]
+
+
+def test_books_are_split_by_book_and_lose_paragraphs_with_a_slur(small_tokenizer, tmp_path, monkeypatch):
+    contents = {"kept": "a b c.\nbad b.\n\nc a. b b.\n", corpus.HELD_OUT_BOOKS[0]: "d e f.\n"}
+    registry = [
+        data.Book(name, "", hashlib.sha256(text.encode()).hexdigest(), frozenset()) for name, text in contents.items()
+    ]
+    monkeypatch.setattr(data, "read_books", lambda: registry)
+    monkeypatch.setattr(corpus, "standard_ebooks", lambda: "\n".join(contents.values()))
+    monkeypatch.setattr(corpus, "slur_hashes", lambda: (hashlib.sha256(b"bad").hexdigest(),))
+    corpus.is_slur.cache_clear()
+    made = books_corpus(small_tokenizer, tmp_path)
+    corpus.is_slur.cache_clear()
+    assert small_tokenizer.decode(made.train[0].tokens.tolist()) == "a b c . c a . b b ."
+    assert len(made.train[0].documents) == 3
+    assert small_tokenizer.decode(made.held_out[0].tokens.tolist()) == "d e f ."
+
+
+def test_another_text_is_not_taken_for_the_books():
+    with pytest.raises(ValueError, match="must be that of standard_ebooks"):
+        list(data.books("Once upon a time.\n"))
+
+
+def test_slurs_are_found_by_hash():
+    assert len(corpus.slur_hashes()) > 40 and all(len(digest) == 64 for digest in corpus.slur_hashes())
+    assert not has_slur("The heathen savage ate a chink of raccoon, said the gypsy.")
+
+
+def test_held_out_books_are_in_the_registry():
+    assert set(corpus.HELD_OUT_BOOKS) <= {book.name for book in data.read_books()}
+
+
+def test_refuses_texts_that_cannot_be_trained_on(small_tokenizer, tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no such file"):
+        text_corpus(tmp_path / "absent.txt", small_tokenizer, tmp_path)
+    path = tmp_path / "text.txt"
+    for content, message in ((b"", "got 0"), (b"One.\n\nTwo.\n", "got 2"), (b"\xff\xfe", "must be UTF-8")):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            text_corpus(path, small_tokenizer, tmp_path)
+
+
+def test_damaged_shards_say_how_to_be_mended(text, small_tokenizer, tmp_path):
+    text_corpus(text, small_tokenizer, tmp_path / "shards")
+    (folder,) = (tmp_path / "shards").iterdir()
+    tokens = folder / "train-00000-tokens.npy"
+    tokens.write_bytes(tokens.read_bytes()[:150])
+    with pytest.raises(ValueError, match="damaged .* Delete the folder"):
+        read_shards(folder, small_tokenizer)
+
+
+def rewrite(name, change):
+    """What becomes of an array in a file."""
+    return lambda folder: np.save(folder / name, change(np.load(folder / name)))
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            lambda f: (f / "corpus.json").write_text("[1, 1]"),
+            r"corpus.json must hold a JSON object, \{…\}; got \[1, 1\]",
+        ),
+        (lambda f: (f / "corpus.json").write_text('{"train": 1}'), "must have the number of held-out shards; got None"),
+        (lambda f: (f / "corpus.json").write_text('{"train": "1"}'), "must have the number of train shards; got '1'"),
+        (lambda f: (f / "corpus.json").write_text('{"train": 0}'), "must have the number of train shards; got 0"),
+        (lambda f: (f / "corpus.json").unlink(), "No such file or directory: .*corpus.json"),
+        (lambda f: (f / "train-00000-tokens.npy").write_bytes(b""), "No data left in file"),
+        (rewrite("train-00000-tokens.npy", lambda a: a[:-1]), "train-00000-sentences.npy must rise from 0 to"),
+        (rewrite("train-00000-tokens.npy", lambda a: a[:0]), "train-00000-sentences.npy must rise from 0 to 0"),
+        (rewrite("train-00000-sentences.npy", lambda a: a[:0]), "train-00000-sentences.npy must rise"),
+        (rewrite("train-00000-sentences.npy", lambda a: a[[0, 2, 1, *range(3, len(a))]]), "sentences.npy must rise"),
+        (
+            rewrite("held-out-00000-documents.npy", lambda a: a[:-1]),
+            "held-out-00000-documents.npy must rise from 0 to 4",
+        ),
+        (
+            rewrite("train-00000-tokens.npy", lambda a: a / 2),
+            "train-00000-tokens.npy must hold a row of integers; got float",
+        ),
+    ],
+)
+def test_shards_that_do_not_fit_are_named(text, small_tokenizer, tmp_path, damage, message):
+    text_corpus(text, small_tokenizer, tmp_path / "shards")
+    (folder,) = (tmp_path / "shards").iterdir()
+    damage(folder)
+    with pytest.raises(ValueError, match=f"the shards in .* are damaged .*{message}.* Delete the folder"):
+        text_corpus(text, small_tokenizer, tmp_path / "shards")
+
+
+def test_an_interrupted_tokenization_leaves_nothing(text, small_tokenizer, tmp_path, monkeypatch):
+    def interrupt(paragraph):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(corpus, "sentences", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        text_corpus(text, small_tokenizer, tmp_path / "shards")
+    assert list((tmp_path / "shards").iterdir()) == []

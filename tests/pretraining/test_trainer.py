@@ -1,0 +1,550 @@
+"""The run: it learns, stops and goes on bitwise, on one process or two, and says what is wrong."""
+
+import dataclasses
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+
+import pytest
+import safetensors.torch
+import torch
+from tqdm import tqdm
+
+from bertcourse import cli
+from bertcourse.bert import BertForPreTraining, load_pretrained
+from bertcourse.bert.cost import flops_per_token
+from bertcourse.pretraining import PRESETS, Corpus, Documents, PretrainingConfig, SmallWorld, pretrain, trainer
+from bertcourse.pretraining.checkpoints import checkpoints
+from bertcourse.training import Interrupted, read_log
+from bertcourse.training.metering import RunLog
+from bertcourse.training.processes import joined_processes
+
+TINY = dict(
+    corpus="small-world",
+    world_tokens=4000,
+    hidden_size=16,
+    num_hidden_layers=1,
+    num_attention_heads=2,
+    intermediate_size=32,
+    max_position_embeddings=64,
+    lengths="16:0.5,32:0.5",
+    evaluation_length=16,
+    evaluation_rows=32,
+    batch_size=8,
+    tokens=4000,
+    log_every=0.1,
+    evaluate_every=0.5,
+    precision="float32",
+    dropout=0.1,
+    threads=2,
+    learning_rate=1e-2,
+    checkpoint_minutes=100.0,
+)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return SmallWorld().corpus(num_tokens=4000)._replace(probe=None)
+
+
+@pytest.fixture(autouse=True)
+def small_matrices(monkeypatch):
+    monkeypatch.setattr(trainer, "peak_flops", lambda device, dtype: 1e11)
+
+
+@pytest.fixture
+def config(tmp_path) -> PretrainingConfig:
+    return PretrainingConfig(**TINY, output=str(tmp_path / "run"))
+
+
+def stop_at(monkeypatch, step: int, number: int) -> None:
+    """Send this process a signal in the middle of a step."""
+    whole_step = trainer.Trainer.step
+
+    def interrupted_step(self, *arguments):
+        if self.progress.step == step:
+            os.kill(os.getpid(), number)
+        return whole_step(self, *arguments)
+
+    monkeypatch.setattr(trainer.Trainer, "step", interrupted_step)
+
+
+def equal(one: BertForPreTraining, other: BertForPreTraining) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values()))
+
+
+def events(config: PretrainingConfig, kind: str) -> list[dict]:
+    return [event for event in read_log(trainer.Path(config.output) / "log.jsonl") if event["event"] == kind]
+
+
+def test_a_run_learns_and_leaves_a_model_log_and_checkpoints(config, corpus, tmp_path):
+    model = pretrain(dataclasses.replace(config, tokens=20_000, snapshots="0.1,1"), corpus=corpus)
+    assert not model.training
+    losses = [event["mlm_loss"] for event in events(config, "evaluation")]
+    assert len(losses) == 3 and losses[0] > 6.5 and losses[-1] < 5.5
+    assert events(config, "run")[0]["parameters"] == sum(p.numel() for p in model.parameters())
+    train = events(config, "train")
+    assert [event["length"] for event in train] == [16] * 5 + [32] * 5 and train[-1]["tokens"] >= 20_000
+    assert all(event["tokens_per_second"] > 0 and event["mfu"] > 0 for event in train)
+    loaded, tokenizer = load_pretrained(f"{config.output}/model-100", BertForPreTraining)
+    assert tokenizer.get_vocab_size() == loaded.config.vocab_size == 876
+    torch.testing.assert_close(loaded.mlm_head.bias, model.mlm_head.bias, atol=1e-3, rtol=1e-3)  # kept as fp16
+    assert (tmp_path / "run/model-010/config.json").is_file()
+    assert len(checkpoints(tmp_path / "run")) == 2
+
+
+def test_what_was_kept_loads_in_transformers(config, corpus):
+    transformers = pytest.importorskip("transformers")
+    model = pretrain(config, corpus=corpus)
+    theirs, notes = transformers.BertForPreTraining.from_pretrained(
+        f"{config.output}/model-100", output_loading_info=True, dtype=torch.float32
+    )
+    assert not notes["missing_keys"] and not notes["unexpected_keys"]
+    ids = torch.tensor([[2, 10, 11, 4, 3]])
+    torch.testing.assert_close(theirs.eval()(ids).prediction_logits, model(ids).mlm_logits, atol=0.02, rtol=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_interrupted_and_resumed_equals_uninterrupted_bitwise(config, corpus, tmp_path, monkeypatch, number, precision):
+    config = dataclasses.replace(config, precision=precision)
+    whole = pretrain(dataclasses.replace(config, output=str(tmp_path / "whole")), corpus=corpus)
+    for step in (5, 20):  # with rows of 16, then of 32
+        with monkeypatch.context() as patch:
+            stop_at(patch, step, number)
+            with pytest.raises(Interrupted, match=f"stopped after step {step + 1}, .* --resume goes on"):
+                pretrain(config, resume=step > 5, corpus=corpus)
+    assert equal(pretrain(config, resume=True, corpus=corpus), whole)
+    logs = [
+        [
+            {k: v for k, v in e.items() if k in ("step", "mlm_loss", "tokens")}
+            for e in read_log(tmp_path / run / "log.jsonl")
+            if e["event"] == "evaluation"
+        ]
+        for run in ("run", "whole")
+    ]
+    assert logs[0] == logs[1]
+
+
+@pytest.mark.slow
+def test_a_killed_run_goes_on_from_its_last_checkpoint(config, corpus, tmp_path, monkeypatch):
+    """What the log says after that checkpoint is taken back, and said again."""
+    config = dataclasses.replace(config, checkpoint_minutes=0.0)
+    whole = pretrain(dataclasses.replace(config, output=str(tmp_path / "whole")), corpus=corpus)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            trainer.Trainer, "keep_snapshots", lambda self, before: 1 / 0 if self.progress.step == 15 else None
+        )
+        with pytest.raises(ZeroDivisionError):
+            pretrain(config, corpus=corpus)
+    assert checkpoints(tmp_path / "run")[-1].name == "checkpoint-00000014.safetensors"
+    assert equal(pretrain(config, resume=True, corpus=corpus), whole)
+    steps = [event["step"] for event in events(config, "train")]
+    assert (
+        steps
+        == sorted(set(steps))
+        == [event["step"] for event in read_log(tmp_path / "whole/log.jsonl") if event["event"] == "train"]
+    )
+
+
+def test_a_loss_that_is_no_number_stops_the_run(config, corpus, monkeypatch):
+    config = dataclasses.replace(config, checkpoint_minutes=0.0)
+    whole_step = trainer.Trainer.step
+
+    def poisoned_step(self, *arguments):
+        if self.progress.step == 3:
+            self.model.mlm_head.bias.data[5] = float("nan")
+        return whole_step(self, *arguments)
+
+    monkeypatch.setattr(trainer.Trainer, "step", poisoned_step)
+    with pytest.raises(
+        FloatingPointError,
+        match="step 4: the loss must be a number; MLM nan.* last good checkpoint is .*checkpoint-00000003",
+    ):
+        pretrain(config, corpus=corpus)
+    monkeypatch.undo()
+    monkeypatch.setattr(trainer, "peak_flops", lambda device, dtype: 1e11)
+    pretrain(config, resume=True, corpus=corpus)
+
+
+def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
+    """Of the same rows and masks; in a run masks and dropout are drawn for each chunk."""
+    config = dataclasses.replace(config, dropout=0.0, micro_batch_size=4)
+    run = trainer.Trainer(config, False, corpus, trainer.Processes(0, 1, 0, torch.device("cpu")))
+    chunks = run.batches.next_batch(16)
+    assert [len(rows.input_ids) for _, rows in chunks] == [4, 4]
+    (first, first_rows), (second, second_rows) = chunks
+    moved = second._replace(positions=second.positions + first.input_ids.numel())
+    whole = (
+        trainer.MaskedTokens(*(torch.cat(parts) for parts in zip(first, moved))),
+        trainer.RowBatch(*(None if parts[0] is None else torch.cat(parts) for parts in zip(first_rows, second_rows))),
+    )
+    gradients = {}
+    for name, batch in (("chunks", chunks), ("whole", [whole])):
+        run.optimizer.step = lambda name=name: gradients.update(
+            {name: {each: p.grad.clone() for each, p in run.model.named_parameters()}}
+        )
+        run.clock, run.aside = 0.0, 0.0
+        run.step(batch)
+    assert max(gradient.abs().max() for gradient in gradients["whole"].values()) > 1e-3
+    for name, gradient in gradients["whole"].items():
+        torch.testing.assert_close(gradients["chunks"][name], gradient, atol=1e-7, rtol=1e-4, msg=name)
+
+
+@pytest.mark.slow
+def test_two_processes_give_the_gradients_of_one(tmp_path):
+    """torchrun with two, against one that takes the halves of the batch in turn; only the first process writes.
+
+    After one step AdamW's first moment is the gradient, clipped, times 1 - beta1.
+    """
+    shared = {**TINY, "micro_batch_size": 4, "tokens": 1, "threads": 1}
+    flags = [text for name, value in shared.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    command = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        "--standalone",
+        "--nproc-per-node",
+        "2",
+        "-m",
+        "bertcourse",
+        "pretrain",
+    ]
+    command += ["small-world", "--output", str(tmp_path / "two"), *flags]
+    done = subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"}, timeout=900
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    pretrain(PretrainingConfig(**{**PRESETS["small-world"], **shared, "output": str(tmp_path / "one")}))
+    one, two = (safetensors.torch.load_file(checkpoints(tmp_path / run)[-1]) for run in ("one", "two"))
+    gradients = [name for name in one if ".exp_avg." in name]
+    assert len(gradients) == 30 and max(one[name].abs().max() for name in gradients) > 1e-3
+    for name in gradients:
+        torch.testing.assert_close(two[name], one[name], atol=1e-7, rtol=1e-4, msg=name)
+    logs = [
+        [event for event in read_log(tmp_path / run / "log.jsonl") if event["event"] != "train"]
+        for run in ("one", "two")
+    ]
+    assert [len(log) for log in logs] == [4, 4] and [log[0]["processes"] for log in logs] == [1, 2]
+    for a, b in zip(logs[0][1:3], logs[1][1:3]):
+        assert a["tokens"] == b["tokens"] and all(
+            abs(a[name] - b[name]) < 1e-4 for name in a if name.startswith(("mlm", "nsp"))
+        )
+
+
+def test_a_missing_process_is_named(monkeypatch):
+    for name, value in dict(
+        RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517"
+    ).items():
+        monkeypatch.setenv(name, value)
+    with (
+        pytest.raises(
+            ConnectionError, match="expected 2 processes, of which this is number 0; not all of them came within 1 s"
+        ),
+        joined_processes(timeout_seconds=1),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
+    script = tmp_path / "wait.py"
+    script.write_text(
+        "import os, pathlib, sys, time\n"
+        "from bertcourse.training.processes import joined_processes\n"
+        "pathlib.Path(sys.argv[1], 'here-' + os.environ['RANK']).touch()\n"
+        "while len(list(pathlib.Path(sys.argv[1]).glob('here-*'))) < 2:  # one may take long to import torch\n"
+        "    time.sleep(0.05)\n"
+        "with joined_processes(timeout_seconds=5) as processes:\n"
+        "    time.sleep(8 if processes.is_main else 0)\n"
+        "    processes.wait(patiently=True)\n"
+        "    assert processes.total(1.0) == [2.0]\n",
+        encoding="utf-8",
+    )
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
+    command.append(str(tmp_path))
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=900, env={**os.environ, "OMP_NUM_THREADS": "1"}
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_a_process_that_is_lost_on_the_way_is_an_error_of_its_own(monkeypatch):
+    from bertcourse.training import processes
+
+    for name, value in dict(RANK="0", WORLD_SIZE="2").items():
+        monkeypatch.setenv(name, value)
+    for name in ("init_process_group", "barrier", "new_group", "destroy_process_group"):
+        monkeypatch.setattr(processes.distributed, name, lambda *arguments, **others: None)
+    with pytest.raises(ConnectionError, match="process 0 of 2 lost another one .* with --resume"):
+        with joined_processes():
+            raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:19866")
+    with pytest.raises(RuntimeError, match="mat1 and mat2"), joined_processes():
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+
+def test_minutes_tie_the_schedule_to_the_clock(config, corpus, ticking_clock):
+    ticking_clock(trainer)
+    pretrain(dataclasses.replace(config, minutes=0.02, tokens=10**12), corpus=corpus)
+    train = events(config, "train")
+    assert 1.2 <= train[-1]["seconds"] < 1.3 and train[-1]["learning_rate"] < 0.001
+
+
+def test_the_time_of_a_run_is_that_of_the_clock(config, corpus, monkeypatch):
+    """With the updates, which come after the gradients, and with measurements; these do not count for the speed."""
+    update, measure = torch.optim.AdamW.step, trainer.Trainer.measure
+
+    def slowly(of, seconds):
+        return lambda self, *arguments: (time.sleep(seconds), of(self, *arguments))[1]
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", slowly(update, 0.01))
+    monkeypatch.setattr(trainer.Trainer, "measure", slowly(measure, 0.3))
+    start = time.monotonic()
+    pretrain(config, corpus=corpus)
+    clock, train = time.monotonic() - start, events(config, "train")
+    steps, training = (
+        train[-1]["step"],
+        sum(event["tokens"] - before for event, before in zip(train, [0, *(e["tokens"] for e in train)])),
+    )
+    assert 0.6 + 0.01 * (steps - 1) < train[-1]["seconds"] <= clock
+    measured = sum(
+        (event["tokens"] - before) / event["tokens_per_second"]
+        for event, before in zip(train, [0, *(e["tokens"] for e in train)])
+    )
+    assert 0.01 * (steps - 1) < measured < train[-1]["seconds"] - 0.5 and training == train[-1]["tokens"]
+
+
+def test_without_nsp_its_head_stays_as_it_was(config, corpus):
+    model = pretrain(dataclasses.replace(config, nsp=False, packing="full-sentences"), corpus=corpus)
+    torch.manual_seed(config.seed)
+    fresh = BertForPreTraining(model.config)
+    assert torch.equal(model.nsp_head.weight, fresh.nsp_head.weight) and not torch.equal(
+        model.mlm_head.bias, fresh.mlm_head.bias
+    )
+    assert "nsp_accuracy" not in events(config, "evaluation")[-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        dict(whole_words=True),
+        dict(random_words="unigram"),
+        dict(static_copies=1),
+        dict(initial_words="counts"),
+        dict(packing="doc-sentences", nsp=False),
+        dict(precision="auto"),
+    ],
+)
+def test_every_choice_trains(config, corpus, changes):
+    pretrain(dataclasses.replace(config, tokens=12_000, **changes), corpus=corpus)
+    first, *_, last = (event["mlm_loss"] for event in events(config, "evaluation"))
+    assert last < first - 0.5
+
+
+def test_the_callers_random_numbers_and_threads_are_left_alone(config, corpus):
+    state, threads = torch.get_rng_state(), torch.get_num_threads()
+    pretrain(dataclasses.replace(config, threads=1), corpus=corpus)
+    assert torch.equal(torch.get_rng_state(), state) and torch.get_num_threads() == threads
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_runs_are_not_mixed(config, corpus):
+    with pytest.raises(FileNotFoundError, match="expected a checkpoint in .*Start the run without --resume"):
+        pretrain(config, resume=True, corpus=corpus)
+    pretrain(config, corpus=corpus)
+    with pytest.raises(FileExistsError, match="has a run already.*Go on with --resume, or name another --output"):
+        pretrain(config, corpus=corpus)
+
+
+def test_another_precision_is_refused_on_resume(config, corpus):
+    pretrain(config, corpus=corpus)
+    with pytest.raises(ValueError, match="is of a run in float32, which goes on in it; got precision bfloat16"):
+        pretrain(dataclasses.replace(config, precision="bfloat16"), resume=True, corpus=corpus)
+
+
+def test_a_run_killed_before_its_first_checkpoint_measures_the_beginning_once(config, corpus, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer.Trainer, "step", lambda self, chunks: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            pretrain(config, corpus=corpus)
+    assert len(events(config, "evaluation")) == 1
+    pretrain(config, resume=True, corpus=corpus)
+    assert [event["step"] for event in events(config, "evaluation")][:2] == [0, 16] and len(events(config, "run")) == 1
+
+
+def test_ctrl_c_ends_the_making_of_a_run_at_once(config, corpus, monkeypatch):
+    monkeypatch.setattr(trainer, "new_model", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            pretrain(config, corpus=corpus)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_another_vocabulary_is_refused_on_resume(config, corpus, small_tokenizer):
+    pretrain(config, corpus=corpus)
+    letters = [Documents.of([[[5, 6, 7]] * 4] * 20)]
+    with pytest.raises(ValueError, match="is of a model for 876 tokens, and the tokenizer has 50"):
+        pretrain(config, resume=True, corpus=Corpus(letters, letters, small_tokenizer))
+
+
+NAN, INFINITY = float("nan"), float("inf")
+FLOATS = [field.name for field in dataclasses.fields(PretrainingConfig) if field.type is float]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (dict(mask_rate=0.0), "mask_rate must be above 0 and below 1"),
+        (dict(mask_rate=1.0), "mask_rate must be above 0 and below 1"),
+        (dict(lengths="1024:1"), "rows must be no longer than max_position_embeddings, 64; got 1024"),
+        (dict(lengths="16:0.5,32:0.4"), "which add up to 1"),
+        (dict(lengths="long"), "which add up to 1"),
+        (dict(packing="full-sentences"), "nsp needs packing sentence-pairs"),
+        (dict(packing="tight"), "packing must be one of"),
+        (dict(batch_size=0), "batch_size must be at least 1"),
+        (dict(micro_batch_size=3), "batch_size must be a multiple of micro_batch_size; got 8 and 3"),
+        (dict(learning_rate=-1.0), "learning_rate must be above 0"),
+        (dict(learning_rate="fast"), "learning_rate must be of type float"),
+        (dict(warmup=2.0), "warmup is a share"),
+        (dict(beta2=1.0), "beta2 must be at least 0 and below 1"),
+        (dict(snapshots="0,1"), "snapshots must be shares"),
+        (dict(snapshots="0.001,0.004"), "in whole percents"),
+        (dict(seed=-1), "seed must be at least 0"),
+        (dict(hidden_size=15), "hidden_size must be a multiple of num_heads"),
+        (dict(nsp=1), "nsp must be of type bool"),
+        (dict(lengths="64:nan"), "which add up to 1"),
+        (dict(snapshots="nan"), "snapshots must be shares"),
+        (dict(snapshots="0.5,inf"), "snapshots must be shares"),
+        (dict(evaluation_length=0), "evaluation_length must be at least 5; got 0"),
+        (dict(output=" "), "output must name a folder; got ' '"),
+        (dict(threads=100_000), "threads must be at most 1024, 0 for as many as torch chooses; got 100000"),
+        (dict(seed=2**63), r"seed must be below 2\*\*63"),
+        (dict(hidden_size=2**20), "the model must have at most 10,000,000,000 parameters, .*; got about 4,"),
+        (dict(num_hidden_layers=10**12), "the model must have at most 10,000,000,000 parameters"),
+        *(
+            ({name: number}, f"({name}|hidden_dropout_prob).*; got .*{number}")
+            for name in FLOATS
+            for number in (NAN, INFINITY)
+        ),
+    ],
+)
+def test_settings_out_of_range_are_named(changes, message):
+    with pytest.raises(ValueError, match=message):
+        PretrainingConfig(**{**TINY, **changes})
+
+
+def test_learning_rate_rises_stays_and_falls():
+    config = PretrainingConfig(**{**TINY, "warmup": 0.1, "decay": 0.4, "learning_rate": 2.0})
+    rates = [round(config.learning_rate_at(done), 3) for done in (0, 0.05, 0.1, 0.5, 0.6, 0.8, 1)]
+    assert rates == [0, 1, 2, 2, 2, 1, 0]
+
+
+def test_the_log_forgets_a_line_cut_short(tmp_path):
+    (tmp_path / "log.jsonl").write_text(
+        '{"event": "train", "step": 1}\n{"event": "train", "step": 5}\n{"eve', encoding="utf-8"
+    )
+    log = RunLog(tmp_path, step=3)
+    log.write("train", 4, mlm_loss=1.23456789)
+    log.close()
+    assert [event["step"] for event in read_log(tmp_path / "log.jsonl")] == [1, 4]
+    assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[1])["mlm_loss"] == 1.23457
+    with pytest.raises(FileNotFoundError, match="expected a run's log.jsonl"):
+        read_log(tmp_path / "absent")
+
+
+def test_tensorboard_is_asked_for_by_name(config, corpus, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(ImportError, match="python -m pip install tensorboard"):
+        pretrain(dataclasses.replace(config, tensorboard=True), corpus=corpus)
+
+
+def test_tensorboard_is_given_what_the_log_has(config, corpus, monkeypatch):
+    written = []
+
+    class SummaryWriter:
+        def __init__(self, folder, purge_step):
+            self.add_scalar, self.close = lambda *scalar: written.append(scalar), lambda: written.append("closed")
+
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", types.SimpleNamespace(SummaryWriter=SummaryWriter))
+    pretrain(dataclasses.replace(config, tensorboard=True), corpus=corpus)
+    assert written[-1] == "closed"
+    losses = [(step, value) for name, value, step in written[:-1] if name == "train/mlm_loss"]
+    assert losses == [(event["step"], pytest.approx(event["mlm_loss"], rel=1e-5)) for event in events(config, "train")]
+
+
+def test_the_bar_shows_losses_and_mfu(config, corpus, monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(trainer, "progress_bar", lambda is_shown, **how: tqdm(file=shown, mininterval=0, **how))
+    pretrain(config, corpus=corpus)
+    last = shown.getvalue().split("\r")[-1]
+    assert all(f"{name}=" in last for name in ("mlm", "nsp", "MFU")) and "100%" in last and "tokens/s" in last
+
+
+@pytest.mark.slow
+def test_a_compiled_run_is_the_same_run(config, corpus, tmp_path, monkeypatch):
+    plain = pretrain(dataclasses.replace(config, tokens=1000), corpus=corpus)
+    whole, calls = torch.compile, []
+    monkeypatch.setattr(torch, "compile", lambda loss: (calls.append(loss), whole(loss, backend="eager"))[1])
+    compiled = pretrain(
+        dataclasses.replace(config, tokens=1000, compile=True, output=str(tmp_path / "c")), corpus=corpus
+    )
+    assert len(calls) == 1
+    for (name, one), other in zip(plain.state_dict().items(), compiled.state_dict().values(), strict=True):
+        torch.testing.assert_close(other, one, atol=1e-6, rtol=1e-4, msg=name)
+
+
+def test_flops_follow_the_count_of_weights():
+    from bertcourse.bert import BertConfig
+
+    config = BertConfig(
+        vocab_size=1000, hidden_size=64, num_hidden_layers=2, num_attention_heads=2, intermediate_size=256
+    )
+    matrices = 2 * (4 * 64 * 64 + 2 * 64 * 256)
+    assert flops_per_token(config, 32, 0.0) == 6 * (matrices + 2 * 2 * 32 * 64 + 64 * 64 / 32)
+
+
+def test_the_command_trains(tmp_path, capsys, monkeypatch):
+    flags = [text for name, value in TINY.items() for text in (f"--{name.replace('_', '-')}", str(value))]
+    command = ["pretrain", "small-world", *flags, "--output", str(tmp_path / "run"), "--tokens", "1000"]
+    assert cli.main(command) == 0
+    assert "the model is in" in capsys.readouterr().out
+    assert cli.main(command) == 1
+    assert "has a run already" in capsys.readouterr().err
+    assert cli.main([*command, "--resume", "--seed", "3"]) == 1
+    assert "seed was 0 and is 3" in capsys.readouterr().err
+    stop_at(monkeypatch, 2, signal.SIGTERM)
+    assert cli.main([*command[:-4], "--output", str(tmp_path / "other")]) == 0
+    assert "stopped after step 3" in capsys.readouterr().err
+
+
+def test_the_command_lists_every_setting(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["pretrain", "--help"])
+    text = capsys.readouterr().out
+    assert all(f"--{field.name.replace('_', '-')}" in text for field in dataclasses.fields(PretrainingConfig))
+    for arguments, message in (
+        (["--nsp", "perhaps"], "must be true or false"),
+        (["--mask-rate", "x"], "invalid float"),
+        (["huge"], "invalid choice"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(["pretrain", *arguments])
+        assert stop.value.code == 2 and message in capsys.readouterr().err
+
+
+def test_there_is_no_progress_bar_where_none_is_wanted(monkeypatch):
+    from bertcourse.training.metering import progress_bar
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert progress_bar(is_shown=False, total=3).disable
+    monkeypatch.setenv("TQDM_DISABLE", "1")
+    assert progress_bar(total=3).disable

@@ -1,0 +1,192 @@
+"""Collections: the course's own, Cranfield with its traps, and BEIR's format."""
+
+import json
+
+import pytest
+
+from bertcourse.datasets import registry
+from bertcourse.retrieval import collection as module
+from bertcourse.retrieval.collection import (
+    Collection,
+    check_collection,
+    cranfield,
+    read_beir,
+    read_records,
+    reading_questions,
+)
+
+ABSTRACTS = """.I 1
+.T
+wings .
+.A
+a. nonymous
+.W
+wings .
+they lift .
+.I
+is not a record here .
+.I 2
+.T
+nothing
+.W
+.I 7
+.W
+drag of
+a plate .
+"""
+
+
+def test_the_course_has_80_paragraphs_and_320_questions_each_with_one():
+    everything = reading_questions()
+    assert (len(everything.passages), len(everything.queries)) == (80, 320)
+    assert all(list(grades.values()) == [1] for grades in everything.relevance.values())
+    assert len(set(everything.passages.values())) == 80
+
+
+def test_splits_share_the_passages_and_no_query():
+    train, dev, test = (reading_questions(split) for split in ("train", "dev", "test"))
+    assert [len(each.queries) for each in (train, dev, test)] == [192, 64, 64]
+    assert train.passages == dev.passages == reading_questions().passages
+    assert train.queries.keys().isdisjoint(dev.queries.keys() | test.queries.keys())
+    found = [{passage for grades in each.relevance.values() for passage in grades} for each in (train, dev, test)]
+    assert found[0].isdisjoint(found[1] | found[2])  # split by paragraph
+
+
+def test_a_split_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="splits must be among train, dev, test; got tst"):
+        reading_questions("train", "tst")
+
+
+def test_some_queries_of_a_collection():
+    everything = reading_questions()
+    one = everything.of({"sourdough-1": everything.queries["sourdough-1"]})
+    assert one.relevance == {"sourdough-1": {"Sourdough": 1}} and one.passages is everything.passages
+
+
+def test_own_passages_are_those_that_answer_a_query():
+    train = reading_questions("train").own_passages()
+    assert len(train.passages) == 48 and len(train.queries) == 192
+    small = Collection({"a": "x", "b": "y", "c": "z"}, {"q": "?"}, {"q": {"a": 2, "b": 0}}).own_passages()
+    assert small == Collection({"a": "x"}, {"q": "?"}, {"q": {"a": 2}})
+
+
+def test_records_end_where_the_next_begins(tmp_path):
+    path = tmp_path / "abstracts"
+    path.write_text(ABSTRACTS)
+    assert read_records(path) == [
+        ("1", "wings . they lift . .I is not a record here ."),
+        ("2", ""),
+        ("7", "drag of a plate ."),
+    ]
+
+
+def test_a_file_without_records_is_refused(tmp_path):
+    path = tmp_path / "abstracts"
+    path.write_text("wings\n")
+    with pytest.raises(ValueError, match=r"line 1: expected \.I and the number of a record; got 'wings'"):
+        read_records(path)
+
+
+@pytest.fixture
+def small_cranfield(tmp_path, monkeypatch):
+    files = {
+        "abstracts": ABSTRACTS,
+        "questions": ".I 1\n.W\nlift\n.I 004\n.W\ndrag\n",
+        "judgements": "1 1 4\n1 2 1\n2 7 1\n2  1 -1\n",
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    monkeypatch.setattr(module, "fetch", lambda name: [tmp_path / name for name in files])
+
+
+def test_cranfield_numbers_its_queries_by_their_place_and_turns_the_grades_round(small_cranfield):
+    got = cranfield()
+    assert got.queries == {"1": "lift", "2": "drag"}  # the second is called 004 in the file
+    assert got.relevance == {"1": {"1": 1}, "2": {"7": 4, "1": 0}}
+
+
+def test_cranfield_leaves_out_what_has_no_text(small_cranfield):
+    assert set(cranfield().passages) == {"1", "7"}
+
+
+def test_cranfield_is_in_the_registry():
+    assert [file.file for file in registry.find_set("cranfield")] == [
+        "cranfield/cran.all.1400",
+        "cranfield/cran.qry",
+        "cranfield/cranqrel",
+    ]
+
+
+@pytest.mark.skipif(registry.states(["cranfield"])["cranfield"] != "ok", reason="Cranfield is not here")
+def test_real_cranfield():
+    got = cranfield()
+    assert (len(got.passages), len(got.queries)) == (1398, 225)
+    assert sum(len(grades) for grades in got.relevance.values()) > 1800
+    assert got.relevance["1"]["184"] == 3 and got.queries["3"].startswith("what problems of heat conduction")
+
+
+@pytest.fixture
+def beir(tmp_path):
+    def write(name, content):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+
+    write(
+        "corpus.jsonl",
+        '{"_id": "a", "title": "Bees", "text": "They dance."}\n{"_id": "b", "title": "", "text": "Ants."}\n',
+    )
+    write("queries.jsonl", '{"_id": "q", "text": "Who dances?"}\n{"_id": "r", "text": "Who sleeps?"}\n')
+    write("qrels/test.tsv", "query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t0\nr\tb\t0\n")
+    return tmp_path, write
+
+
+def test_beir(beir):
+    assert read_beir(beir[0]) == Collection(
+        {"a": "Bees They dance.", "b": "Ants."}, {"q": "Who dances?"}, {"q": {"a": 1, "b": 0}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "qrels/test.tsv",
+            "q\ta\n",
+            r"line 1: expected a query, a passage and a whole number, with tabs between them; got 'q\\ta'",
+        ),
+        ("qrels/test.tsv", "x\ta\t1\n", "queries.jsonl must hold every query of test.tsv; it has no 'x'"),
+        ("qrels/test.tsv", "q\tz\t1\n", "query 'q' has a judgement on 'z', which is no passage of it"),
+        ("qrels/test.tsv", "q\ta\t0\n", "at least one passage and one query; got 2 and 0"),
+        ("corpus.jsonl", '{"_id": "a"}\n', 'line 1: expected a JSON object with "_id" and "text"'),
+        ("corpus.jsonl", "[]\n", "line 1: expected a JSON object"),
+        ("corpus.jsonl", '{"_id": 3, "text": "x"}\n', "both must be strings"),
+        (
+            "corpus.jsonl",
+            json.dumps({"_id": "a", "text": "x"}) + "\n" + json.dumps({"_id": "a", "text": "y"}) + "\n",
+            "must have each id once; 'a' occurs several times",
+        ),
+    ],
+)
+def test_beir_refuses(beir, name, content, message):
+    beir[1](name, content)
+    with pytest.raises(ValueError, match=message):
+        read_beir(beir[0])
+
+
+def test_beir_without_a_file(beir):
+    with pytest.raises(FileNotFoundError, match="dev.tsv"):
+        read_beir(beir[0], split="dev")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (({}, {"q": "?"}, {}), "at least one passage and one query; got 0 and 1"),
+        (({"a": "x"}, {"q": "?"}, {"r": {"a": 1}}), "judgements on query 'r', which it does not hold"),
+        (({"a": "x"}, {"q": "?"}, {"q": {"a": 0}}), "query 'q' has no relevant passage"),
+        (({"a": "x"}, {"q": "?"}, {}), "query 'q' has no relevant passage"),
+    ],
+)
+def test_a_collection_must_fit_together(parts, message):
+    with pytest.raises(ValueError, match=message):
+        check_collection(Collection(*parts), "it")

@@ -1,0 +1,239 @@
+"""Chapter 2: heads are slices, both paths agree, and blocks equal torch's."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from bertcourse.multi_head_attention import (
+    EncoderBlock,
+    FeedForward,
+    LearnedPositions,
+    MultiHeadAttention,
+    TransformerEncoder,
+    fused_attention,
+    sinusoidal_positions,
+)
+from bertcourse.self_attention import causal_mask, padding_mask, scaled_dot_product_attention
+
+MASKS = {
+    "none": None,
+    "causal": causal_mask(7),
+    "padding": padding_mask(torch.tensor([[1] * 7, [1] * 4 + [0] * 3])),
+    "nothing": torch.zeros(2, 1, 7, 7, dtype=torch.bool),
+}
+
+
+def torch_layer(block: EncoderBlock) -> nn.TransformerEncoderLayer:
+    """torch's encoder layer with a block's weights."""
+    size, heads = block.attention.query.in_features, block.attention.num_heads
+    width = block.feed_forward.expand.out_features
+    activation = "relu" if block.feed_forward.activation is F.relu else "gelu"
+    layer = nn.TransformerEncoderLayer(
+        size,
+        heads,
+        width,
+        activation=activation,
+        layer_norm_eps=1e-12,
+        batch_first=True,
+        norm_first=block.norm == "pre",
+        dropout=0.0,
+    )
+    attention = (block.attention.query, block.attention.key, block.attention.value)
+    layer.self_attn.in_proj_weight.data = torch.cat([part.weight for part in attention])
+    layer.self_attn.in_proj_bias.data = torch.cat([part.bias for part in attention])
+    for theirs, ours in [
+        (layer.self_attn.out_proj, block.attention.output),
+        (layer.linear1, block.feed_forward.expand),
+        (layer.linear2, block.feed_forward.contract),
+        (layer.norm1, block.attention_norm),
+        (layer.norm2, block.feed_forward_norm),
+    ]:
+        theirs.load_state_dict(ours.state_dict())
+    return layer
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_heads_are_separate_attentions_on_slices(mask):
+    layer, x = MultiHeadAttention(12, 3), torch.randn(2, 7, 12)
+    heads = []
+    for h in range(3):
+        part = slice(4 * h, 4 * h + 4)
+        query, key, value = (project(x)[..., part] for project in (layer.query, layer.key, layer.value))
+        one_head = None if mask is None or mask.dim() == 2 else mask[:, 0]
+        heads.append(scaled_dot_product_attention(query, key, value, mask if one_head is None else one_head)[0])
+    expected = layer.output(torch.cat(heads, dim=-1))
+    torch.testing.assert_close(layer(x, mask, need_weights=True)[0], expected)
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [torch.tensor([True, False, True]), torch.tensor(True), torch.tensor(False), torch.ones(4, 1, dtype=torch.bool)],
+)
+def test_both_paths_take_a_mask_of_any_shape_that_broadcasts(mask):
+    query, key, value = torch.randn(2, 5, 4, 8), torch.randn(2, 5, 3, 8), torch.randn(2, 5, 3, 8)
+    plain, _ = scaled_dot_product_attention(query, key, value, mask)
+    torch.testing.assert_close(fused_attention(query, key, value, mask)[0], plain)
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_fast_path_equals_plain_path_with_gradients(mask):
+    layer, x = MultiHeadAttention(12, 3), torch.randn(2, 7, 12)
+    results = []
+    for need_weights in (False, True):
+        layer.zero_grad()
+        output, weights = layer(x, mask, need_weights)
+        output.square().sum().backward()
+        results.append((output.detach(), layer.query.weight.grad.clone(), layer.value.weight.grad.clone()))
+        assert (weights is None) is not need_weights
+    for fast, plain in zip(*results):
+        assert fast.isfinite().all()
+        torch.testing.assert_close(fast, plain, atol=1e-5, rtol=1e-4)
+
+
+def test_weights_have_a_matrix_for_each_head():
+    _, weights = MultiHeadAttention(12, 3)(torch.randn(2, 7, 12), need_weights=True)
+    assert weights.shape == (2, 3, 7, 7)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 7))
+
+
+def test_merge_undoes_split():
+    layer, x = MultiHeadAttention(12, 3), torch.randn(2, 7, 12)
+    split = layer.split_heads(x)
+    assert split.shape == (2, 3, 7, 4)
+    assert torch.equal(split[1, 2, 5], x[1, 5, 8:12])
+    assert torch.equal(layer.merge_heads(split), x)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_dropout_at_both_sublayers_only_in_training(norm, monkeypatch):
+    block, x, dropped = EncoderBlock(12, 3, 20, norm=norm, dropout=0.5), torch.randn(2, 7, 12), []
+    whole = torch.nn.Dropout.forward
+    monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, y: (dropped.append(self.p), whole(self, y))[1])
+    assert not torch.equal(block.train()(x)[0], block(x)[0]) and dropped == [0.5] * 4  # twice in each pass
+    assert torch.equal(block.eval()(x)[0], block(x)[0])
+
+
+def test_attention_dropout_only_in_training():
+    layer, x = MultiHeadAttention(12, 3, dropout=0.5), torch.randn(2, 7, 12)
+    for need_weights in (False, True):
+        layer.train()
+        assert not torch.equal(layer(x, need_weights=need_weights)[0], layer(x, need_weights=need_weights)[0])
+        layer.eval()
+        assert torch.equal(layer(x, need_weights=need_weights)[0], layer(x, need_weights=need_weights)[0])
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("activation", ["gelu", "relu"])
+def test_block_equals_torch(norm, activation):
+    block = EncoderBlock(12, 3, 20, norm=norm, activation=activation)
+    layer, x = torch_layer(block), torch.randn(2, 7, 12)
+    torch.testing.assert_close(block(x)[0], layer(x), atol=1e-5, rtol=1e-4)
+    padding = torch.tensor([[1] * 7, [1] * 4 + [0] * 3])
+    theirs = layer(x, src_key_padding_mask=padding == 0)
+    ours, _ = block(x, padding_mask(padding))
+    torch.testing.assert_close(ours[padding.bool()], theirs[padding.bool()], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_encoder_is_its_blocks_in_a_row(norm):
+    encoder, x = TransformerEncoder(3, 12, 3, 20, norm=norm), torch.randn(2, 7, 12)
+    output = encoder(x, output_hidden_states=True, output_attentions=True)
+    expected = x
+    for i, block in enumerate(encoder.blocks):
+        torch.testing.assert_close(output.hidden_states[i], expected)
+        expected, weights = block(expected, need_weights=True)
+        torch.testing.assert_close(output.attentions[i], weights)
+    if norm == "pre":
+        expected = F.layer_norm(expected, (12,), eps=1e-12)
+    torch.testing.assert_close(output.last_hidden_state, expected)
+    assert torch.equal(output.hidden_states[3], output.last_hidden_state)
+    assert encoder(x).hidden_states is None and encoder(x).attentions is None
+
+
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu"])
+def test_feed_forward_is_two_maps_with_an_activation_between(activation):
+    layer, x = FeedForward(12, 20, activation), torch.randn(2, 7, 12)
+    kind = {"gelu": "none", "relu": None}.get(activation, "tanh")
+    hidden = layer.expand(x)
+    hidden = F.relu(hidden) if kind is None else F.gelu(hidden, approximate=kind)
+    torch.testing.assert_close(layer(x), layer.contract(hidden))
+    with torch.no_grad():
+        assert torch.equal(layer(x), layer.contract(hidden))  # in place, or not
+
+
+@torch.no_grad()
+def test_a_hook_keeps_what_a_layer_gave_it():
+    layer, x = FeedForward(12, 20), torch.randn(2, 7, 12)
+    seen = []
+    layer.expand.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    layer(x)
+    assert torch.equal(seen[0], F.linear(x, layer.expand.weight, layer.expand.bias))
+
+
+@torch.no_grad()
+def test_a_layer_put_in_place_of_another_keeps_what_it_was_given():
+    layer, x = FeedForward(12, 12), torch.randn(2, 7, 12)
+    layer.expand, before = torch.nn.Identity(), x.clone()
+    layer(x)
+    assert torch.equal(x, before)
+
+
+def test_sinusoids_are_the_papers():
+    positions = sinusoidal_positions(50, 16)
+    for p, i in [(0, 0), (3, 2), (49, 7)]:
+        angle = p / 10000 ** (2 * i / 16)
+        assert positions[p, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-4)
+        assert positions[p, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-4)
+
+
+def test_sinusoids_k_apart_differ_by_one_rotation():
+    clocks = torch.view_as_complex(
+        sinusoidal_positions(40, 8).view(40, 4, 2)
+    )  # sine + i cosine, a hand for each wavelength
+    turn = clocks[5] / clocks[0]
+    torch.testing.assert_close(turn.abs(), torch.ones(4))
+    torch.testing.assert_close(clocks[:35] * turn, clocks[5:], atol=1e-5, rtol=0)
+
+
+def test_learned_positions_are_rows_of_a_table():
+    positions = LearnedPositions(10, 4)
+    assert torch.equal(positions(3), positions.weight[:3])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: MultiHeadAttention(10, 3),
+            "hidden_size must be a multiple of num_heads.*got hidden_size 10 and num_heads 3",
+        ),
+        (lambda: MultiHeadAttention(10, 0), "got hidden_size 10 and num_heads 0"),
+        (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout must be at least 0 and below 1; got 1.0"),
+        (lambda: EncoderBlock(12, 3, 20, attention_dropout=-0.1), "dropout must be at least 0 and below 1; got -0.1"),
+        (lambda: MultiHeadAttention(12, 3)(torch.randn(2, 7, 8)), r"x must have shape \(B, L, 12\); got \(2, 7, 8\)"),
+        (lambda: MultiHeadAttention(12, 3)(torch.randn(7, 12)), r"x must have shape \(B, L, 12\); got \(7, 12\)"),
+        (lambda: MultiHeadAttention(12, 3)(torch.randn(2, 0, 12)), "nothing empty"),
+        (lambda: MultiHeadAttention(12, 3)(torch.randn(2, 7, 12), causal_mask(6)), "mask must broadcast"),
+        (lambda: fused_attention(*torch.randn(3, 4, 8), torch.ones(4, 4)), "mask must be boolean"),
+        (lambda: FeedForward(12, 20, "swish"), "activation must be one of gelu, .*; got 'swish'"),
+        (lambda: EncoderBlock(12, 3, 20, norm="middle"), 'norm must be "post" or "pre"; got \'middle\''),
+        (lambda: TransformerEncoder(0, 12, 3, 20), "num_layers must be at least 1; got 0"),
+        (lambda: sinusoidal_positions(4, 7), "even hidden_size.*got length 4, hidden_size 7"),
+        (lambda: sinusoidal_positions(0, 8), "got length 0"),
+        (lambda: LearnedPositions(10, 4)(11), "the sequence has 11 tokens, but there are positions for 10 only"),
+    ],
+)
+def test_refuses_what_does_not_fit(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("mask", MASKS.values(), ids=MASKS)
+def test_attention_in_bfloat16_is_near_that_in_float32(mask):
+    query, key, value = torch.randn(3, 2, 4, 7, 8)
+    near, _ = fused_attention(query.bfloat16(), key.bfloat16(), value.bfloat16(), mask)
+    assert near.dtype == torch.bfloat16
+    torch.testing.assert_close(near.float(), fused_attention(query, key, value, mask)[0], atol=0.03, rtol=0.03)
