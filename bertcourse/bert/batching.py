@@ -63,6 +63,29 @@ def check_tokenizer(tokenizer: Tokenizer) -> None:
         )
 
 
+def row_tokenizer(tokenizer: Tokenizer, max_length: int, strategy: str = "longest_first", stride: int = 0) -> Tokenizer:
+    """A tokenizer whose rows fit a model: [CLS] text [SEP], or [CLS] text [SEP] text [SEP], and not too long.
+
+    Rows are its ``Encoding``s: ``ids``, ``type_ids``, ``offsets``, ``word_ids``, ``special_tokens_mask``, and in
+    ``overflowing`` the further windows of a text that was cut.
+
+    Args:
+        tokenizer: as ``load_pretrained`` returns it. It is left as it is: this is a copy, without padding.
+        max_length: the most tokens of a row, the special ones included.
+        strategy: which text of a pair is cut: "longest_first" (token by token the longer one), "only_first" or
+            "only_second".
+        stride: tokens that two windows of a cut text share.
+
+    >>> from bertcourse.bert import load_pretrained
+    >>> row_tokenizer(load_pretrained("course")[1], 6).encode("one two three four five", "six").tokens
+    ['[CLS]', 'one', 'two', '[SEP]', 'six', '[SEP]']
+    """
+    copy = Tokenizer.from_str(tokenizer.to_str())
+    copy.no_padding()
+    copy.enable_truncation(max_length, stride=stride, strategy=strategy)
+    return copy
+
+
 def pad_batch(encodings: Sequence[Encoding]) -> Batch:
     """Tokenized texts, filled up with zeros to the longest; the attention mask hides the zeros from the model.
 
@@ -95,9 +118,6 @@ def pad_rows(ids: Sequence[list[int]], type_ids: Sequence[list[int]]) -> Batch:
 
     Returns:
         ``Batch`` of three (B, L) tensors.
-
-    Raises:
-        Nothing.
 
     Source: as ``pad_batch``.
 
