@@ -12,15 +12,48 @@ from pathlib import Path
 from sphinx.cmd.build import main as sphinx
 
 SITE = Path(__file__).resolve().parent
+PACKAGE = SITE.parent / "bertcourse"
+
+
+# The pages of the API reference: chapters in the order of the lectures, then the rooms that they share.
+ROOMS = {
+    "Chapters": [
+        "self_attention",
+        "multi_head_attention",
+        "tokenization",
+        "pretraining",
+        "word_senses",
+        "anisotropy",
+        "fine_tuning",
+        "named_entities",
+        "question_answering",
+        "retrieval",
+    ],
+    "Shared": ["bert", "training", "datasets", "figures.plots", "bootstrap", "files", "checks"],
+}
+
+
+def write_reference(folder: Path) -> None:
+    """A page for each module, of what it exports, by its docstrings."""
+    folder.mkdir()
+    for module in sum(ROOMS.values(), []):
+        page = f"{module}\n{'=' * len(module)}\n\n.. automodule:: bertcourse.{module}\n   :members:\n"
+        if (PACKAGE / module / "__init__.py").is_file():
+            page += "   :imported-members:\n"  # those in __all__
+        (folder / f"{module}.rst").write_text(page, encoding="utf-8")
 
 
 def lay_out(notebooks: Path, data: Path, source: Path) -> None:
-    """Put lectures and data as they lie in the repository, so that links between their files lead to pages."""
+    """Put lectures, data and guide as they lie in the repository, so that links between their files lead to pages."""
     (source / "notebooks").mkdir(parents=True)
     for notebook in sorted(notebooks.glob("*.ipynb")):
         shutil.copy(notebook, source / "notebooks")
     shutil.copytree(data, source / "data", ignore=shutil.ignore_patterns("*.safetensors", "__pycache__"))
+    shutil.copytree(SITE / "guide", source / "site" / "guide")
+    shutil.copy(SITE.parent / "CONTRIBUTING.md", source)
+    shutil.copy(SITE.parent / "CHANGELOG.md", source)
     shutil.copy(SITE / "index.md", source)
+    write_reference(source / "api")
 
 
 def build(notebooks: Path, output: Path) -> int:

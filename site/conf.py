@@ -1,15 +1,31 @@
 """Sphinx: the site is the lectures, already executed, and a page for each set of data."""
 
+import re
+import sys
+from pathlib import Path
+
 from docutils import nodes
 from math_core import LatexError, LatexToMathML
 from sphinx.util import logging
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the reference is of this checkout
 
 project = "bertcourse"
 author = "the bertcourse authors"
 copyright = "2026, the bertcourse authors; text CC BY 4.0, code MIT"
 
-extensions = ["myst_nb"]
-exclude_patterns = ["data/**/[!R]*.md"]  # tables that are read by lectures
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+autodoc_inherit_docstrings = False
+autodoc_default_options = {  # which scikit-learn gives every estimator
+    "exclude-members": "set_fit_request, set_predict_request, set_score_request, set_transform_request"
+}
+napoleon_custom_sections = ["Source"]
+napoleon_use_ivar = True
+suppress_warnings = ["ref.python"]  # a word in a type that several classes have, such as ``id``
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # `bertcourse run` has executed them
@@ -29,6 +45,20 @@ html_math_renderer = "mathml"  # formulas that browsers draw themselves: MathJax
 
 logger = logging.getLogger(__name__)
 formulas = LatexToMathML(fancy_error=False)
+
+
+def plain_docstring(app, what, name, obj, options, lines):
+    """Docstrings are text in which only ``code`` is marked: |x|, x* and x_ mean themselves, "D." starts no list."""
+    for number, line in enumerate(lines):
+        if not line.lstrip().startswith((">>>", "...")):
+            parts = re.split(r"(``.*?``)", line)
+            parts[::2] = [re.sub(r"([|*]|_\b)", r"\\\1", text) for text in parts[::2]]
+            lines[number] = re.sub(r"((?:^|:)\s*\w)\.(?=\s|$)", r"\1\\.", "".join(parts))
+
+
+def is_described_above(app, what, name, obj, skip, options):
+    """The fields of a named tuple, which its own docstring lists."""
+    return True if type(obj).__name__ == "_tuplegetter" else None
 
 
 def describe_figures(app, doctree):
@@ -74,3 +104,5 @@ def write_display(translator, node):
 def setup(app):
     app.add_html_math_renderer("mathml", (write_inline, None), (write_display, None))
     app.connect("doctree-read", describe_figures)
+    app.connect("autodoc-skip-member", is_described_above)
+    app.connect("autodoc-process-docstring", plain_docstring, priority=400)  # before napoleon, which writes markup

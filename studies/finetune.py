@@ -149,6 +149,8 @@ def main() -> None:
     encoder, tokenizer = load_pretrained(options.model)
     runs = [compare(encoder, tokenizer, options, seed) for seed in range(options.seeds)]
     lines = [
+        "# Fine-tuning: examples per second beside Hugging Face's loop",
+        "",
         f"{options.model}, {options.task}, {options.examples} examples, {options.epochs} epochs; torch "
         f"{torch.__version__}, "
         f"transformers {transformers.__version__}, {options.threads} threads; `python studies/finetune.py`",

@@ -191,7 +191,12 @@ def baselines(world: SmallWorld, seed: int) -> dict[str, dict[str, float]]:
 
 def table_of(rows: Sequence[dict]) -> str:
     """Markdown: for each task, the lowest and highest accuracy of the seeds."""
-    lines = ["| task | model | method | accuracy, % |", "|---|---|---|---|"]
+    lines = [
+        "# What next-sentence prediction is good for",
+        "",
+        "| task | model | method | accuracy, % |",
+        "|---|---|---|---|",
+    ]
     for task in rows[0]["accuracy"] if rows else ():
         for model in dict.fromkeys(row["model"] for row in rows):
             for method in next(row for row in rows if row["model"] == model)["accuracy"][task]:

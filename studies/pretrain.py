@@ -163,6 +163,8 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     lines = [
+        "# Pretraining: tokens per second beside Hugging Face's model",
+        "",
         f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} "
         f"rows a batch; "
         "`python studies/pretrain.py`",

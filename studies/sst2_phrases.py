@@ -51,6 +51,8 @@ def main() -> None:
         lines.append(f"| {words} | {len(train):,} | {statistics.mean(scores):.1f} | {by_seed} |")
         print(lines[-1], flush=True)
     table = [
+        "# SST-2: how long the phrases should be",
+        "",
         f"{options.model}, {options.examples:,} phrases of SST-2, "
         f"{', '.join(f'{k} {v}' for k, v in SETTINGS.items())}. "
         f"Accuracy in percent on {len(dev)} whole sentences that are not in train, after the last step; torch "

@@ -1,6 +1,7 @@
 """One set of packages: environment.yml and constraints.txt agree with pyproject.toml, and make with its README."""
 
 import re
+import shutil
 import tomllib
 from pathlib import Path
 
@@ -105,7 +106,38 @@ def test_readme_gives_each_lecture_with_the_cost_it_states():
         assert row.endswith(f"| {cost.cpu_seconds:.0f} s, {cost.gigabytes:.1f} GB |")
 
 
-def test_readme_links_to_files_that_are_there():
-    links = re.findall(r"\]\(([^)#]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    assert len(links) >= 6
-    assert [link for link in links if not link.startswith("http") and not (ROOT / link).exists()] == []
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *(f"site/guide/{path.name}" for path in (ROOT / "site" / "guide").glob("*.md")),
+]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_link_to_files_that_are_there(page):
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert [
+        link for link in links if not link.startswith("http") and not (ROOT / page).parent.joinpath(link).exists()
+    ] == []
+
+
+def test_readme_is_read_in_some_minutes():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count("](") > 10 and len(re.findall(r"\w+", re.sub(r"\]\([^)]*\)", "", readme))) <= 750
+
+
+def test_one_version():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert citation["version"] == PROJECT["version"] and f"\n## {PROJECT['version']} - " in changes
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run_as_they_are_printed(page, tmp_path, monkeypatch):
+    """Each page's Python, from top to bottom, in a folder with the tickets and a text."""
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "data" / "tickets", tmp_path / "data" / "tickets")
+    shutil.copy(ROOT / "README.md", "text.txt")
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    exec("\n".join(blocks), {})

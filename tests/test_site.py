@@ -1,6 +1,7 @@
 """The site: built from the stored lectures without a warning, no dead link, formulas and figures that can be read."""
 
 import functools
+import importlib
 import os
 import re
 import shutil
@@ -163,12 +164,22 @@ def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
     return folder / "html", build(folder, folder / "html")
 
 
-def test_every_lecture_and_every_card_is_a_page_that_the_index_names(site):
+def test_every_lecture_card_and_guide_is_a_page_that_the_index_names(site):
     named = {link["href"] for link in pages(site)["index.html"].select("article a.reference")}
     sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "data").rglob("README.md")]
+    sources += [*(ROOT / "site" / "guide").glob("*.md"), ROOT / "CONTRIBUTING.md"]
     wanted = {path.relative_to(ROOT).with_suffix(".html").as_posix() for path in sources}
     assert len(wanted) > 20
     assert wanted <= named
+
+
+def test_every_name_that_a_chapter_exports_is_in_the_reference(site):
+    for notebook in (ROOT / "notebooks").glob("[0-9]*.ipynb"):
+        chapter = notebook.stem[3:]
+        module = importlib.import_module(f"bertcourse.{chapter}")
+        if functions := [name for name in getattr(module, "__all__", []) if callable(getattr(module, name))]:
+            described = {e["id"].rpartition(".")[2] for e in pages(site)[f"api/{chapter}.html"].select("dt[id]")}
+            assert set(functions) <= described, chapter
 
 
 def test_no_link_of_the_site_is_dead(site):
