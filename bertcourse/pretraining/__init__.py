@@ -10,7 +10,8 @@ from bertcourse.pretraining.batches import RowMaker, fixed_batches
 from bertcourse.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import CountModel, evaluate
-from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, mask_tokens
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary
+from bertcourse.pretraining.masking_fast import mask_tokens
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import (
     IS_NEXT,
@@ -19,9 +20,8 @@ from bertcourse.pretraining.pairs import (
     RowBatch,
     Rows,
     collate,
-    pack_documents,
-    sentence_pairs,
 )
+from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
 from bertcourse.pretraining.small_world import SmallWorld, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import pretrain
 from bertcourse.training.metering import read_log

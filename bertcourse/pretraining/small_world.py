@@ -23,8 +23,8 @@ from torch import Tensor, nn
 
 from bertcourse.bert import BertForPreTraining, BertModel, encode_batch
 from bertcourse.pretraining.corpus import Corpus
-from bertcourse.pretraining.masking import SPECIAL_TOKENS
 from bertcourse.pretraining.pairs import Documents
+from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS
 
 # A word in braces is drawn anew each time; SmallWorld.draw says from what.
 FIRST_SENTENCES = [
@@ -160,9 +160,9 @@ class SmallWorld:
 
     def tokenizer(self) -> Tokenizer:
         """A BERT tokenizer with a token for each word."""
-        tokens = {token: i for i, token in enumerate([*SPECIAL_TOKENS, *self.vocabulary()])}
+        tokens = {token: i for i, token in enumerate([*BERT_SPECIAL_TOKENS, *self.vocabulary()])}
         tokenizer = Tokenizer(models.WordPiece(tokens, unk_token="[UNK]"))
-        tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
+        tokenizer.add_special_tokens(list(BERT_SPECIAL_TOKENS))
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
         tokenizer.post_processor = processors.BertProcessing(("[SEP]", tokens["[SEP]"]), ("[CLS]", tokens["[CLS]"]))
