@@ -1,6 +1,6 @@
-"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``corpus``, ``small_world``, ``objective``,
-``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``processes``, ``metering``, ``trainer``,
-``command``.
+"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``objective``, and beside them what is fast in
+``masking_fast``, ``pairs_fast`` and ``objective_fast``; ``corpus``, ``small_world``, ``small_world_probes``,
+``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``trainer``, ``command``.
 
 A corpus is cut into rows of tokens, some of them are hidden, and a BERT learns to guess them, and whether one segment
 of a row follows the other.
@@ -22,7 +22,8 @@ from bertcourse.pretraining.pairs import (
     collate,
 )
 from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
-from bertcourse.pretraining.small_world import SmallWorld, sense_accuracy, topic_accuracy
+from bertcourse.pretraining.small_world import SmallWorld
+from bertcourse.pretraining.small_world_probes import sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import pretrain
 from bertcourse.training.metering import read_log
 from bertcourse.training.signals import Interrupted

@@ -21,12 +21,12 @@ from bertcourse.pretraining.masking import Vocabulary
 
 IS_NEXT, NOT_NEXT = 0, 1  # classes of next-sentence prediction, as in the authors' release
 
-Sentence = list[int]  # token ids
-Document = list[Sentence]
-
 
 def plain_sentence_pairs(
-    documents: Sequence[Document], length: int, draw: Callable[[], float] = random.random, short_rate: float = 0.0
+    documents: Sequence[list[list[int]]],
+    length: int,
+    draw: Callable[[], float] = random.random,
+    short_rate: float = 0.0,
 ) -> list[tuple[list[int], list[int], int]]:
     """The specification of ``sentence_pairs``: (A, B, label) of each row.
 
@@ -36,7 +36,8 @@ def plain_sentence_pairs(
     that both classes are equally frequent whatever the length of sentences.
 
     Args:
-        documents, length, short_rate: as for ``sentence_pairs``, without empty sentences or documents.
+        documents: lists of sentences, which are lists of token ids; none empty.
+        length, short_rate: as for ``sentence_pairs``.
         draw: gives random numbers in [0, 1).
 
     Source: Devlin et al. 2019, appendix A.2, and the authors' create_pretraining_data.py.
@@ -62,7 +63,7 @@ def plain_sentence_pairs(
     return [(*truncate_pair(a, b, room, draw), label) for a, b, label in pairs]
 
 
-def sentences_to_fill(sentences: Document, target: int, least: int) -> int:
+def sentences_to_fill(sentences: list[list[int]], target: int, least: int) -> int:
     """How many sentences from the first on have ``target`` tokens: at least ``least``, at most all.
 
     >>> sentences_to_fill([[5, 6], [7], [8, 9]], target=3, least=1)
@@ -74,7 +75,7 @@ def sentences_to_fill(sentences: Document, target: int, least: int) -> int:
     return count
 
 
-def joined(sentences: Document) -> list[int]:
+def joined(sentences: list[list[int]]) -> list[int]:
     """The tokens of all sentences."""
     return list(itertools.chain.from_iterable(sentences))
 
@@ -88,7 +89,9 @@ def truncate_pair(a: list[int], b: list[int], room: int, draw: Callable[[], floa
     return a, b
 
 
-def plain_packing(documents: Sequence[Document], length: int, cross_documents: bool = True) -> list[list[list[int]]]:
+def plain_packing(
+    documents: Sequence[list[list[int]]], length: int, cross_documents: bool = True
+) -> list[list[list[int]]]:
     """The specification of ``pack_documents``: the texts of each row, of which each is followed by a [SEP].
 
     >>> plain_packing([[[5, 6]], [[7], [8]], [[9, 9, 9]]], length=8)
