@@ -21,9 +21,11 @@ from bertcourse.pretraining.masking import Vocabulary
 
 IS_NEXT, NOT_NEXT = 0, 1  # classes of next-sentence prediction, as in the authors' release
 
+Sentences = list[list[int]]  # each a list of token ids
+
 
 def plain_sentence_pairs(
-    documents: Sequence[list[list[int]]],
+    documents: Sequence[Sentences],
     length: int,
     draw: Callable[[], float] = random.random,
     short_rate: float = 0.0,
@@ -36,7 +38,7 @@ def plain_sentence_pairs(
     that both classes are equally frequent whatever the length of sentences.
 
     Args:
-        documents: lists of sentences, which are lists of token ids; none empty.
+        documents: each a list of sentences; nothing is empty.
         length, short_rate: as for ``sentence_pairs``.
         draw: gives random numbers in [0, 1).
 
@@ -49,33 +51,33 @@ def plain_sentence_pairs(
             target = room if draw() >= short_rate else 2 + int(draw() * (room - 1))
             taken = sentences_to_fill(document, target, least=2)
             middle = 1 + int(draw() * (taken - 1))
-            a = joined(document[:middle])
+            a = flat(document[:middle])
             if draw() < 0.5:
-                pairs.append((a, joined(document[middle:taken]), IS_NEXT))
+                pairs.append((a, flat(document[middle:taken]), IS_NEXT))
                 document = document[taken:]
             else:
                 other = int(draw() * (len(documents) - 1))
                 source = documents[other + (other >= number)]
                 source = source[int(draw() * len(source)) :]
                 b = source[: sentences_to_fill(source, max(1, target - len(a)), least=1)]
-                pairs.append((a, joined(b), NOT_NEXT))
+                pairs.append((a, flat(b), NOT_NEXT))
                 document = document[middle:]
     return [(*truncate_pair(a, b, room, draw), label) for a, b, label in pairs]
 
 
-def sentences_to_fill(sentences: list[list[int]], target: int, least: int) -> int:
+def sentences_to_fill(sentences: Sentences, target: int, least: int) -> int:
     """How many sentences from the first on have ``target`` tokens: at least ``least``, at most all.
 
     >>> sentences_to_fill([[5, 6], [7], [8, 9]], target=3, least=1)
     2
     """
     count = least
-    while count < len(sentences) and len(joined(sentences[:count])) < target:
+    while count < len(sentences) and len(flat(sentences[:count])) < target:
         count += 1
     return count
 
 
-def joined(sentences: list[list[int]]) -> list[int]:
+def flat(sentences: Sentences) -> list[int]:
     """The tokens of all sentences."""
     return list(itertools.chain.from_iterable(sentences))
 
@@ -89,9 +91,7 @@ def truncate_pair(a: list[int], b: list[int], room: int, draw: Callable[[], floa
     return a, b
 
 
-def plain_packing(
-    documents: Sequence[list[list[int]]], length: int, cross_documents: bool = True
-) -> list[list[list[int]]]:
+def plain_packing(documents: Sequence[Sentences], length: int, cross_documents: bool = True) -> list[list[list[int]]]:
     """The specification of ``pack_documents``: the texts of each row, of which each is followed by a [SEP].
 
     >>> plain_packing([[[5, 6]], [[7], [8]], [[9, 9, 9]]], length=8)
