@@ -19,6 +19,8 @@ def mask_tokens(
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row: 80 % become [MASK], 10 % a random token, 10 % stay.
 
+    ``plain_mask_tokens`` is the specification.
+
     Args:
         input_ids: (B, L), token ids; special tokens, padding among them, are never hidden.
         vocabulary: of the tokenizer that made them.

@@ -13,6 +13,8 @@ from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, Documents, Rows
 def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, short_rate: float = 0.0) -> Rows:
     """Cut documents into pairs of segments, of which the second follows the first half of the time.
 
+    ``plain_sentence_pairs`` is the specification, and says what the source is.
+
     Args:
         documents: at least two. One of a single sentence only serves as B for others.
         length: L, the most tokens of a row, [CLS] and both [SEP] included; at least 5.
@@ -24,8 +26,6 @@ def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, 
 
     Raises:
         ValueError: if ``length`` or ``short_rate`` is out of range, or there are too few documents or sentences.
-
-    Source: as ``plain_sentence_pairs``.
     """
     if length < 5:
         raise ValueError(f"a pair needs a length of at least 5: [CLS] A [SEP] B [SEP]; got {length}.")
@@ -105,6 +105,8 @@ def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArr
 
 def pack_documents(documents: Documents, length: int, cross_documents: bool = True) -> Rows:
     """Fill rows with consecutive sentences: [CLS] sentences [SEP], all of segment 0.
+
+    ``plain_packing`` is the specification.
 
     Args:
         documents: any number.

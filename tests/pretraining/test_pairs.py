@@ -91,12 +91,14 @@ def test_fast_pairs_are_cut_out_of_plain_ones(documents, monkeypatch):
 
 @pytest.mark.parametrize("cross_documents", [True, False])
 @pytest.mark.parametrize("length", [3, 4, 20, 48, 200])
-def test_fast_packing_equals_plain(documents, length, cross_documents):
-    rows = pack_documents(documents, length, cross_documents)
-    texts = [documents.tokens[start:stop].tolist() for start, stop in rows.spans]
-    fast = [texts[first:last] for first, last in zip(rows.first_span, rows.first_span[1:])]
-    assert fast == plain_packing(as_lists(documents), length, cross_documents)
-    assert rows.lengths.tolist() == [1 + sum(len(text) + 1 for text in row) for row in fast]
+def test_fast_packing_equals_plain(documents, rng, length, cross_documents):
+    short_ones = Documents.of([[[5] * size for size in rng.integers(1, 4, 2)] for _ in range(200)])
+    for each in (documents, short_ones):
+        rows = pack_documents(each, length, cross_documents)
+        texts = [each.tokens[start:stop].tolist() for start, stop in rows.spans]
+        fast = [texts[first:last] for first, last in zip(rows.first_span, rows.first_span[1:])]
+        assert fast == plain_packing(as_lists(each), length, cross_documents)
+        assert rows.lengths.tolist() == [1 + sum(len(text) + 1 for text in row) for row in fast]
 
 
 def test_half_of_the_pairs_follow_one_another(documents, rng):
