@@ -1,6 +1,6 @@
-"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``corpus``, ``small_world``, ``objective``,
-``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``processes``, ``metering``, ``trainer``,
-``command``.
+"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``objective``, and beside them what is fast in
+``masking_fast``, ``pairs_fast`` and ``objective_fast``; ``corpus``, ``small_world``, ``small_world_probes``,
+``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``trainer``, ``command``.
 
 A corpus is cut into rows of tokens, some of them are hidden, and a BERT learns to guess them, and whether one segment
 of a row follows the other.
@@ -10,7 +10,8 @@ from bertcourse.pretraining.batches import RowMaker, fixed_batches
 from bertcourse.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import CountModel, evaluate
-from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, mask_tokens
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary
+from bertcourse.pretraining.masking_fast import mask_tokens
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import (
     IS_NEXT,
@@ -19,10 +20,10 @@ from bertcourse.pretraining.pairs import (
     RowBatch,
     Rows,
     collate,
-    pack_documents,
-    sentence_pairs,
 )
-from bertcourse.pretraining.small_world import SmallWorld, sense_accuracy, topic_accuracy
+from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
+from bertcourse.pretraining.small_world import SmallWorld
+from bertcourse.pretraining.small_world_probes import sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import pretrain
 from bertcourse.training.metering import read_log
 from bertcourse.training.signals import Interrupted

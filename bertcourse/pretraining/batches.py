@@ -13,8 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, mask_tokens, masks_per_row
-from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate, pack_documents, sentence_pairs
+from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, masks_per_row
+from bertcourse.pretraining.masking_fast import mask_tokens
+from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate
+from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
 from bertcourse.training.seeds import MASKS, ORDER, seed_of
 
 

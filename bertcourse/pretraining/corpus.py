@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pooch
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
@@ -37,12 +38,9 @@ PARTS = Documents._fields
 VERSION = 1  # of how a text becomes shards; another number makes them anew
 
 END_OF_SENTENCE = re.compile(r"""[.!?]["')\]]*(?=\s+["'(\[]*[A-Z0-9])""")
-ABBREVIATIONS = frozenset(
-    (
-        "Mr Mrs Ms Dr St Messrs Mme Mlle Prof Rev Hon Esq Capt Col Gen Lieut Lt Sgt Gov Sen Jr Sr No Vol Chap Fig "
-        "vs viz cf "
-        "etc ca"
-    ).split()
+ABBREVIATIONS = set(
+    "Mr Mrs Ms Dr St Messrs Mme Mlle Prof Rev Hon Esq Capt Col Gen Lieut Lt Sgt Gov Sen Jr Sr No Vol Chap Fig "
+    "vs viz cf etc ca".split()
 )
 
 
@@ -68,11 +66,6 @@ def books_corpus(tokenizer: Tokenizer, folder: Path | None = None) -> Corpus:
     Args:
         tokenizer: makes the ids.
         folder: where shards are kept; None for the user's cache.
-
-    Raises:
-        ConnectionError, ValueError: as ``standard_ebooks``.
-
-    Source: standardebooks.org.
     """
     text = standard_ebooks()
 
@@ -100,17 +93,13 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
     """
     if not path.is_file():
         raise FileNotFoundError(
-            f"expected a text, one paragraph a line and an empty line between documents, in {path}; there is no "
-            f"such file."
+            f"{path} must be a text, one paragraph a line and an empty line between documents; there is no such file."
         )
 
     def documents() -> Iterator[tuple[str, bool]]:
         count = sum(1 for _ in read_documents(path))
         if count < 4:
-            raise ValueError(
-                f"{path} must have at least 4 documents, with an empty line between two, to train on some and hold out "
-                f"another; got {count}."
-            )
+            raise ValueError(f"{path} must have at least 4 documents, an empty line between two; got {count}.")
         every = min(HELD_OUT_EVERY, count // 2)
         for number, document in enumerate(read_documents(path)):
             yield document, number % every == every - 1
@@ -120,11 +109,7 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
 
 
 def read_documents(path: Path) -> Iterator[str]:
-    """The documents of a text, one after the other.
-
-    Raises:
-        ValueError: if it is not UTF-8.
-    """
+    """The documents of a text, one after the other."""
     lines: list[str] = []
     try:
         with path.open(encoding="utf-8") as file:
@@ -153,10 +138,6 @@ def make_shards(
         text: all of it, in pieces; with the tokenizer it names the folder.
         tokenizer: makes the ids.
         folder: where shards are kept, in a folder of their own; None for the user's cache.
-
-    Raises:
-        ValueError: if a part has no text, or shards are damaged.
-        OSError: if the disk fails or is full.
     """
     named = hashlib.sha256(f"{VERSION}\n{tokenizer.to_str()}\n{slur_hashes()}\n".encode())
     for piece in text:
@@ -176,16 +157,7 @@ def make_shards(
 
 
 def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, folder: Path) -> None:
-    """Tokenize documents and write them in pieces of ``SHARD_TOKENS``.
-
-    Args:
-        documents: each with whether it is held out.
-        tokenizer: makes the ids.
-        folder: made by this function.
-
-    Raises:
-        ValueError: if a part has no text.
-    """
+    """Tokenize documents, each with whether it is held out, and write them in pieces of ``SHARD_TOKENS``."""
     folder.mkdir(parents=True)
     dtype = np.uint16 if tokenizer.get_vocab_size() <= 2**16 else np.uint32
     waiting: dict[str, list[list[array]]] = {"train": [], "held-out": []}  # arrays of 4 bytes a token
@@ -202,9 +174,8 @@ def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, fo
 
     for document, is_held_out in tqdm(documents, desc="tokenizing", unit=" documents", disable=None):
         part = "held-out" if is_held_out else "train"
-        encodings = tokenizer.encode_batch(
-            [s for p in paragraphs(document) for s in sentences(p)], add_special_tokens=False
-        )
+        texts = [sentence for paragraph in paragraphs(document) for sentence in sentences(paragraph)]
+        encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
         if ids := [array("I", encoding.ids) for encoding in encodings if encoding.ids]:
             waiting[part].append(ids)
             sizes[part] += sum(map(len, ids))
@@ -214,7 +185,7 @@ def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, fo
         if waiting[part]:
             flush(part)
         if not counts[part]:
-            raise ValueError(f"the text must have words in its {part} documents; it has none. Give a longer text.")
+            raise ValueError(f"the {part} documents of the text have no words. Give a longer text.")
     (folder / "corpus.json").write_text(json.dumps({"version": VERSION, **counts}) + "\n", encoding="utf-8")
 
 
@@ -228,45 +199,33 @@ def joined(first: Documents, second: Documents) -> Documents:
 
 
 def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:
-    """The shards in a folder, mapped into memory; of the tokens no more is read than how many they are.
-
-    Raises:
-        ValueError: if a file is missing, cut short, or does not fit the others.
-    """
+    """The shards in a folder, mapped into memory: no tokens are read yet."""
     try:
         counts = read_json(folder / "corpus.json")
-        parts = {}
-        for part in ("train", "held-out"):
-            if not isinstance(counts.get(part), int) or counts[part] < 1:
-                raise ValueError(f"corpus.json must have the number of {part} shards; got {counts.get(part)!r}")
-            parts[part] = [read_shard(folder, f"{part}-{number:05d}") for number in range(counts[part])]
-    except (EOFError, OSError, ValueError) as error:  # numpy has an EOFError for an empty file
+        train, held_out = (
+            [read_shard(folder, f"{part}-{number:05d}") for number in range(counts[part])]
+            for part in ("train", "held-out")
+        )
+    except (EOFError, KeyError, OSError, TypeError, ValueError) as error:  # numpy has an EOFError for an empty file
         raise ValueError(
             f"the shards in {folder} are damaged ({error}). Delete the folder: the next run makes them again."
         ) from error
-    return Corpus(parts["train"], parts["held-out"], tokenizer)
+    return Corpus(train, held_out, tokenizer)
 
 
 def read_shard(folder: Path, name: str) -> Documents:
-    """A shard, mapped into memory.
-
-    Args:
-        folder: of the corpus.
-        name: such as "train-00000".
-
-    Raises:
-        ValueError: if its arrays do not fit one another, as those of an earlier run or of a copy that was cut short.
-    """
+    """A shard such as "train-00000", mapped into memory."""
     shard = Documents(*(np.load(folder / f"{name}-{part}.npy", mmap_mode="r") for part in PARTS))
-    for part, row in zip(PARTS, shard):
-        if row.ndim != 1 or row.dtype.kind not in "iu":
-            raise ValueError(f"{name}-{part}.npy must hold a row of integers; got {row.dtype} of shape {row.shape}")
-    for part, starts, size in (
-        ("sentences", shard.sentences, len(shard.tokens)),
-        ("documents", shard.documents, len(shard.sentences) - 1),
+
+    def cuts_up(starts: NDArray, size: int) -> bool:
+        return len(starts) > 1 and starts[0] == 0 and starts[-1] == size and bool((np.diff(starts) > 0).all())
+
+    if (
+        any(array.ndim != 1 or array.dtype.kind not in "iu" for array in shard)
+        or not cuts_up(shard.sentences, len(shard.tokens))
+        or not cuts_up(shard.documents, len(shard.sentences) - 1)
     ):
-        if len(starts) < 2 or starts[0] != 0 or starts[-1] != size or (np.diff(starts) < 1).any():
-            raise ValueError(f"{name}-{part}.npy must rise from 0 to {size}, where what it cuts up ends; it does not")
+        raise ValueError(f"the arrays of {name} do not fit one another")  # of an earlier run, or cut short
     return shard
 
 
@@ -278,28 +237,26 @@ def sentences(paragraph: str) -> list[str]:
     """
     cut, start = [], 0
     for match in END_OF_SENTENCE.finditer(paragraph):
-        before = re.search(r"[A-Za-z]+$", paragraph[start : match.start()])
-        is_abbreviation = (
-            match[0] == "." and before and (before[0] in ABBREVIATIONS or len(before[0]) == 1 and before[0] != "I")
-        )
-        if not is_abbreviation:
+        word = re.search(r"[A-Za-z]*$", paragraph[start : match.start()])[0]
+        is_abbreviation = word in ABBREVIATIONS or len(word) == 1 and word != "I"
+        if match[0] != "." or not is_abbreviation:
             cut.append(paragraph[start : match.end()].strip())
             start = match.end()
     return [*cut, paragraph[start:].strip()]
 
 
 def has_slur(paragraph: str) -> bool:
-    """Whether a paragraph has a word whose SHA-256 is in slurs.txt, which so does not have to spell them."""
+    """Whether a paragraph has a word of slurs.txt, which holds their SHA-256 so that it need not spell them."""
     return any(map(is_slur, re.findall(r"[^\W\d_]+", paragraph.lower())))
 
 
 @cache
 def is_slur(word: str) -> bool:
-    """Whether a word's hash is on the list."""
+    """Whether a word is on the list."""
     return hashlib.sha256(word.encode()).hexdigest() in slur_hashes()
 
 
 @cache
 def slur_hashes() -> tuple[str, ...]:
-    """The list of hashes, one a line."""
+    """The list, as hashes."""
     return tuple((resources.files("bertcourse.pretraining") / "slurs.txt").read_text(encoding="utf-8").split())

@@ -1,8 +1,7 @@
 """The loss of pretraining: cross-entropy of the hidden tokens, plus cross-entropy of "does B follow A?".
 
-Only hidden positions go through the vocabulary. At 15 % that is a seventh of the work of the largest matrix of a small
-model; and the gradient of that cross-entropy, softmax minus one-hot, is made while the logits are at hand, in the same
-memory, so that the (positions, V) matrix is written once.
+``plain_losses`` is the specification. ``PreTrainingLoss`` is what a run computes: only hidden positions go through the
+vocabulary. At 15 % that is a seventh of the work of the largest matrix of a small model.
 """
 
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from torch import Tensor, nn
 
 from bertcourse.bert import BertForPreTraining
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens
+from bertcourse.pretraining.objective_fast import vocabulary_loss
 from bertcourse.pretraining.pairs import RowBatch
 
 
@@ -28,61 +28,23 @@ class Losses(NamedTuple):
     nsp: Tensor
 
 
-class VocabularyLoss(torch.autograd.Function):
-    """Cross-entropy of hidden vectors against the rows of an embedding table; ``vocabulary_loss`` says more."""
+def plain_losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> Losses:
+    """The specification of ``PreTrainingLoss``: scores for every token, labels at the hidden ones M of x.
 
-    @staticmethod
-    def forward(ctx, hidden: Tensor, embeddings: Tensor, bias: Tensor, labels: Tensor) -> Tensor:
-        """The loss, and its gradients, kept for ``backward``."""
-        logits = torch.addmm(bias, hidden, embeddings.t()).float()
-        counted = labels != IGNORE
-        targets = labels.where(counted, 0)[:, None]
-        share = 1 / counted.sum()
-        log_sums = logits.logsumexp(1, keepdim=True)
-        loss = ((log_sums - logits.gather(1, targets)).squeeze(1) * counted).sum() * share
-        gradient = logits.sub_(log_sums).exp_()  # softmax, in place
-        gradient.scatter_add_(1, targets, -torch.ones_like(log_sums))
-        gradient.mul_((counted * share)[:, None])
-        by_bias = gradient.sum(0).to(bias.dtype)
-        gradient = gradient.to(hidden.dtype)
-        ctx.save_for_backward(gradient @ embeddings, gradient.t() @ hidden, by_bias)
-        return loss
+        L_MLM = -1/|M| Σ_{i ∈ M} log P(x_i | x̃)        L_NSP = -1/B Σ_rows log P(label | x̃)
 
-    @staticmethod
-    def backward(ctx, upstream: Tensor) -> tuple:
-        """The gradients kept, scaled."""
-        return *(upstream.to(kept.dtype) * kept for kept in ctx.saved_tensors), None
-
-
-def vocabulary_loss(hidden: Tensor, embeddings: Tensor, bias: Tensor, labels: Tensor) -> Tensor:
-    """``F.cross_entropy(F.linear(hidden, embeddings, bias), labels)``, with the (M, V) logits written once.
-
-    Args:
-        hidden: (M, D), the transformed vectors at hidden positions.
-        embeddings: (V, D), the table that the output layer shares with the input.
-        bias: (V,).
-        labels: (M,), token ids, or ``IGNORE``.
-
-    Returns:
-        Mean loss in nats, in float32; under autocast the matrix products are in its type.
-
-    Source: the gradient of cross-entropy by the logits, softmax minus one-hot (Bishop 2006, equation 4.109).
+    Source: Devlin et al. 2019, section 3.1 and appendix A.2: training minimizes the sum of both means.
     """
-    device = hidden.device.type
-    if torch.is_autocast_enabled(device):
-        dtype = torch.get_autocast_dtype(device)
-        hidden, embeddings, bias = hidden.to(dtype), embeddings.to(dtype), bias.to(dtype)
-    with torch.autocast(device, enabled=False):
-        return VocabularyLoss.apply(hidden, embeddings, bias, labels)
+    output = model(masked.input_ids, rows.attention_mask, rows.token_type_ids)
+    mlm = F.cross_entropy(output.mlm_logits.flatten(0, 1), masked.all_labels().flatten(), ignore_index=IGNORE)
+    return Losses(mlm, F.cross_entropy(output.nsp_logits, rows.nsp_labels, ignore_index=IGNORE))
 
 
 class PreTrainingLoss(nn.Module):
     """A model and its loss as one module, for DDP to wrap.
 
     Args:
-        model: to be trained.
-
-    Source: Devlin et al. 2019, section 3.1 and appendix A.2: the sum of both means.
+        model: to be trained. While its NSP head is frozen, the loss of NSP is 0.
     """
 
     def __init__(self, model: BertForPreTraining):

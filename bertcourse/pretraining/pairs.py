@@ -2,12 +2,14 @@
 
 A row is [CLS] A [SEP] B [SEP], where B follows A in its document half of the time (Devlin et al. 2019, section 3.1,
 task 2), or [CLS] with as many sentences as fit, for training without that task (Liu et al. 2019, "RoBERTa", section
-4.2). Rows are made as spans of a long array of token ids, which may lie on disk; ``collate`` turns some of them into
-tensors.
+4.2). ``plain_sentence_pairs`` and ``plain_packing`` are the specification, on lists; ``sentence_pairs`` and
+``pack_documents`` in ``pairs_fast`` copy no token and say where rows stand in a long array, which may lie on disk.
+``collate`` turns such rows into tensors.
 """
 
 import itertools
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,9 +17,105 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertcourse.pretraining.masking import IGNORE, Vocabulary
+from bertcourse.pretraining.masking import Vocabulary
 
 IS_NEXT, NOT_NEXT = 0, 1  # classes of next-sentence prediction, as in the authors' release
+
+Sentences = list[list[int]]  # each a list of token ids
+
+
+def plain_sentence_pairs(
+    documents: Sequence[Sentences],
+    length: int,
+    draw: Callable[[], float] = random.random,
+    short_rate: float = 0.0,
+) -> list[tuple[list[int], list[int], int]]:
+    """The specification of ``sentence_pairs``: (A, B, label) of each row.
+
+    Sentences are taken from a document until they fill a row, and cut into A and B between two of them. Half of the
+    time B is replaced by sentences from another document, and those of A's own that it would have had go back. Unlike
+    the authors' script, which never lets a row of one sentence be followed by its own, this one adds a sentence, so
+    that both classes are equally frequent whatever the length of sentences.
+
+    Args:
+        documents: each a list of sentences; nothing is empty.
+        length, short_rate: as for ``sentence_pairs``.
+        draw: gives random numbers in [0, 1).
+
+    Source: Devlin et al. 2019, appendix A.2, and the authors' create_pretraining_data.py.
+    """
+    room = length - 3  # beside [CLS], [SEP] and [SEP]
+    pairs = []
+    for number, document in enumerate(documents):
+        while len(document) > 1:
+            target = room if draw() >= short_rate else 2 + int(draw() * (room - 1))
+            taken = sentences_to_fill(document, target, least=2)
+            middle = 1 + int(draw() * (taken - 1))
+            a = flat(document[:middle])
+            if draw() < 0.5:
+                pairs.append((a, flat(document[middle:taken]), IS_NEXT))
+                document = document[taken:]
+            else:
+                other = int(draw() * (len(documents) - 1))
+                source = documents[other + (other >= number)]
+                source = source[int(draw() * len(source)) :]
+                b = source[: sentences_to_fill(source, max(1, target - len(a)), least=1)]
+                pairs.append((a, flat(b), NOT_NEXT))
+                document = document[middle:]
+    return [(*truncate_pair(a, b, room, draw), label) for a, b, label in pairs]
+
+
+def sentences_to_fill(sentences: Sentences, target: int, least: int) -> int:
+    """How many sentences from the first on have ``target`` tokens: at least ``least``, at most all.
+
+    >>> sentences_to_fill([[5, 6], [7], [8, 9]], target=3, least=1)
+    2
+    """
+    count = least
+    while count < len(sentences) and len(flat(sentences[:count])) < target:
+        count += 1
+    return count
+
+
+def flat(sentences: Sentences) -> list[int]:
+    """The tokens of all sentences."""
+    return list(itertools.chain.from_iterable(sentences))
+
+
+def truncate_pair(a: list[int], b: list[int], room: int, draw: Callable[[], float]) -> tuple[list[int], list[int]]:
+    """Shorten the longer segment, token by token from a random end, until both fit into ``room`` tokens."""
+    a, b = list(a), list(b)
+    while len(a) + len(b) > room:
+        longer = a if len(a) > len(b) else b
+        longer.pop(0 if draw() < 0.5 else -1)
+    return a, b
+
+
+def plain_packing(documents: Sequence[Sentences], length: int, cross_documents: bool = True) -> list[list[list[int]]]:
+    """The specification of ``pack_documents``: the texts of each row, of which each is followed by a [SEP].
+
+    >>> plain_packing([[[5, 6]], [[7], [8]], [[9, 9, 9]]], length=8)
+    [[[5, 6], [7, 8]], [[9, 9, 9]]]
+    """
+    rows: list[list[list[int]]] = [[]]
+
+    def room() -> int:
+        return length - 1 - sum(len(text) + 1 for text in rows[-1])  # beside [CLS], and each text with its [SEP]
+
+    for document in documents:
+        if not cross_documents or room() < 2:
+            rows.append([])
+        text: list[int] = []
+        for sentence in document:
+            while len(text) + len(sentence) + 1 > room():
+                if not text and not rows[-1]:  # longer than a row: it is cut
+                    text, sentence = sentence[: length - 2], sentence[length - 2 :]
+                rows[-1] += [text] if text else []
+                rows.append([])
+                text = []
+            text = text + sentence
+        rows[-1].append(text)
+    return [row for row in rows if row]
 
 
 class Documents(NamedTuple):
@@ -83,161 +181,10 @@ class RowBatch(NamedTuple):
     nsp_labels: Tensor
 
 
-def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, short_rate: float = 0.0) -> Rows:
-    """Cut documents into pairs of segments, of which the second follows the first half of the time.
-
-    Sentences are taken from a document until they fill a row, and cut into A and B between two of them. Half of the
-    time B is replaced by sentences from another document, and those of A's own that it would have had go back. A pair
-    that is too long loses tokens of its longer segment, at its beginning or its end, one at a time. Unlike the
-    authors' script, which never lets a row of one sentence be followed by its own, this one adds a sentence, so that
-    both classes are equally frequent whatever the length of sentences.
-
-    Args:
-        documents: at least two.
-        length: L, the most tokens of a row, [CLS] and both [SEP] included; at least 5.
-        rng: source of randomness.
-        short_rate: share of rows that aim at a random shorter length, so that the model meets short texts too.
-
-    Returns:
-        ``Rows``, in the order of the documents. A document of a single sentence only serves as B for others.
-
-    Raises:
-        ValueError: if ``length`` is below 5, ``short_rate`` is not from 0 to 1, or there are no two documents, or none
-            of several sentences.
-
-    Source: Devlin et al. 2019, appendix A.2, and the authors' create_pretraining_data.py.
-    """
-    if length < 5:
-        raise ValueError(f"a pair needs a length of at least 5: [CLS] A [SEP] B [SEP]; got {length}.")
-    if not 0 <= short_rate <= 1:
-        raise ValueError(f"short_rate must be from 0 to 1; got {short_rate}.")
-    num_documents = len(documents.documents) - 1
-    several = np.diff(documents.documents) > 1
-    if num_documents < 2 or not several.any():
-        raise ValueError(
-            f"sentence pairs need at least two documents, one of them of several sentences: B comes from the same "
-            f"or from "
-            f"another; got {num_documents} documents, {int(several.sum())} of several sentences. Separate documents "
-            f"by an empty line."
-        )
-    starts, bounds = documents.sentences.tolist(), documents.documents.tolist()
-    room = length - 3
-    spans, labels = [], []
-    draw = Draws(rng)
-    for document in np.flatnonzero(several).tolist():
-        sentence, end = bounds[document], bounds[document + 1]
-        while end - sentence > 1:
-            target = room if draw.uniform() >= short_rate else draw.below(room - 1) + 2
-            stop = sentence + 2
-            while stop < end and starts[stop] - starts[sentence] < target:
-                stop += 1
-            middle = sentence + 1 + draw.below(stop - sentence - 1)
-            if draw.uniform() < 0.5:
-                spans += [(starts[sentence], starts[middle]), (starts[middle], starts[stop])]
-                labels.append(IS_NEXT)
-                sentence = stop
-            else:
-                other = draw.below(num_documents - 1)
-                other += other >= document
-                first = bounds[other] + draw.below(bounds[other + 1] - bounds[other])
-                last = first + 1
-                wanted = max(1, target - (starts[middle] - starts[sentence]))
-                while last < bounds[other + 1] and starts[last] - starts[first] < wanted:
-                    last += 1
-                spans += [(starts[sentence], starts[middle]), (starts[first], starts[last])]
-                labels.append(NOT_NEXT)
-                sentence = middle
-    pairs = truncate_pairs(np.array(spans, np.int64).reshape(-1, 2, 2), room, rng)
-    return Rows(
-        spans=pairs.reshape(-1, 2),
-        first_span=np.arange(len(pairs) + 1) * 2,
-        segments=np.tile([0, 1], len(pairs)),
-        nsp_labels=np.array(labels, np.int64),
-        lengths=(pairs[:, :, 1] - pairs[:, :, 0]).sum(1) + 3,
-    )
-
-
-def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArray:
-    """Shorten the longer segment of each pair, token by token from a random end, until both fit.
-
-    What is left of both can be said at once: the shorter keeps what it has if that is no more than half of the room,
-    and how many of the removed tokens stood at the beginning is binomial.
-
-    Args:
-        pairs: (R, 2, 2): start and end of A, start and end of B.
-        room: how many tokens both may have together.
-        rng: source of randomness.
-
-    Returns:
-        (R, 2, 2).
-    """
-    sizes = pairs[:, :, 1] - pairs[:, :, 0]
-    half = np.array([room - room // 2, room // 2])  # of two equally long ones, B loses a token first
-    kept = np.where(
-        sizes.sum(1, keepdims=True) <= room, sizes, np.minimum(sizes, np.maximum(half, room - sizes[:, ::-1]))
-    )
-    removed = sizes - kept
-    at_front = rng.binomial(removed, 0.5)
-    return pairs + np.stack([at_front, at_front - removed], axis=-1)
-
-
-def pack_documents(documents: Documents, length: int, cross_documents: bool = True) -> Rows:
-    """Fill rows with consecutive sentences: [CLS] sentences [SEP], all of segment 0.
-
-    Args:
-        documents: any number.
-        length: L, the most tokens of a row, special ones included; at least 3.
-        cross_documents: True goes on in the next document, after another [SEP], until the row is full (FULL-SENTENCES);
-            False begins a new row with each document (DOC-SENTENCES).
-
-    Returns:
-        ``Rows``, in the order of the documents. A sentence that is longer than a row is cut and goes on in the next.
-
-    Raises:
-        ValueError: if ``length`` is below 3 or there are no documents.
-
-    Source: Liu et al. 2019, "RoBERTa", section 4.2.
-    """
-    if length < 3:
-        raise ValueError(f"a row needs a length of at least 3: [CLS] text [SEP]; got {length}.")
-    if len(documents.documents) < 2:
-        raise ValueError("packing needs at least one document; got none. Is the text empty?")
-    starts, bounds = documents.sentences.tolist(), documents.documents.tolist()
-    spans: list[tuple[int, int]] = []
-    first_span, used = [0], 1  # [CLS]
-
-    def close_row() -> None:
-        nonlocal used
-        if len(spans) > first_span[-1]:
-            first_span.append(len(spans))
-        used = 1
-
-    for first, last in zip(bounds, bounds[1:]):
-        if not cross_documents or used + 2 > length:
-            close_row()
-        begin = position = starts[first]
-        for end in starts[first + 1 : last + 1]:
-            while used + (end - begin) + 1 > length:  # with [SEP]
-                if position == begin and used == 1:  # a sentence longer than a row
-                    position = begin + length - 2
-                if position > begin:
-                    spans.append((begin, position))
-                close_row()
-                begin = position
-            position = end
-        spans.append((begin, position))
-        used += position - begin + 1
-    close_row()
-    array = np.array(spans, np.int64).reshape(-1, 2)
-    first = np.array(first_span)
-    sizes = np.add.reduceat(array[:, 1] - array[:, 0] + 1, first[:-1]) + 1
-    return Rows(array, first, np.zeros(len(array), np.int64), np.full(len(sizes), IGNORE), sizes)
-
-
 def collate(
     documents: Documents, rows: Rows, indices: NDArray, vocabulary: Vocabulary, width: int | None = None
 ) -> RowBatch:
-    """Some rows as tensors, padded to the longest of them.
+    """Some rows as tensors, padded to the longest of them: [CLS], then each span and a [SEP].
 
     Args:
         documents: that the rows were cut from.
@@ -246,87 +193,36 @@ def collate(
         vocabulary: for [CLS], [SEP] and [PAD].
         width: pad to this length.
 
-    Returns:
-        ``RowBatch``.
-
-    Raises:
-        IndexError: if a row is not there.
-
     Source: input format of Devlin et al. 2019, figure 2.
     """
-    indices = np.asarray(indices)
     lengths = rows.lengths[indices]
     width = width or int(lengths.max())
-    num_spans = rows.first_span[indices + 1] - rows.first_span[indices]
-    span_rows = np.repeat(np.arange(len(indices)), num_spans)
-    span_ids = np.repeat(rows.first_span[indices], num_spans) + within(num_spans)
-    sizes = rows.spans[span_ids, 1] - rows.spans[span_ids, 0]
-    columns = 1 + offsets_within(sizes + 1, num_spans)  # after [CLS]; each span brings a [SEP]
-
-    input_ids = np.full((len(indices), width), vocabulary.pad_id, np.int64)
+    input_ids = np.full((len(indices), width), vocabulary.pad_id)
     segments = np.zeros_like(input_ids)
     input_ids[:, 0] = vocabulary.cls_id
-    row_of_token, inside = np.repeat(span_rows, sizes), within(sizes)
-    column_of_token = np.repeat(columns, sizes) + inside
-    input_ids[row_of_token, column_of_token] = documents.tokens[np.repeat(rows.spans[span_ids, 0], sizes) + inside]
-    input_ids[span_rows, columns + sizes] = vocabulary.sep_id
-    segments[row_of_token, column_of_token] = np.repeat(rows.segments[span_ids], sizes)
-    segments[span_rows, columns + sizes] = rows.segments[span_ids]
+    tokens = np.asarray(documents.tokens)  # a memory map is not copied
+    for row, index in enumerate(indices):
+        spans = slice(rows.first_span[index], rows.first_span[index + 1])
+        column = 1
+        for (start, stop), segment in zip(rows.spans[spans].tolist(), rows.segments[spans].tolist()):
+            separator = column + stop - start
+            input_ids[row, column:separator] = tokens[start:stop]
+            input_ids[row, separator] = vocabulary.sep_id
+            segments[row, column : separator + 1] = segment
+            column = separator + 1
     is_token = np.arange(width) < lengths[:, None]
     return RowBatch(
         input_ids=torch.from_numpy(input_ids),
         attention_mask=None if is_token.all() else torch.from_numpy(is_token.astype(np.int64)),
         token_type_ids=torch.from_numpy(segments),
-        nsp_labels=torch.from_numpy(rows.nsp_labels[indices].astype(np.int64)),
+        nsp_labels=torch.from_numpy(rows.nsp_labels[indices]),
     )
 
 
-def ends(sizes) -> NDArray:
+def ends(sizes: Iterable[int]) -> NDArray:
     """Running totals, from 0.
 
     >>> ends([2, 1]).tolist()
     [0, 2, 3]
     """
-    return np.concatenate([[0], np.cumsum(list(sizes), dtype=np.int64)])
-
-
-def within(sizes: NDArray) -> NDArray:
-    """0 … size-1 for each size, one after the other.
-
-    >>> within(np.array([2, 3])).tolist()
-    [0, 1, 0, 1, 2]
-    """
-    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-
-
-def offsets_within(sizes: NDArray, group_sizes: NDArray) -> NDArray:
-    """The sum of the sizes before each one in its group.
-
-    >>> offsets_within(np.array([5, 4, 7, 1]), np.array([2, 2])).tolist()
-    [0, 5, 0, 7]
-    """
-    before = np.cumsum(sizes) - sizes
-    first_of_group = np.cumsum(group_sizes) - group_sizes
-    return before - np.repeat(before[first_of_group], group_sizes)
-
-
-class Draws:
-    """Random numbers one at a time, drawn in blocks, as a single draw from numpy is slow.
-
-    Args:
-        rng: source of randomness.
-    """
-
-    def __init__(self, rng: np.random.Generator):
-        self.rng = rng
-        self.block: list[float] = []
-
-    def uniform(self) -> float:
-        """A number in [0, 1)."""
-        if not self.block:
-            self.block = self.rng.random(4096).tolist()
-        return self.block.pop()
-
-    def below(self, limit: int) -> int:
-        """An integer from 0 to limit - 1."""
-        return int(self.uniform() * limit)
+    return np.cumsum([0, *sizes], dtype=np.int64)

@@ -12,21 +12,20 @@ learned, not what.
 
 import random
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
 import torch
-import torch.nn.functional as F
-from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
-from torch import Tensor, nn
+from tokenizers import Tokenizer
+from torch import Tensor
 
-from bertcourse.bert import BertForPreTraining, BertModel, encode_batch
 from bertcourse.pretraining.corpus import Corpus
-from bertcourse.pretraining.masking import SPECIAL_TOKENS
 from bertcourse.pretraining.pairs import Documents
+from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 
-# A word in braces is drawn anew each time; SmallWorld.draw says from what.
+# A word in braces is drawn anew each time; Scene.draw says from what.
 FIRST_SENTENCES = [
     "{name} is a {role} from {city} .",
     "the {role} from {city} is called {name} .",
@@ -93,7 +92,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class SenseExample:
+class AmbiguousWord:
     """An ambiguous word in a text of up to three sentences.
 
     Attributes:
@@ -105,6 +104,11 @@ class SenseExample:
     words: list[str]
     index: int
     sense: str
+
+    @property
+    def word(self) -> str:
+        """The word itself."""
+        return self.words[self.index]
 
 
 class SmallWorld:
@@ -118,9 +122,8 @@ class SmallWorld:
     """
 
     def __init__(self, sparse: bool = False):
-        words = tomllib.loads(
-            (resources.files("bertcourse.pretraining") / "small_world.toml").read_text(encoding="utf-8")
-        )
+        file = resources.files("bertcourse.pretraining") / "small_world.toml"
+        words = tomllib.loads(file.read_text(encoding="utf-8"))
         self.sparse = sparse
         self.common = {name: text.split() for name, text in words["common"].items()}
         self.topics = {
@@ -134,40 +137,28 @@ class SmallWorld:
             for sense, topics in senses.items()
             for topic in topics.split()
         }
-        if not sparse:  # fewer words, each the more telling
-            most = {"verbs": 6, "adjectives": 6, "places": 2, "roles": 2}
-            self.topics = {
-                topic: {name: each[: most.get(name)] for name, each in lists.items()}
-                for topic, lists in self.topics.items()
-            }
-            self.sentences = SENTENCES + 2 * DENSE_SENTENCES
-        else:
-            self.sentences = SENTENCES + SPARSE_SENTENCES
         self.ambiguous = {topic: [word for word, where in self.senses if where == topic] for topic in self.topics}
+        if sparse:
+            self.sentences = SENTENCES + SPARSE_SENTENCES
+        else:
+            self.sentences = SENTENCES + 2 * DENSE_SENTENCES
+            most = {"verbs": 6, "adjectives": 6, "places": 2, "roles": 2}  # fewer words, each the more telling
+            for lists in self.topics.values():
+                lists |= {name: lists[name][:count] for name, count in most.items()}
 
     def vocabulary(self) -> list[str]:
         """All words of the language, in alphabetical order."""
         lists = [*self.common.values(), *(words for topic in self.topics.values() for words in topic.values())]
-        things = [plural(thing) for topic in self.topics.values() for thing in topic["things"]]
-        templates = (
-            FIRST_SENTENCES + SENTENCES + DENSE_SENTENCES + SPARSE_SENTENCES + VAGUE_SENTENCES + TELLING_SENTENCES
-        )
-        literal = [word for template in templates for word in template.split() if not word.startswith("{")]
-        ambiguous = [word for word, _ in self.senses]
-        return sorted(
-            {*(word for words in lists for word in words), *things, *literal, *ambiguous, *"an he she his her".split()}
-        )
+        words = {word for each in lists for word in each}
+        words |= {plural(thing) for topic in self.topics.values() for thing in topic["things"]}
+        words |= {word for word, _ in self.senses}
+        frames = FIRST_SENTENCES + SENTENCES + DENSE_SENTENCES + SPARSE_SENTENCES + VAGUE_SENTENCES + TELLING_SENTENCES
+        words |= {word for frame in frames for word in frame.split() if word[0] != "{"}
+        return sorted(words | {"an", "he", "she", "his", "her"})
 
     def tokenizer(self) -> Tokenizer:
         """A BERT tokenizer with a token for each word."""
-        tokens = {token: i for i, token in enumerate([*SPECIAL_TOKENS, *self.vocabulary()])}
-        tokenizer = Tokenizer(models.WordPiece(tokens, unk_token="[UNK]"))
-        tokenizer.add_special_tokens(list(SPECIAL_TOKENS))
-        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        tokenizer.post_processor = processors.BertProcessing(("[SEP]", tokens["[SEP]"]), ("[CLS]", tokens["[CLS]"]))
-        tokenizer.decoder = decoders.WordPiece()
-        return tokenizer
+        return WordPieceTokenizer([*BERT_SPECIAL_TOKENS, *self.vocabulary()]).to_tokenizers()
 
     def document(self, rng: random.Random, num_sentences: int | None = None) -> Document:
         """A document; its topic, mood and hero are drawn first.
@@ -181,15 +172,12 @@ class SmallWorld:
         sentences, senses = [], []
         for number in range(num_sentences or rng.randint(6, 12)):
             if number == 0:
-                template = rng.choice(FIRST_SENTENCES)
+                frame = rng.choice(FIRST_SENTENCES)
             elif rng.random() < (0.42 if self.sparse else 0.3):
-                template = rng.choice(VAGUE_SENTENCES if rng.random() < 0.65 else TELLING_SENTENCES)
+                frame = rng.choice(VAGUE_SENTENCES if rng.random() < 0.65 else TELLING_SENTENCES)
             else:
-                template = rng.choice(self.sentences)
-            words = " ".join(scene.draw(word[1:-1]) if word[0] == "{" else word for word in template.split()).split()
-            words = [
-                "an" if word == "a" and after[0] in "aeiou" else word for word, after in zip(words, [*words[1:], "."])
-            ]
+                frame = rng.choice(self.sentences)
+            words = scene.sentence(frame)
             senses += [
                 (number, i, self.senses[word, topic]) for i, word in enumerate(words) if (word, topic) in self.senses
             ]
@@ -199,8 +187,8 @@ class SmallWorld:
     def documents(self, seed: int, num_tokens: int = 0, count: int = 0) -> Iterator[Document]:
         """Documents until there are ``count`` of them and ``num_tokens`` words in them.
 
-        Those held out have seeds below 0. To ``random.Random`` -1 and 1 are one seed; so others are moved out of the
-        way.
+        Those held out have seeds below 0. To ``random.Random`` -1 and 1 are the same seed, so positive ones are moved
+        out of the way.
         """
         rng = random.Random(seed if seed <= 0 else seed << 32)
         made = tokens = 0
@@ -216,6 +204,8 @@ class SmallWorld:
             num_tokens: words to train on.
             seed: of the documents to train on; those held out and probed are always the same.
         """
+        from bertcourse.pretraining.small_world_probes import SenseProbe  # which imports this module
+
         tokenizer = self.tokenizer()
         ids = tokenizer.get_vocab()
 
@@ -227,7 +217,7 @@ class SmallWorld:
         train, held_out = self.documents(seed, num_tokens=num_tokens), self.documents(-1, count=600)
         return Corpus([encoded(train)], [encoded(held_out)], tokenizer, SenseProbe(self, tokenizer))
 
-    def sense_examples(self, seed: int, count: int) -> list[SenseExample]:
+    def sense_examples(self, seed: int, count: int) -> list[AmbiguousWord]:
         """Ambiguous words in ``count`` documents, each with the sentence before and after its own."""
         examples = []
         for document in self.documents(seed, count=count):
@@ -235,7 +225,7 @@ class SmallWorld:
                 first = max(0, sentence - 1)
                 before = sum(map(len, document.sentences[first:sentence]))
                 words = [word for each in document.sentences[first : sentence + 2] for word in each]
-                examples.append(SenseExample(words, before + index, sense))
+                examples.append(AmbiguousWord(words, before + index, sense))
         return examples
 
     def topic_examples(self, seed: int, count: int) -> tuple[list[str], Tensor]:
@@ -261,9 +251,10 @@ class Scene:
         self.is_pleasant = rng.random() < 0.5
         is_woman = rng.random() < 0.5
         name, role = choice(self.common["women" if is_woman else "men"]), choice(self.topic["roles"])
+        he = "she" if is_woman else "he"
         self.fixed = {
             "name": name,
-            "he": "she" if is_woman else "he",
+            "he": he,
             "his": "her" if is_woman else "his",
             "role": role,
             "other": choice(self.common["women"] + self.common["men"]),
@@ -271,45 +262,45 @@ class Scene:
             "firm": choice(self.common["firms"]),
             "place": choice(self.topic["places"]),
         }
-        he = self.fixed["he"]
-        # Half of a dense document's subjects are "the banker": a word of its topic.
-        self.subjects = [name, he, he, role, self.fixed["other"]] if world.sparse else [name, he, role, role]
-        # Zipf's law holds in the dense world, so that a topic has words that give it away.
-        self.thing_weights = None if world.sparse else [1 / (rank + 2) for rank in range(len(things))]
-        self.focus = (
-            rng.sample(things, 4) if world.sparse else list(dict.fromkeys(rng.choices(things, self.thing_weights, k=5)))
-        )
+        if world.sparse:
+            self.subjects = [name, he, he, role, self.fixed["other"]]
+            self.thing_weights = None
+            self.focus = rng.sample(things, 4)
+        else:  # half of the subjects are "the banker", a word of the topic; and by Zipf's law some things give it away
+            self.subjects = [name, he, role, role]
+            self.thing_weights = [1 / (rank + 2) for rank in range(len(things))]
+            self.focus = list(dict.fromkeys(rng.choices(things, self.thing_weights, k=5)))
         self.words = rng.sample(world.ambiguous[topic], min(2, len(world.ambiguous[topic])))
 
+    def sentence(self, frame: str) -> list[str]:
+        """The words of a sentence, with a word drawn for each field of the frame."""
+        words = " ".join(self.draw(word[1:-1]) if word[0] == "{" else word for word in frame.split()).split()
+        return ["an" if word == "a" and after[0] in "aeiou" else word for word, after in zip(words, [*words[1:], "."])]
+
     def draw(self, field: str) -> str:
-        """A word for a field of a template."""
+        """A word for a field of a frame."""
         if field in self.fixed:
             return self.fixed[field]
-        rng, choice, common = self.rng, self.rng.choice, self.common
+        common, topic, choice, chance = self.common, self.topic, self.rng.choice, self.rng.random
         match field:
             case "subject":
                 subject = choice(self.subjects)
                 return f"the {subject}" if subject == self.fixed["role"] else subject
             case "thing":
                 return (
-                    choice(self.focus)
-                    if rng.random() < 0.6
-                    else rng.choices(self.topic["things"], self.thing_weights)[0]
+                    choice(self.focus) if chance() < 0.6 else self.rng.choices(topic["things"], self.thing_weights)[0]
                 )
             case "things":
                 return plural(self.draw("thing"))
             case "verb":
-                return choice(self.topic["verbs"] if rng.random() < 0.7 else common["general_verbs"])
+                return choice(topic["verbs"] if chance() < 0.7 else common["general_verbs"])
             case "adjective":
-                dice = rng.random()
-                return (
-                    self.draw("mood_word")
-                    if dice < 0.35
-                    else choice(self.topic["adjectives"] if dice < 0.75 else common["neutral"])
-                )
+                if (dice := chance()) < 0.35:
+                    return self.draw("mood_word")
+                return choice(topic["adjectives"] if dice < 0.75 else common["neutral"])
             case "adverb":
                 mood = "pleasantly" if self.is_pleasant else "unpleasantly"
-                return choice(common[mood if rng.random() < 0.5 else "neutrally"])
+                return choice(common[mood if chance() < 0.5 else "neutrally"])
             case "mood_word":
                 return choice(common["pleasant" if self.is_pleasant else "unpleasant"])
             case "feels":
@@ -317,24 +308,6 @@ class Scene:
             case "word":
                 return choice(self.words)
         return choice(common[{"day": "days", "number": "numbers", "general_verb": "general_verbs"}.get(field, field)])
-
-
-class SenseProbe:
-    """How well a model tells senses apart, for ``Corpus.probe``.
-
-    Args:
-        world: the language.
-        tokenizer: of its corpus.
-        train, test: how many documents to take the senses' vectors from, and how many to measure on.
-    """
-
-    def __init__(self, world: SmallWorld, tokenizer: Tokenizer, train: int = 300, test: int = 150):
-        self.world, self.tokenizer, self.sizes = world, tokenizer, (train, test)
-
-    def __call__(self, model: BertForPreTraining) -> dict[str, float]:
-        """``{"sense_accuracy": …}``"""
-        train, test = (self.world.sense_examples(seed, count) for seed, count in zip((-2, -3), self.sizes))
-        return {"sense_accuracy": sense_accuracy(model.bert, self.tokenizer, train, test)}
 
 
 def plural(noun: str) -> str:
@@ -346,141 +319,16 @@ def plural(noun: str) -> str:
     return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
 
 
-@torch.inference_mode()
-def sense_vectors(
-    model: BertModel, tokenizer: Tokenizer, examples: Sequence[SenseExample], layers: Sequence[int] = (-1,)
-) -> Tensor:
-    """The vector of each example's word: the sum of the given layers at its token.
-
-    The last layer alone by default: of these four-layer models some know the sense in layer 1, some not before layer 4.
-
-    Args:
-        model, tokenizer: what to ask.
-        examples: N of them.
-        layers: which hidden states to add up, 0 the embeddings; those that a shallower model lacks are left out.
-
-    Returns:
-        (N, D).
-    """
-    was_training = model.training
-    model.eval()
-    device = next(model.parameters()).device
-    vectors = []
-    for start in range(0, len(examples), 128):
-        some = examples[start : start + 128]
-        batch = encode_batch(tokenizer, [" ".join(example.words) for example in some])
-        states = model(*(tensor.to(device) for tensor in batch), output_hidden_states=True).hidden_states
-        total = sum(states[layer] for layer in layers if -len(states) <= layer < len(states))
-        vectors.append(total[torch.arange(len(some)), [example.index + 1 for example in some]].cpu())  # after [CLS]
-    model.train(was_training)
-    return torch.cat(vectors)
-
-
-def sense_accuracy(
-    model: BertModel,
-    tokenizer: Tokenizer,
-    train: Sequence[SenseExample],
-    test: Sequence[SenseExample],
-    layers: Sequence[int] = (-1,),
-) -> float:
-    """How often the nearest sense is the right one: each sense of a word is the mean of its vectors, near is cosine.
-
-    Args:
-        model, tokenizer: what to ask.
-        train, test: labelled examples; every word of ``test`` is in ``train``.
-        layers: as for ``sense_vectors``.
-
-    Returns:
-        A share, from 0 to 1.
-
-    Raises:
-        ValueError: if a word of ``test`` is not in ``train``.
-
-    Source: Melamud et al. 2016, "context2vec", and Peters et al. 2018, section 5.3, for the nearest-neighbour rule.
-    """
+def most_frequent_sense_accuracy(train: Sequence[AmbiguousWord], test: Sequence[AmbiguousWord]) -> float:
+    """How often a word's most frequent sense in ``train`` is the right one in ``test``: what needs no model."""
     check_words(train, test)
-    train_vectors, test_vectors = (sense_vectors(model, tokenizer, examples, layers) for examples in (train, test))
-    places: dict[str, dict[str, list[int]]] = {}
-    for i, example in enumerate(train):
-        places.setdefault(example.words[example.index], {}).setdefault(example.sense, []).append(i)
-    centres = {
-        word: (list(senses), F.normalize(torch.stack([train_vectors[at].mean(0) for at in senses.values()]), dim=1))
-        for word, senses in places.items()
-    }
-    right = 0
-    for example, vector in zip(test, test_vectors):
-        senses, vectors = centres[example.words[example.index]]
-        right += senses[int((vectors @ vector).argmax())] == example.sense
-    return right / len(test)
-
-
-def most_frequent_sense_accuracy(train: Sequence[SenseExample], test: Sequence[SenseExample]) -> float:
-    """How often a word's most frequent sense is the right one; arguments and errors as for ``sense_accuracy``."""
-    check_words(train, test)
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, Counter] = {}
     for example in train:
-        senses = counts.setdefault(example.words[example.index], {})
-        senses[example.sense] = senses.get(example.sense, 0) + 1
-    best = {word: max(senses, key=senses.get) for word, senses in counts.items()}
-    return sum(best[example.words[example.index]] == example.sense for example in test) / len(test)
+        counts.setdefault(example.word, Counter())[example.sense] += 1
+    return sum(counts[example.word].most_common(1)[0][0] == example.sense for example in test) / len(test)
 
 
-def check_words(train: Sequence[SenseExample], test: Sequence[SenseExample]) -> None:
-    """Refuse test words without an example to learn from.
-
-    Raises:
-        ValueError: naming one.
-    """
-    known = {example.words[example.index] for example in train}
-    for example in test:
-        if (word := example.words[example.index]) not in known:
-            raise ValueError(
-                f"every word of the test must be in the training examples; {word} is not. Give more of them."
-            )
-
-
-def topic_accuracy(model: BertModel, world: SmallWorld, labels: int = 50, seed: int = 0, steps: int = 200) -> float:
-    """A copy of the model fine-tuned to name a text's topic, from few labelled texts, measured on 500 others.
-
-    Args:
-        model: pretrained, or fresh for comparison; left as it is.
-        world: the language.
-        labels: how many labelled texts.
-        seed: which, and in what order.
-        steps: of 16 texts each, at a learning rate that falls from 1e-3.
-
-    Returns:
-        A share, from 0 to 1.
-
-    Raises:
-        ValueError: if the model's vocabulary is not the world's.
-
-    Source: Devlin et al. 2019, section 4.1, for the classifier on the pooled [CLS].
-    """
-    device, size = next(model.parameters()).device, world.tokenizer().get_vocab_size()
-    if model.config.vocab_size != size:
-        raise ValueError(
-            f"the model must have the small world's vocabulary of {size} tokens; got {model.config.vocab_size}."
-        )
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        encoder = BertModel(model.config)
-        encoder.load_state_dict(model.state_dict())
-        classifier = nn.Linear(model.config.hidden_size, len(world.topics))
-        tokenizer = world.tokenizer()
-        texts, topics = world.topic_examples(10_000 + seed, labels)
-        optimizer = torch.optim.AdamW([*encoder.parameters(), *classifier.parameters()], lr=1e-3, fused=True)
-        encoder.to(device).train(), classifier.to(device)
-        for step in range(steps):
-            optimizer.param_groups[0]["lr"] = 1e-3 * min(1, (step + 1) / 12) * (1 - step / steps)
-            chosen = torch.randint(0, labels, (16,)).tolist()
-            batch = encode_batch(tokenizer, [texts[i] for i in chosen])
-            logits = classifier(encoder(*(tensor.to(device) for tensor in batch)).pooled)
-            optimizer.zero_grad()
-            F.cross_entropy(logits, topics[chosen].to(device)).backward()
-            optimizer.step()
-        encoder.eval()
-        texts, topics = world.topic_examples(-4, 500)
-        with torch.inference_mode():
-            logits = classifier(encoder(*(tensor.to(device) for tensor in encode_batch(tokenizer, texts))).pooled)
-        return (logits.argmax(1).cpu() == topics).float().mean().item()
+def check_words(train: Sequence[AmbiguousWord], test: Sequence[AmbiguousWord]) -> None:
+    """Refuse test words that no training example has."""
+    if missing := sorted({example.word for example in test} - {example.word for example in train}):
+        raise ValueError(f"every word of the test must have a training example; {missing[0]} has none. Give more.")

@@ -7,7 +7,7 @@ import pytest
 
 from bertcourse.datasets import data
 from bertcourse.pretraining import corpus
-from bertcourse.pretraining.corpus import books_corpus, has_slur, read_shards, sentences, text_corpus
+from bertcourse.pretraining.corpus import books_corpus, has_slur, sentences, text_corpus
 
 TEXT = "\n\n".join(f"a b c. {letter} d.\nb c." for letter in "defghijklmnopqrstu")
 
@@ -89,7 +89,7 @@ def test_books_are_split_by_book_and_lose_paragraphs_with_a_slur(small_tokenizer
 
 
 def test_another_text_is_not_taken_for_the_books():
-    with pytest.raises(ValueError, match="must be that of standard_ebooks"):
+    with pytest.raises(ValueError, match="standard_ebooks"):
         list(data.books("Once upon a time.\n"))
 
 
@@ -103,60 +103,46 @@ def test_held_out_books_are_in_the_registry():
 
 
 def test_refuses_texts_that_cannot_be_trained_on(small_tokenizer, tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no such file"):
+    with pytest.raises(FileNotFoundError, match="text.*no such file"):
         text_corpus(tmp_path / "absent.txt", small_tokenizer, tmp_path)
     path = tmp_path / "text.txt"
-    for content, message in ((b"", "got 0"), (b"One.\n\nTwo.\n", "got 2"), (b"\xff\xfe", "must be UTF-8")):
+    for content, message in ((b"", "got 0"), (b"One.\n\nTwo.\n", "got 2"), (b"\xff\xfe", "UTF-8")):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=message):
             text_corpus(path, small_tokenizer, tmp_path)
 
 
-def test_damaged_shards_say_how_to_be_mended(text, small_tokenizer, tmp_path):
-    text_corpus(text, small_tokenizer, tmp_path / "shards")
-    (folder,) = (tmp_path / "shards").iterdir()
-    tokens = folder / "train-00000-tokens.npy"
-    tokens.write_bytes(tokens.read_bytes()[:150])
-    with pytest.raises(ValueError, match="damaged .* Delete the folder"):
-        read_shards(folder, small_tokenizer)
-
-
 def rewrite(name, change):
-    """What becomes of an array in a file."""
+    """Changes an array in a file."""
     return lambda folder: np.save(folder / name, change(np.load(folder / name)))
 
 
+def cut_short(name, size):
+    return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:size])
+
+
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    "damage",
     [
-        (
-            lambda f: (f / "corpus.json").write_text("[1, 1]"),
-            r"corpus.json must hold a JSON object, \{…\}; got \[1, 1\]",
-        ),
-        (lambda f: (f / "corpus.json").write_text('{"train": 1}'), "must have the number of held-out shards; got None"),
-        (lambda f: (f / "corpus.json").write_text('{"train": "1"}'), "must have the number of train shards; got '1'"),
-        (lambda f: (f / "corpus.json").write_text('{"train": 0}'), "must have the number of train shards; got 0"),
-        (lambda f: (f / "corpus.json").unlink(), "No such file or directory: .*corpus.json"),
-        (lambda f: (f / "train-00000-tokens.npy").write_bytes(b""), "No data left in file"),
-        (rewrite("train-00000-tokens.npy", lambda a: a[:-1]), "train-00000-sentences.npy must rise from 0 to"),
-        (rewrite("train-00000-tokens.npy", lambda a: a[:0]), "train-00000-sentences.npy must rise from 0 to 0"),
-        (rewrite("train-00000-sentences.npy", lambda a: a[:0]), "train-00000-sentences.npy must rise"),
-        (rewrite("train-00000-sentences.npy", lambda a: a[[0, 2, 1, *range(3, len(a))]]), "sentences.npy must rise"),
-        (
-            rewrite("held-out-00000-documents.npy", lambda a: a[:-1]),
-            "held-out-00000-documents.npy must rise from 0 to 4",
-        ),
-        (
-            rewrite("train-00000-tokens.npy", lambda a: a / 2),
-            "train-00000-tokens.npy must hold a row of integers; got float",
-        ),
+        lambda folder: (folder / "corpus.json").write_text("[1, 1]"),
+        lambda folder: (folder / "corpus.json").write_text('{"train": 1}'),
+        lambda folder: (folder / "corpus.json").write_text('{"train": "1"}'),
+        lambda folder: (folder / "corpus.json").unlink(),
+        cut_short("train-00000-tokens.npy", 0),
+        cut_short("train-00000-tokens.npy", 150),
+        rewrite("train-00000-tokens.npy", lambda tokens: tokens[:-1]),
+        rewrite("train-00000-tokens.npy", lambda tokens: tokens[:0]),
+        rewrite("train-00000-tokens.npy", lambda tokens: tokens / 2),
+        rewrite("train-00000-sentences.npy", lambda starts: starts[:0]),
+        rewrite("train-00000-sentences.npy", lambda starts: starts[[0, 2, 1, *range(3, len(starts))]]),
+        rewrite("held-out-00000-documents.npy", lambda starts: starts[:-1]),
     ],
 )
-def test_shards_that_do_not_fit_are_named(text, small_tokenizer, tmp_path, damage, message):
+def test_damaged_shards_are_refused(text, small_tokenizer, tmp_path, damage):
     text_corpus(text, small_tokenizer, tmp_path / "shards")
     (folder,) = (tmp_path / "shards").iterdir()
     damage(folder)
-    with pytest.raises(ValueError, match=f"the shards in .* are damaged .*{message}.* Delete the folder"):
+    with pytest.raises(ValueError, match="damaged .* Delete the folder"):
         text_corpus(text, small_tokenizer, tmp_path / "shards")
 
 

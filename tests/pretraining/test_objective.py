@@ -8,7 +8,8 @@ import torch.nn.functional as F
 
 from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.pretraining import IGNORE, IS_NEXT, NOT_NEXT, MaskedTokens, PreTrainingLoss, RowBatch
-from bertcourse.pretraining.objective import vocabulary_loss
+from bertcourse.pretraining.objective import plain_losses
+from bertcourse.pretraining.objective_fast import vocabulary_loss
 
 
 @pytest.fixture
@@ -27,14 +28,6 @@ def batch() -> tuple[MaskedTokens, RowBatch]:
     positions = torch.tensor([1, 5, 13, 20, 25, 27, 40, 41])
     labels = ids.flatten()[positions].clone()
     return MaskedTokens(ids, positions, labels), RowBatch(ids, mask, torch.zeros_like(ids), torch.tensor([0, 1, 1, 0]))
-
-
-def plain_losses(model, masked, rows):
-    """As Hugging Face computes them: all logits, and labels with -100 everywhere else."""
-    output = model(masked.input_ids, rows.attention_mask, rows.token_type_ids)
-    return F.cross_entropy(output.mlm_logits.flatten(0, 1), masked.all_labels().flatten()), F.cross_entropy(
-        output.nsp_logits, rows.nsp_labels
-    )
 
 
 def test_equals_the_plain_loss_and_its_gradients(model, batch):

@@ -14,7 +14,8 @@ from bertcourse.pretraining import (
     pack_documents,
     sentence_pairs,
 )
-from bertcourse.pretraining.pairs import truncate_pairs
+from bertcourse.pretraining.pairs import plain_packing, plain_sentence_pairs, truncate_pair
+from bertcourse.pretraining.pairs_fast import truncate_pairs, uniform_numbers
 
 VOCABULARY = Vocabulary(20_000, 0, 2, 3, 4, torch.arange(20_000) < 5, torch.zeros(20_000, dtype=torch.bool))
 
@@ -30,6 +31,20 @@ def documents(rng) -> Documents:
     sizes = [rng.integers(1, 41, rng.integers(2, 31)).tolist() for _ in range(300)]
     counter = iter(range(10**9))
     return Documents.of([[[next(counter) for _ in range(size)] for size in document] for document in sizes])
+
+
+def as_lists(documents: Documents) -> list[list[list[int]]]:
+    tokens = np.split(documents.tokens, documents.sentences[1:-1])
+    return [
+        [tokens[i].tolist() for i in range(first, last)]
+        for first, last in zip(documents.documents, documents.documents[1:])
+    ]
+
+
+def plain_pairs(documents: Documents, length: int, seed: int, short_rate: float = 0.0):
+    """With the draws of ``sentence_pairs``."""
+    draw = uniform_numbers(np.random.default_rng(seed)).__next__
+    return plain_sentence_pairs(as_lists(documents), length, draw, short_rate)
 
 
 def document_of(documents: Documents, token: int) -> int:
@@ -50,6 +65,40 @@ def test_a_pair_by_hand():
         assert (f"{first} {second}" in ("5 6 7", "8 9 10")) == (label == IS_NEXT)
         assert segments[: 2 + len(first.split())] == [0] * (2 + len(first.split()))
         assert sum(segments) == len(second.split()) + 1
+
+
+@pytest.mark.parametrize("short_rate", [0.0, 0.3])
+def test_fast_pairs_equal_plain_ones(documents, short_rate):
+    """Where nothing is cut off, as in rows that end with the sentences of a document."""
+    rows = sentence_pairs(documents, 64, np.random.default_rng(5), short_rate)
+    plain = plain_pairs(documents, 64, 5, short_rate)
+    assert rows.nsp_labels.tolist() == [label for _, _, label in plain]
+    untouched = 0
+    for (first, second), (a, b, _) in zip(rows.spans.reshape(-1, 2, 2).tolist(), plain):
+        assert (first[1] - first[0], second[1] - second[0]) == (len(a), len(b))
+        if len(a) + len(b) < 61:
+            assert (first, second) == ([a[0], a[-1] + 1], [b[0], b[-1] + 1])
+            untouched += 1
+    assert untouched > 100
+
+
+def test_fast_pairs_are_cut_out_of_plain_ones(documents, monkeypatch):
+    monkeypatch.setattr("bertcourse.pretraining.pairs.truncate_pair", lambda a, b, room, draw: (a, b))
+    rows = sentence_pairs(documents, 64, np.random.default_rng(5))
+    for (first, second), (a, b, _) in zip(rows.spans.reshape(-1, 2, 2).tolist(), plain_pairs(documents, 64, 5)):
+        assert a[0] <= first[0] < first[1] <= a[-1] + 1 and b[0] <= second[0] < second[1] <= b[-1] + 1
+
+
+@pytest.mark.parametrize("cross_documents", [True, False])
+@pytest.mark.parametrize("length", [3, 4, 20, 48, 200])
+def test_fast_packing_equals_plain(documents, rng, length, cross_documents):
+    short_ones = Documents.of([[[5] * size for size in rng.integers(1, 4, 2)] for _ in range(200)])
+    for each in (documents, short_ones):
+        rows = pack_documents(each, length, cross_documents)
+        texts = [each.tokens[start:stop].tolist() for start, stop in rows.spans]
+        fast = [texts[first:last] for first, last in zip(rows.first_span, rows.first_span[1:])]
+        assert fast == plain_packing(as_lists(each), length, cross_documents)
+        assert rows.lengths.tolist() == [1 + sum(len(text) + 1 for text in row) for row in fast]
 
 
 def test_half_of_the_pairs_follow_one_another(documents, rng):
@@ -75,19 +124,16 @@ def test_rows_are_full_and_never_too_long(documents, rng):
     assert short.lengths.mean() < rows.lengths.mean() - 5
 
 
-def test_truncation_is_that_of_the_authors(rng):
-    """Against the loop of create_pretraining_data.py: lengths exactly, ends in distribution."""
+def test_fast_truncation_equals_plain(rng):
+    """Lengths exactly, ends in distribution."""
     sizes = rng.integers(1, 100, (500, 2))
-    starts = np.array([1000, 2000])
-    pairs = np.stack([starts + 0 * sizes, starts + sizes], axis=-1)
+    pairs = np.stack([np.zeros_like(sizes), sizes], axis=-1)
     cut = truncate_pairs(pairs, 61, rng)
-    removed_at_front = removed = 0
-    for (a, b), kept in zip(sizes.tolist(), cut):
-        while a + b > 61:
-            a, b = (a - 1, b) if a > b else (a, b - 1)
-        assert (kept[:, 1] - kept[:, 0]).tolist() == [a, b]
-    removed_at_front, removed = (cut[:, :, 0] - pairs[:, :, 0]).sum(), (sizes - (cut[:, :, 1] - cut[:, :, 0])).sum()
-    assert abs(removed_at_front - removed / 2) < 5 * np.sqrt(removed) / 2
+    plain = [truncate_pair([*range(a)], [*range(b)], 61, rng.random) for a, b in sizes.tolist()]
+    assert (cut[:, :, 1] - cut[:, :, 0]).tolist() == [[len(a), len(b)] for a, b in plain]
+    removed = (sizes - (cut[:, :, 1] - cut[:, :, 0])).sum()
+    for removed_at_front in (cut[:, :, 0].sum(), sum(a[0] + b[0] for a, b in plain)):
+        assert abs(removed_at_front - removed / 2) < 5 * np.sqrt(removed) / 2
 
 
 def test_a_document_of_one_sentence_serves_others_only(rng):
@@ -140,15 +186,14 @@ def test_rows_of_a_memory_map_are_the_same(documents, rng, tmp_path):
 
 
 def test_refuses_what_cannot_be_paired_or_packed(rng, documents):
-    with pytest.raises(ValueError, match="at least two documents, one of them of several sentences.*got 1 documents"):
-        sentence_pairs(Documents.of([[[5], [6]]]), 64, rng)
-    with pytest.raises(ValueError, match="got 2 documents, 0 of several sentences"):
-        sentence_pairs(Documents.of([[[5]], [[6]]]), 64, rng)
-    with pytest.raises(ValueError, match="length of at least 5"):
+    for too_few in ([[[5], [6]]], [[[5]], [[6]]]):
+        with pytest.raises(ValueError, match="at least two documents"):
+            sentence_pairs(Documents.of(too_few), 64, rng)
+    with pytest.raises(ValueError, match="length"):
         sentence_pairs(documents, 4, rng)
-    with pytest.raises(ValueError, match="short_rate must be from 0 to 1"):
+    with pytest.raises(ValueError, match="short_rate"):
         sentence_pairs(documents, 64, rng, short_rate=2)
-    with pytest.raises(ValueError, match="at least one document; got none"):
+    with pytest.raises(ValueError, match="one document"):
         pack_documents(Documents.of([]), 64)
-    with pytest.raises(ValueError, match="length of at least 3"):
+    with pytest.raises(ValueError, match="length"):
         pack_documents(documents, 2)

@@ -7,7 +7,8 @@ import torch
 
 from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.pretraining import SmallWorld, sense_accuracy, topic_accuracy
-from bertcourse.pretraining.small_world import most_frequent_sense_accuracy, sense_vectors
+from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
+from bertcourse.pretraining.small_world_probes import sense_vectors
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +63,7 @@ def test_the_corpus_holds_other_documents_out(world):
 
 def test_an_example_of_a_sense_has_its_neighbours(world):
     for example in world.sense_examples(0, 20):
-        assert example.words.count(".") <= 3 and any(word == example.words[example.index] for word, _ in world.senses)
+        assert example.words.count(".") <= 3 and example.word in {word for word, _ in world.senses}
 
 
 def test_a_model_that_knows_nothing_is_no_better_than_the_most_frequent_sense(world, model):
@@ -73,15 +74,14 @@ def test_a_model_that_knows_nothing_is_no_better_than_the_most_frequent_sense(wo
 
 def test_a_sense_that_was_seen_alone_is_right(world, model):
     """Each word with one example, which is the test as well: its own vector is the nearest."""
-    examples = {example.words[example.index]: example for example in world.sense_examples(1, 100)}
+    examples = {example.word: example for example in world.sense_examples(1, 100)}
     assert sense_accuracy(model.bert, world.tokenizer(), list(examples.values()), list(examples.values())) == 1.0
 
 
 def test_a_word_without_examples_is_named(world, model):
     first, *others = world.sense_examples(1, 100)
-    word = first.words[first.index]
-    others = [example for example in others if example.words[example.index] != word]
-    with pytest.raises(ValueError, match=f"in the training examples; {word} is not"):
+    others = [example for example in others if example.word != first.word]
+    with pytest.raises(ValueError, match=f"training example; {first.word}"):
         sense_accuracy(model.bert, world.tokenizer(), others, [first])
 
 

@@ -1,0 +1,157 @@
+"""Rows as spans of a long array of tokens, which may lie on disk; ``pairs`` says how they are made."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertcourse.pretraining.masking import IGNORE
+from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, Documents, Rows
+
+
+def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, short_rate: float = 0.0) -> Rows:
+    """Cut documents into pairs of segments, of which the second follows the first half of the time.
+
+    ``plain_sentence_pairs`` is the specification, and says what the source is.
+
+    Args:
+        documents: at least two. One of a single sentence only serves as B for others.
+        length: L, the most tokens of a row, [CLS] and both [SEP] included; at least 5.
+        rng: source of randomness.
+        short_rate: share of rows that aim at a random shorter length, so that the model meets short texts too.
+
+    Returns:
+        ``Rows``, in the order of the documents.
+
+    Raises:
+        ValueError: if ``length`` or ``short_rate`` is out of range, or there are too few documents or sentences.
+    """
+    if length < 5:
+        raise ValueError(f"a pair needs a length of at least 5: [CLS] A [SEP] B [SEP]; got {length}.")
+    if not 0 <= short_rate <= 1:
+        raise ValueError(f"short_rate must be from 0 to 1; got {short_rate}.")
+    num_documents = len(documents.documents) - 1
+    several = np.diff(documents.documents) > 1
+    if num_documents < 2 or not several.any():
+        raise ValueError(
+            "sentence pairs need at least two documents, one of them of several sentences: B comes from the same or "
+            f"from another; got {num_documents} documents, {int(several.sum())} of several sentences. Separate "
+            "documents by an empty line."
+        )
+    starts, bounds = documents.sentences.tolist(), documents.documents.tolist()
+    room = length - 3
+    spans, labels = [], []
+    numbers = uniform_numbers(rng)
+    for document in np.flatnonzero(several).tolist():
+        sentence, end = bounds[document], bounds[document + 1]
+        while end - sentence > 1:
+            target = room if next(numbers) >= short_rate else 2 + int(next(numbers) * (room - 1))
+            stop = bisect_left(starts, starts[sentence] + target, sentence + 2, end)
+            middle = sentence + 1 + int(next(numbers) * (stop - sentence - 1))
+            a = starts[sentence], starts[middle]
+            if next(numbers) < 0.5:
+                spans.append((a, (starts[middle], starts[stop])))
+                labels.append(IS_NEXT)
+                sentence = stop
+            else:
+                other = int(next(numbers) * (num_documents - 1))
+                other += other >= document
+                first = bounds[other] + int(next(numbers) * (bounds[other + 1] - bounds[other]))
+                wanted = max(1, target - (a[1] - a[0]))
+                last = bisect_left(starts, starts[first] + wanted, first + 1, bounds[other + 1])
+                spans.append((a, (starts[first], starts[last])))
+                labels.append(NOT_NEXT)
+                sentence = middle
+    pairs = truncate_pairs(np.array(spans, np.int64), room, rng)
+    return Rows(
+        spans=pairs.reshape(-1, 2),
+        first_span=np.arange(len(pairs) + 1) * 2,
+        segments=np.tile([0, 1], len(pairs)),
+        nsp_labels=np.array(labels, np.int64),
+        lengths=(pairs[:, :, 1] - pairs[:, :, 0]).sum(1) + 3,
+    )
+
+
+def uniform_numbers(rng: np.random.Generator) -> Iterator[float]:
+    """Random numbers in [0, 1) without end, drawn in blocks: a single draw from numpy is slow."""
+    while True:
+        yield from rng.random(4096)[::-1].tolist()
+
+
+def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArray:
+    """``truncate_pair`` for all pairs at once.
+
+    What is left of both is known: the shorter keeps what it has if that is no more than half of the room. And how many
+    of the removed tokens stood at the beginning is binomial.
+
+    Args:
+        pairs: (R, 2, 2): start and end of A, start and end of B.
+        room: how many tokens both may have together.
+        rng: source of randomness.
+
+    Returns:
+        (R, 2, 2).
+    """
+    sizes = pairs[:, :, 1] - pairs[:, :, 0]
+    half = np.array([room - room // 2, room // 2])  # of two equally long ones, B loses a token first
+    kept = np.where(
+        sizes.sum(1, keepdims=True) <= room, sizes, np.minimum(sizes, np.maximum(half, room - sizes[:, ::-1]))
+    )
+    removed = sizes - kept
+    at_front = rng.binomial(removed, 0.5)
+    return pairs + np.stack([at_front, at_front - removed], axis=-1)
+
+
+def pack_documents(documents: Documents, length: int, cross_documents: bool = True) -> Rows:
+    """Fill rows with consecutive sentences: [CLS] sentences [SEP], all of segment 0.
+
+    ``plain_packing`` is the specification.
+
+    Args:
+        documents: any number.
+        length: L, the most tokens of a row, special ones included; at least 3.
+        cross_documents: True goes on in the next document, after another [SEP], until the row is full (FULL-SENTENCES);
+            False begins a new row with each document (DOC-SENTENCES).
+
+    Returns:
+        ``Rows``, in the order of the documents. A sentence that is longer than a row is cut and goes on in the next.
+
+    Raises:
+        ValueError: if ``length`` is below 3 or there are no documents.
+
+    Source: Liu et al. 2019, "RoBERTa", section 4.2.
+    """
+    if length < 3:
+        raise ValueError(f"a row needs a length of at least 3: [CLS] text [SEP]; got {length}.")
+    if len(documents.documents) < 2:
+        raise ValueError("packing needs at least one document; got none. Is the text empty?")
+    starts, bounds = documents.sentences.tolist(), documents.documents.tolist()
+    spans: list[tuple[int, int]] = []
+    first_span, used = [0], 1  # [CLS]
+
+    def close_row() -> None:
+        nonlocal used
+        if len(spans) > first_span[-1]:
+            first_span.append(len(spans))
+        used = 1
+
+    for first, last in zip(bounds, bounds[1:]):
+        if not cross_documents or used + 2 > length:
+            close_row()
+        begin = position = starts[first]
+        for end in starts[first + 1 : last + 1]:
+            while used + (end - begin) + 1 > length:  # with [SEP]
+                if position == begin and used == 1:  # a sentence longer than a row
+                    position = begin + length - 2
+                if position > begin:
+                    spans.append((begin, position))
+                close_row()
+                begin = position
+            position = end
+        spans.append((begin, position))
+        used += position - begin + 1
+    close_row()
+    array, first = np.array(spans, np.int64), np.array(first_span)
+    sizes = np.add.reduceat(array[:, 1] - array[:, 0] + 1, first[:-1]) + 1
+    return Rows(array, first, np.zeros(len(array), np.int64), np.full(len(sizes), IGNORE), sizes)

@@ -1,0 +1,135 @@
+"""What a model has learned of the small world: senses that only the topic decides, and the topic itself."""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from bertcourse.bert import BertForPreTraining, BertModel, encode_batch
+from bertcourse.pretraining.small_world import AmbiguousWord, SmallWorld, check_words
+from bertcourse.training.modes import evaluation_mode
+
+
+class SenseProbe:
+    """How well a model tells senses apart, for ``Corpus.probe``.
+
+    Args:
+        world: the language.
+        tokenizer: of its corpus.
+        train, test: how many documents to take the senses' vectors from, and how many to measure on.
+    """
+
+    def __init__(self, world: SmallWorld, tokenizer: Tokenizer, train: int = 300, test: int = 150):
+        self.world, self.tokenizer, self.sizes = world, tokenizer, (train, test)
+
+    def __call__(self, model: BertForPreTraining) -> dict[str, float]:
+        """``{"sense_accuracy": …}``"""
+        train, test = (self.world.sense_examples(seed, count) for seed, count in zip((-2, -3), self.sizes))
+        return {"sense_accuracy": sense_accuracy(model.bert, self.tokenizer, train, test)}
+
+
+def sense_vectors(
+    model: BertModel, tokenizer: Tokenizer, examples: Sequence[AmbiguousWord], layers: Sequence[int] = (-1,)
+) -> Tensor:
+    """The vector of each example's word: the sum of the given layers at its token.
+
+    The last layer alone by default: of these four-layer models some know the sense in layer 1, some not before layer 4.
+
+    Args:
+        model, tokenizer: what to ask.
+        examples: N of them.
+        layers: which hidden states to add up, 0 the embeddings; those that a shallower model lacks are left out.
+
+    Returns:
+        (N, D).
+    """
+    device = next(model.parameters()).device
+    vectors = []
+    with evaluation_mode(model):
+        for start in range(0, len(examples), 128):
+            some = examples[start : start + 128]
+            batch = encode_batch(tokenizer, [" ".join(example.words) for example in some])
+            states = model(*(tensor.to(device) for tensor in batch), output_hidden_states=True).hidden_states
+            total = sum(states[layer] for layer in layers if -len(states) <= layer < len(states))
+            columns = [example.index + 1 for example in some]  # after [CLS]
+            vectors.append(total[torch.arange(len(some)), columns].cpu())
+    return torch.cat(vectors)
+
+
+def sense_accuracy(
+    model: BertModel,
+    tokenizer: Tokenizer,
+    train: Sequence[AmbiguousWord],
+    test: Sequence[AmbiguousWord],
+    layers: Sequence[int] = (-1,),
+) -> float:
+    """How often the nearest sense is the right one: each sense of a word is the mean of its vectors, near is cosine.
+
+    Args:
+        model, tokenizer: what to ask.
+        train, test: labelled examples; every word of ``test`` is in ``train``.
+        layers: as for ``sense_vectors``.
+
+    Returns:
+        A share, from 0 to 1.
+
+    Source: Melamud et al. 2016, "context2vec", and Peters et al. 2018, section 5.3, for the nearest-neighbour rule.
+    """
+    check_words(train, test)
+    train_vectors, test_vectors = (sense_vectors(model, tokenizer, examples, layers) for examples in (train, test))
+    places: dict[str, dict[str, list[int]]] = {}
+    for i, example in enumerate(train):
+        places.setdefault(example.word, {}).setdefault(example.sense, []).append(i)
+    centres = {
+        word: (list(senses), F.normalize(torch.stack([train_vectors[at].mean(0) for at in senses.values()]), dim=1))
+        for word, senses in places.items()
+    }
+    right = 0
+    for example, vector in zip(test, test_vectors):
+        senses, vectors = centres[example.word]
+        right += senses[int((vectors @ vector).argmax())] == example.sense
+    return right / len(test)
+
+
+def topic_accuracy(model: BertModel, world: SmallWorld, labels: int = 50, seed: int = 0, steps: int = 200) -> float:
+    """A copy of the model fine-tuned to name a text's topic, from few labelled texts, measured on 500 others.
+
+    Args:
+        model: pretrained, or fresh for comparison; left as it is.
+        world: the language.
+        labels: how many labelled texts.
+        seed: which, and in what order.
+        steps: of 16 texts each, at a learning rate that falls from 1e-3.
+
+    Returns:
+        A share, from 0 to 1.
+
+    Source: Devlin et al. 2019, section 4.1, for the classifier on the pooled [CLS].
+    """
+    tokenizer, device = world.tokenizer(), next(model.parameters()).device
+    if (size := tokenizer.get_vocab_size()) != (got := model.config.vocab_size):
+        raise ValueError(f"the model must have the small world's vocabulary of {size} tokens; got one of {got}.")
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        encoder = BertModel(model.config)
+        encoder.load_state_dict(model.state_dict())
+        classifier = nn.Linear(model.config.hidden_size, len(world.topics))
+        texts, topics = world.topic_examples(10_000 + seed, labels)
+        optimizer = torch.optim.AdamW([*encoder.parameters(), *classifier.parameters()], lr=1e-3, fused=True)
+        encoder.to(device), classifier.to(device)
+
+        def scores(texts: list[str]) -> Tensor:
+            return classifier(encoder(*(tensor.to(device) for tensor in encode_batch(tokenizer, texts))).pooled)
+
+        for step in range(steps):
+            optimizer.param_groups[0]["lr"] = 1e-3 * min(1, (step + 1) / 12) * (1 - step / steps)
+            chosen = torch.randint(0, labels, (16,)).tolist()
+            loss = F.cross_entropy(scores([texts[i] for i in chosen]), topics[chosen].to(device))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    texts, topics = world.topic_examples(-4, 500)
+    with evaluation_mode(encoder):
+        return (scores(texts).argmax(1).cpu() == topics).float().mean().item()
