@@ -93,9 +93,6 @@ class Tokenizer(ABC):
         tokens: the vocabulary, in order of id.
         special_tokens: those that stand for no text, such as [MASK]: found in a text before anything else, never cut.
         unknown_token: stands for what the vocabulary cannot spell; None if it can spell everything.
-
-    Raises:
-        TypeError, ValueError: if ``tokens`` is no list of different str, or lacks a special or the unknown token.
     """
 
     gap = 1  # characters between two chunks
@@ -131,11 +128,7 @@ class Tokenizer(ABC):
         """The same tokenizer as an object of Hugging Face's ``tokenizers``, which the course's models go with."""
 
     def encode(self, text: str) -> Encoding:
-        """Tokenize a text. Nothing is added to it: [CLS] and [SEP] are the model's business.
-
-        Raises:
-            TypeError, ValueError: if ``text`` is not a str, or holds a lone surrogate.
-        """
+        """Tokenize a text. Nothing is added to it: [CLS] and [SEP] are the model's business."""
         check_text(text)
         return self.put_together(text, self.remembered_tokens.__getitem__)
 
@@ -212,8 +205,7 @@ class Tokenizer(ABC):
     def save(self, folder: str | os.PathLike) -> None:
         """Write tokenizer.json and tokenizer_config.json, which ``tokenizers`` and ``transformers`` load.
 
-        Args:
-            folder: where to; made if it is not there. Files of these names are replaced, one by one and each whole.
+        The folder is made if it is not there; files of these names are replaced, each whole.
         """
         contents = self.files()
         with replace_files(folder, contents) as draft:

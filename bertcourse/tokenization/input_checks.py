@@ -8,12 +8,7 @@ MOST_TOKENS = 0x10FFFF  # the fast trainers write a symbol as one character
 
 
 def check_text(text: str, name: str = "text") -> None:
-    """Refuse what is no str, or holds a lone surrogate: half of a character, which no UTF-8 file can hold.
-
-    Args:
-        text: what should be text.
-        name: what the message calls it.
-    """
+    """Refuse what is no str, or holds a lone surrogate: half of a character, which no UTF-8 file can hold."""
     if not isinstance(text, str):
         raise TypeError(
             f"{name} must be a str; got {type(text).__name__}. Decode bytes first (data.decode()), and call encode for "
@@ -63,9 +58,8 @@ def check_word_counts(word_counts: Mapping[str, int]) -> dict[str, int]:
 
 def check_number(name: str, value: float, least: float, kind: type = Integral) -> None:
     """Refuse a setting that is not a number of its kind (Integral or Real), not finite, or below ``least``."""
-    message = (
-        f"{name} must be a {'whole' if kind is Integral else 'finite'} number and at least {least}; got {value!r}."
-    )
+    kind_name = "whole" if kind is Integral else "finite"
+    message = f"{name} must be a {kind_name} number and at least {least}; got {value!r}."
     if not isinstance(value, kind):
         raise TypeError(message)
     if not least <= value < math.inf:
@@ -86,10 +80,8 @@ def check_sizes(
     for name, size in (("vocab_size", vocab_size), ("num_merges", num_merges), ("min_frequency", min_frequency)):
         check_number(name, size, least=0)
     if vocab_size < len(alphabet):
-        raise ValueError(
-            f"vocab_size must have room for the {len(alphabet)} special tokens and single characters that every word "
-            f"is spelled with; got {vocab_size}."
-        )
+        least = f"{len(alphabet)} special tokens and single characters that every word is spelled with"
+        raise ValueError(f"vocab_size must have room for the {least}; got {vocab_size}.")
     return min(vocab_size, MOST_TOKENS), min(num_merges, MOST_TOKENS)
 
 
@@ -102,26 +94,22 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
     """Refuse a vocabulary that is no list of different tokens, a line each, or lacks one of ``needed``."""
-    if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Sequence):
+    is_list = isinstance(tokens, Sequence) and not isinstance(tokens, str)
+    if not is_list or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
-            f"the vocabulary must be a list of str, the token of id 0 first; got {type(tokens).__name__}. Make a dict "
-            f"of ids one by sorted(vocab, key=vocab.get)."
+            f"the vocabulary must be a list of str, the token of id 0 first; got {tokens!r:.80}. Make a dict of ids "
+            f"one by sorted(vocab, key=vocab.get)."
         )
     first_ids: dict[str, int] = {}
     for i, token in enumerate(tokens):
-        if not isinstance(token, str):
-            raise TypeError(f"the vocabulary must be a list of str; token {i} is {token!r}.")
         if not token or "\n" in token or "\r" in token:
-            raise ValueError(f"a token must be a line of at least one character; token {i} is {token!r}. Leave it out.")
+            bad = repr(token) if token else "empty"
+            raise ValueError(f"a token must be a line of at least one character; token {i} is {bad}. Leave it out.")
         if first_ids.setdefault(token, i) != i:
             raise ValueError(f"a token must have one id; {token!r} has {first_ids[token]} and {i}. Remove one.")
-        if not token.isascii():
-            check_text(token, f"token {i}")
+    check_text("".join(tokens), "the vocabulary")
     if missing := [token for token in needed if token not in first_ids]:
-        raise ValueError(
-            f"the vocabulary must have {', '.join(missing)}; its {len(tokens)} tokens do not. Add it, or name the one "
-            f"that it uses instead."
-        )
+        raise ValueError(f"the vocabulary must have {', '.join(missing)}. Add it, or name the token it has instead.")
 
 
 def check_merges(merges: Sequence[tuple[str, str]]) -> None:
@@ -138,8 +126,6 @@ def check_pieces(pieces: Sequence[tuple[str, float]]) -> None:
         raise ValueError("pieces must hold at least one token with its log-probability; got none.")
     for piece in pieces:
         if isinstance(piece, str) or len(piece) != 2 or not isinstance(piece[0], str) or not isinstance(piece[1], Real):
-            raise TypeError(
-                f"pieces must be pairs of a token and a log-probability, as train_unigram returns them; got {piece!r}."
-            )
+            raise TypeError(f"pieces must be pairs of a token and a log-probability; got {piece!r}. See train_unigram.")
         if not math.isfinite(piece[1]):
             raise ValueError(f"log-probabilities must be finite; got {piece[1]} for {piece[0]!r}.")

@@ -2,6 +2,7 @@
 
 A word is cut from the left, each time by the longest piece that the vocabulary has; pieces inside a word are written
 with ``##`` in front (Wu et al. 2016, "Google's Neural Machine Translation System", section 4.1; Devlin et al. 2019).
+That is ``WordPieceTokenizer.segment``; ``normalization`` decides what a word is.
 """
 
 import os
