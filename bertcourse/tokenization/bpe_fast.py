@@ -1,4 +1,4 @@
-"""Chapter 3: byte-pair encoding, fast. ``bpe`` has the plain form, which is what to read first.
+"""Chapter 3: byte-pair encoding, fast. ``bpe`` has the plain form: read that first.
 
 A merge of ab in x·a·b·y takes away the pairs xa and by and brings x(ab) and (ab)y; nothing else changes. So the counts
 of pairs are kept, and a merge touches only the words that it is in.

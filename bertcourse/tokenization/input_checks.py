@@ -8,7 +8,7 @@ MOST_TOKENS = 0x10FFFF  # the fast trainers write a symbol as one character
 
 
 def check_text(text: str, name: str = "text") -> None:
-    """Refuse what is no str, or holds a lone surrogate: half of a character, which no UTF-8 file can hold."""
+    """Refuse what is not a str, or holds a lone surrogate: half of a character, which no UTF-8 file can hold."""
     if not isinstance(text, str):
         raise TypeError(
             f"{name} must be a str; got {type(text).__name__}. Decode bytes first (data.decode()), and call encode for "
@@ -33,7 +33,7 @@ def check_texts(texts: Iterable[str]) -> Iterator[str]:
 
 
 def check_mapping(name: str, value: Mapping, what: str) -> None:
-    """Refuse what is no mapping; ``what`` says from what to what it should map."""
+    """Refuse what is not a mapping; ``what`` says from what to what it should map."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{name} must map {what}; got {type(value).__name__}.")
 
@@ -86,14 +86,14 @@ def check_sizes(
 
 
 def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a setting that is none of its choices."""
+    """Refuse a setting that is not one of its choices."""
     if value not in choices:
         names = " or ".join(f'"{choice}"' for choice in choices)
         raise ValueError(f"{name} must be {names}; got {value!r}.")
 
 
 def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
-    """Refuse a vocabulary that is no list of different tokens, a line each, or lacks one of ``needed``."""
+    """Refuse a vocabulary that is not a list of different tokens, a line each, or lacks one of ``needed``."""
     is_list = isinstance(tokens, Sequence) and not isinstance(tokens, str)
     if not is_list or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
@@ -113,7 +113,7 @@ def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
 
 
 def check_merges(merges: Sequence[tuple[str, str]]) -> None:
-    """Refuse what is no list of pairs of tokens."""
+    """Refuse what is not a list of pairs of tokens."""
     for merge in merges if isinstance(merges, Sequence) else [merges]:
         is_pair = isinstance(merge, (tuple, list)) and len(merge) == 2
         if not is_pair or not all(isinstance(token, str) for token in merge):
@@ -121,7 +121,7 @@ def check_merges(merges: Sequence[tuple[str, str]]) -> None:
 
 
 def check_pieces(pieces: Sequence[tuple[str, float]]) -> None:
-    """Refuse what is no unigram model: pairs of a token and a finite log-probability, at least one."""
+    """Refuse what is not a unigram model: pairs of a token and a finite log-probability, at least one."""
     if not pieces:
         raise ValueError("pieces must hold at least one token with its log-probability; got none.")
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""Chapter 3: WordPiece's training, fast. ``wordpiece_training`` has the plain form, which is what to read first.
+"""Chapter 3: WordPiece's training, fast. ``wordpiece_training`` has the plain form: read that first.
 
 A merge makes its two symbols rarer, and that changes the score of every pair that has one of them. Each such pair is
 put into the queue once more. A merge also makes the corpus shorter, which lowers the likelihood's gain of every pair:

@@ -9,6 +9,7 @@ import tokenizers
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from bertcourse.tokenization import WordPieceTokenizer, normalization, normalize
 from bertcourse.tokenization.normalization import CharacterTable, normalize_by_steps, normalized_words
@@ -87,6 +88,19 @@ def test_table_equals_the_steps():
         for lowercase in (True, False):
             words = "".join(character for character, _ in normalize_by_steps(text, lowercase)).split()
             assert normalized_words(text, lowercase) == words == [word.text for word in normalize(text, lowercase)]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_every_character_is_normalized_as_in_tokenizers(lowercase):
+    """Between letters; the planes above 3 are empty or private, but for a few format characters in plane 14."""
+    normalizer, splitter = tokenizers.normalizers.BertNormalizer(lowercase=lowercase), BertPreTokenizer()
+    assigned = [
+        character for character in CHARACTERS if ord(character) < 0x40000 or 0xE0000 <= ord(character) < 0xE1000
+    ]
+    for start in range(0, len(assigned), 1000):
+        text = " ".join(f"a{c}b" for c in assigned[start : start + 1000])
+        expected = [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
+        assert [word.text for word in normalize(text, lowercase)] == expected, f"from {ord(assigned[start]):X}"
 
 
 def test_steps_of_one_character_fill_the_table():
