@@ -48,7 +48,8 @@ from bertcourse.tokenization import (
     train_bpe_plainly,
     train_unigram,
 )
-from bertcourse.tokenization.bpe import MARKER, spell, use_marker
+from bertcourse.tokenization.bpe_fast import spell
+from bertcourse.tokenization.words import MARKER, use_marker
 
 SENTENCEPIECE = dict(
     normalization_rule_name="identity",

@@ -1,10 +1,11 @@
-"""Chapter 3: tokenizers. In reading order: ``encoding``, ``normalization``, ``wordpiece``, ``bpe``, ``byte_level``,
-``wordpiece_training``, ``unigram``, ``lattices``, ``unigram_training``, ``multilingual``.
+"""Chapter 3: tokenizers. In reading order: ``encoding``, ``normalization``, ``wordpiece``, ``words``, ``bpe``,
+``byte_level``, ``wordpiece_training``, ``unigram``, ``unigram_training``, ``multilingual``.
 
-Each is trained on word counts, and encodes a text to ids, tokens, offsets and word ids.
+Each tokenizer is trained on word counts, and encodes a text to ids, tokens, offsets and word ids. ``bpe_fast``,
+``wordpiece_fast`` and ``unigram_fast`` do the same as the plain forms, sooner.
 """
 
-from bertcourse.tokenization.bpe import BPETokenizer, count_words, mark_words, train_bpe, train_bpe_plainly
+from bertcourse.tokenization.bpe import BPETokenizer, train_bpe, train_bpe_plainly
 from bertcourse.tokenization.byte_level import ByteLevelBPETokenizer, byte_words, count_byte_words
 from bertcourse.tokenization.encoding import Encoding, Tokenizer
 from bertcourse.tokenization.multilingual import mix_word_counts, sampling_probabilities, tokens_per_word
@@ -13,6 +14,7 @@ from bertcourse.tokenization.unigram import Edge, Lattice, UnigramTokenizer
 from bertcourse.tokenization.unigram_training import train_unigram
 from bertcourse.tokenization.wordpiece import WordPieceTokenizer
 from bertcourse.tokenization.wordpiece_training import train_wordpiece, train_wordpiece_plainly
+from bertcourse.tokenization.words import count_words, mark_words
 
 __all__ = [
     "BPETokenizer",

@@ -5,29 +5,21 @@ The 256 bytes are the alphabet, so that any text at all can be spelled and given
 as a character: the visible ones as they are, the others as ones from 256 on, so that a space is "Ġ".
 
 Words are those of Hugging Face's ``tokenizers`` for every character up to Unicode 18, the newest that ``regex`` knew
-when this was written. What a later Unicode calls a letter or a number is one here, if ``regex`` is as new, and none
-there.
+when this was written; a newer ``regex`` may know letters that ``tokenizers`` does not.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 import regex
 import tokenizers
 from tokenizers import decoders, models, pre_tokenizers
 
+from bertcourse.datasets.unicode_tables import unicode_table
 from bertcourse.tokenization.bpe import BPETokenizer, Merge
-from bertcourse.tokenization.encoding import Word, check_text, check_texts
-from bertcourse.tokenization.unicode_tables import AFTER_UNICODE_16, character_class
-
-# English contractions; then letters, digits, or anything else, each with the space before it; then other white space:
-# 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+, where letters and numbers that
-# Hugging Face does not know, LATER, are anything else. ASCII comes first for speed; -- is the difference of two sets.
-LATER = character_class(AFTER_UNICODE_16)
-LETTER, NUMBER = rf"[A-Za-z[\p{{L}}--[{LATER}]]]", rf"[0-9[\p{{N}}--[{LATER}]]]"
-GPT2_WORD = regex.compile(
-    rf"'s|'t|'re|'ve|'m|'ll|'d| ?{LETTER}+| ?{NUMBER}+| ?[^\s{LETTER}{NUMBER}]+|\s+(?!\S)|\s+", regex.V1
-)
+from bertcourse.tokenization.encoding import PlacedWord
+from bertcourse.tokenization.input_checks import check_text, check_texts
 
 VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 HIDDEN = [byte for byte in range(256) if byte not in VISIBLE]
@@ -35,10 +27,23 @@ BYTE_CHARACTERS = {byte: chr(byte) for byte in VISIBLE} | {byte: chr(256 + i) fo
 CHARACTER_BYTES = {character: byte for byte, character in BYTE_CHARACTERS.items()}
 
 
-def show_bytes(text: str) -> str:
-    """The UTF-8 bytes of a text, a character each.
+@cache
+def gpt2_word() -> regex.Pattern:
+    r"""English contractions; then letters, digits, or anything else, each with the space before it; then white space.
 
-    Source: bytes_to_unicode in the published code of GPT-2.
+    The published pattern, ``'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+``, but letters
+    and numbers that Hugging Face does not know are anything else. ASCII comes first for speed; -- is a difference of
+    sets.
+    """
+    later = "".join(f"{chr(first)}-{chr(last)}" for first, last, _ in unicode_table("after Unicode 16"))
+    letter, number = rf"[A-Za-z[\p{{L}}--[{later}]]]", rf"[0-9[\p{{N}}--[{later}]]]"
+    return regex.compile(
+        rf"'s|'t|'re|'ve|'m|'ll|'d| ?{letter}+| ?{number}+| ?[^\s{letter}{number}]+|\s+(?!\S)|\s+", regex.V1
+    )
+
+
+def show_bytes(text: str) -> str:
+    """The UTF-8 bytes of a text, a character each: bytes_to_unicode in the published code of GPT-2.
 
     >>> show_bytes(" né")
     'ĠnÃ©'
@@ -49,37 +54,20 @@ def show_bytes(text: str) -> str:
 def byte_words(text: str) -> list[str]:
     """GPT-2's words, in bytes; the space before a word belongs to it.
 
-    Args:
-        text: any text.
-
-    Raises:
-        TypeError: if ``text`` is not a str.
-        ValueError: if it holds a lone surrogate.
-
-    Source: Radford et al. 2019, section 2.2; the pattern is that of the published code.
-
     >>> byte_words("I've got 20 euros")
     ['I', "'ve", 'Ġgot', 'Ġ20', 'Ġeuros']
     """
     check_text(text)
-    return [show_bytes(word) for word in GPT2_WORD.findall(text)]
+    return [show_bytes(word) for word in gpt2_word().findall(text)]
 
 
 def count_byte_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each of GPT-2's words occurs; what ``train_bpe`` takes for byte-level merges.
+    """How often each of GPT-2's words occurs in texts; what ``train_bpe`` takes for byte-level merges.
 
-    Args:
-        texts: any texts.
-
-    Returns:
-        Word to count.
-
-    Raises:
-        TypeError, ValueError: as ``check_texts``.
-
-    Source: Radford et al. 2019, section 2.2.
+    >>> count_byte_words(["new, new"])
+    Counter({'new': 1, ',': 1, 'Ġnew': 1})
     """
-    words = Counter(word for text in check_texts(texts) for word in GPT2_WORD.findall(text))
+    words = Counter(word for text in check_texts(texts) for word in gpt2_word().findall(text))
     return Counter({show_bytes(word): count for word, count in words.items()})
 
 
@@ -89,11 +77,6 @@ class ByteLevelBPETokenizer(BPETokenizer):
     Args:
         merges: as ``train_bpe(count_byte_words(texts), …)`` returns them.
         special_tokens: the first ids are theirs.
-
-    Raises:
-        TypeError, ValueError: as ``BPETokenizer``.
-
-    Source: Radford et al. 2019, section 2.2.
 
     >>> tokenizer = ByteLevelBPETokenizer([("Ã", "©")])
     >>> tokenizer.encode("né").tokens, tokenizer.encode("né").offsets
@@ -110,15 +93,15 @@ class ByteLevelBPETokenizer(BPETokenizer):
         return [
             chunk
             for section, _ in self.sections(text)
-            for chunk in ([section] if section in self.special_tokens else GPT2_WORD.findall(section))
+            for chunk in ([section] if section in self.special_tokens else gpt2_word().findall(section))
         ]
 
-    def words(self, text: str) -> list[Word]:
+    def words(self, text: str) -> list[PlacedWord]:
         """GPT-2's words in bytes, each byte with the place of the character that it is part of."""
         words = []
-        for found in GPT2_WORD.finditer(text):
+        for found in gpt2_word().finditer(text):
             spans = [(i, i + 1) for i in range(found.start(), found.end()) for _ in text[i].encode()]
-            words.append(Word(show_bytes(found.group()), spans))
+            words.append(PlacedWord(show_bytes(found.group()), spans))
         return words
 
     def join(self, tokens: list[str]) -> str:

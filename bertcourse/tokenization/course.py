@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 from tqdm import tqdm
 
-from bertcourse.tokenization.bpe import count_words
 from bertcourse.tokenization.normalization import normalized_words
 from bertcourse.tokenization.wordpiece import WordPieceTokenizer
 from bertcourse.tokenization.wordpiece_training import train_wordpiece
+from bertcourse.tokenization.words import count_words
 
 
 def train_course_tokenizer(texts: Iterable[str], vocab_size: int = 8192) -> WordPieceTokenizer:
@@ -19,12 +19,6 @@ def train_course_tokenizer(texts: Iterable[str], vocab_size: int = 8192) -> Word
     Args:
         texts: what to learn from.
         vocab_size: how many tokens to have at most.
-
-    Returns:
-        The tokenizer.
-
-    Raises:
-        ValueError: if there are no words, or ``vocab_size`` has no room for the characters.
     """
     words = count_words(tqdm(texts, desc="counting words", unit=" texts", disable=None), normalized_words)
     if words:

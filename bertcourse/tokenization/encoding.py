@@ -1,41 +1,37 @@
 """What every tokenizer of chapter 3 has in common: a text goes in, an ``Encoding`` comes out.
 
 A tokenizer cuts a text into words and each word into tokens. Only the second step, and what counts as a word, differ
-between BPE, WordPiece and Unigram. Natural text repeats itself, so that a tokenizer remembers what it made of each
-chunk of text between two spaces: Zipf's law is why the remembered version is as fast as it is.
+between BPE, WordPiece and Unigram. Natural text repeats itself, so a tokenizer remembers what it made of each chunk of
+text between two spaces: Zipf's law is why that is fast.
 """
 
 import json
-import math
 import operator
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from numbers import Integral
 from typing import NamedTuple
 
 import tokenizers
 
 from bertcourse.files import replace_files
+from bertcourse.tokenization.input_checks import check_text, check_tokens
 
 MOST_REMEMBERED, LONGEST_REMEMBERED = 1_000_000, 100  # chunks, characters
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """A tokenized text: four lists, an entry for each token.
+    """A tokenized text: four lists, an entry for each token, named as in Hugging Face's ``tokenizers``.
 
     Attributes:
         ids: indices into the vocabulary.
         tokens: the tokens themselves.
-        offsets: (start, end) in characters of the original text, so that ``text[start:end]`` is what a token stands
-            for.
+        offsets: (start, end) in characters of the original text: ``text[start:end]`` is what a token stands for.
         word_ids: the index of the word that a token belongs to.
-
-    Source: the ``Encoding`` of Hugging Face's ``tokenizers``, whose names these are.
     """
 
     ids: list[int]
@@ -47,8 +43,8 @@ class Encoding:
         return len(self.ids)
 
 
-class Word(NamedTuple):
-    """A word as a tokenizer sees it.
+class PlacedWord(NamedTuple):
+    """A word as a tokenizer sees it, and where it comes from.
 
     Attributes:
         text: its characters, normalized.
@@ -76,13 +72,9 @@ PlacedToken = tuple[int, int, int, int]  # id; start and end in the chunk; index
 
 
 class Memory(dict):
-    """A dictionary that works out what it is asked for, and remembers it if the question is short.
+    """A dictionary that works out what it is asked for by ``answer``, and remembers it if the question is short."""
 
-    Args:
-        answer: the function to remember.
-    """
-
-    def __init__(self, answer):
+    def __init__(self, answer: Callable[[str], object]):
         self.answer = answer
 
     def __missing__(self, chunk: str):
@@ -93,20 +85,14 @@ class Memory(dict):
 
 
 class Tokenizer(ABC):
-    """A vocabulary, and the way from text to its ids and back.
+    """A vocabulary, and the way from text to its ids and back, in the steps of Hugging Face's ``tokenizers``.
 
     A subclass says what the words of a chunk are (``words``) and how a word is cut (``segment``).
 
     Args:
         tokens: the vocabulary, in order of id.
-        special_tokens: those that stand for no text, such as [MASK]: found in a text before anything else, and never
-            cut.
+        special_tokens: those that stand for no text, such as [MASK]: found in a text before anything else, never cut.
         unknown_token: stands for what the vocabulary cannot spell; None if it can spell everything.
-
-    Raises:
-        TypeError, ValueError: as ``check_tokens``; special tokens and the unknown token must be in the vocabulary.
-
-    Source: the steps of Hugging Face's ``tokenizers``; ids and offsets are theirs.
     """
 
     gap = 1  # characters between two chunks
@@ -126,32 +112,45 @@ class Tokenizer(ABC):
         self.remembered_ids = Memory(self.chunk_ids)
 
     @abstractmethod
-    def words(self, text: str) -> list[Word]:
+    def words(self, text: str) -> list[PlacedWord]:
         """The words of a text without special tokens, with their places in it."""
 
     @abstractmethod
     def segment(self, word: str) -> list[Piece]:
         """The pieces of a word, in order; together they cover it."""
 
-    def chunks(self, text: str) -> list[str]:
-        """Cut a text where no word can be hurt, ``gap`` characters apart; a piece of text means the same everywhere."""
-        return text.split(" ") if self.spaces_part_words else [text]
+    @abstractmethod
+    def join(self, tokens: list[str]) -> str:
+        """The text that tokens stand for."""
+
+    @abstractmethod
+    def to_tokenizers(self) -> tokenizers.Tokenizer:
+        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which the course's models go with."""
 
     def encode(self, text: str) -> Encoding:
-        """Tokenize a text. Nothing is added to it: [CLS] and [SEP] are the model's business.
-
-        Args:
-            text: any text.
-
-        Returns:
-            Its tokens, with ids, places in the text, and words.
-
-        Raises:
-            TypeError: if ``text`` is not a str.
-            ValueError: if it holds a lone surrogate.
-        """
+        """Tokenize a text. Nothing is added to it: [CLS] and [SEP] are the model's business."""
         check_text(text)
         return self.put_together(text, self.remembered_tokens.__getitem__)
+
+    def encode_ids(self, text: str) -> list[int]:
+        """The ids of ``encode`` alone, several times as fast."""
+        check_text(text)
+        return list(chain.from_iterable(map(self.remembered_ids.__getitem__, self.chunks(text))))
+
+    def tokenize(self, text: str) -> list[str]:
+        """The tokens of ``encode`` alone."""
+        return [self.tokens[i] for i in self.encode_ids(text)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a list of ids, as far as the tokens tell it."""
+        try:
+            ids = [operator.index(i) for i in ids]
+        except TypeError:
+            raise TypeError(f"ids must be a list of int, as encode_ids gives it; got {ids!r:.60}.") from None
+        for i in ids:
+            if not 0 <= i < len(self.tokens):
+                raise ValueError(f"ids must be from 0 to {len(self.tokens) - 1}, the vocabulary's; got {i}.")
+        return self.join([self.tokens[i] for i in ids])
 
     def put_together(self, text: str, place_tokens: Callable[[str], tuple[PlacedToken, ...]]) -> Encoding:
         """The encoding of a text from the tokens of its chunks."""
@@ -167,26 +166,16 @@ class Tokenizer(ABC):
             position += len(chunk) + self.gap
         return Encoding(ids, [self.tokens[i] for i in ids], offsets, word_ids)
 
-    def encode_ids(self, text: str) -> list[int]:
-        """The ids of ``encode`` alone, which is several times as fast; arguments and errors as there."""
-        check_text(text)
-        return list(chain.from_iterable(map(self.remembered_ids.__getitem__, self.chunks(text))))
-
-    def tokenize(self, text: str) -> list[str]:
-        """The tokens of ``encode`` alone; arguments and errors as there."""
-        return [self.tokens[i] for i in self.encode_ids(text)]
+    def chunks(self, text: str) -> list[str]:
+        """Cut a text where no word is hurt, ``gap`` characters apart; a chunk means the same everywhere."""
+        return text.split(" ") if self.spaces_part_words else [text]
 
     def place_tokens(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> tuple[PlacedToken, ...]:
-        """The tokens of a chunk, worked out: sections, words, pieces.
-
-        Args:
-            text: the chunk.
-            segment: another way to cut words than the tokenizer's own.
-        """
+        """The tokens of a chunk, worked out; ``segment`` is another way to cut words than the tokenizer's own."""
         segment, placed, num_words = segment or self.remembered_pieces.__getitem__, [], 0
         for section, start in self.sections(text):
             if section in self.special_tokens:
-                cut = [(Word(section, [(0, len(section))]), [Piece(self.token_ids[section], 1)])]
+                cut = [(PlacedWord(section, [(0, len(section))]), [Piece(self.token_ids[section], 1)])]
             else:
                 cut = [(word, segment(word.text)) for word in self.words(section)]
             for word, pieces in cut:
@@ -213,51 +202,10 @@ class Tokenizer(ABC):
             start += len(section)
         return sections
 
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of a list of ids, as far as the tokens tell it.
-
-        Args:
-            ids: indices into the vocabulary.
-
-        Returns:
-            The text.
-
-        Raises:
-            TypeError: if ``ids`` is not a list of int, such as encode_ids gives.
-            ValueError: if an id is not one of the vocabulary's.
-        """
-        try:
-            ids = [operator.index(i) for i in ids]
-        except TypeError:
-            raise TypeError(f"ids must be a list of int, as encode_ids gives it; got {ids!r:.60}.") from None
-        for i in ids:
-            if not 0 <= i < len(self.tokens):
-                raise ValueError(f"ids must be from 0 to {len(self.tokens) - 1}, the vocabulary's; got {i}.")
-        return self.join([self.tokens[i] for i in ids])
-
-    @abstractmethod
-    def join(self, tokens: list[str]) -> str:
-        """The text that tokens stand for."""
-
-    @abstractmethod
-    def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which the course's models go with."""
-
-    def config(self) -> dict:
-        """What tokenizer_config.json says to ``transformers``."""
-        special = {"unk_token": self.unknown_token} if self.unknown_token is not None else {}
-        return {"tokenizer_class": "PreTrainedTokenizerFast", **special}
-
     def save(self, folder: str | os.PathLike) -> None:
         """Write tokenizer.json and tokenizer_config.json, which ``tokenizers`` and ``transformers`` load.
 
-        Args:
-            folder: where to; made if it is not there. Files of these names are replaced, one by one and each whole.
-
-        Raises:
-            OSError: if the folder cannot be written.
-
-        Source: Wolf et al. 2020, "Transformers", for the layout.
+        The folder is made if it is not there; files of these names are replaced, each whole.
         """
         contents = self.files()
         with replace_files(folder, contents) as draft:
@@ -271,129 +219,7 @@ class Tokenizer(ABC):
             "tokenizer_config.json": json.dumps(self.config(), indent=2, ensure_ascii=False) + "\n",
         }
 
-
-def check_text(text: str, name: str = "text") -> None:
-    """Refuse what is not text.
-
-    Args:
-        text: what should be text.
-        name: what the message calls it.
-
-    Raises:
-        TypeError: if it is not a str.
-        ValueError: if it holds a lone surrogate, half of a character, which no UTF-8 file can hold.
-    """
-    if not isinstance(text, str):
-        raise TypeError(
-            f"{name} must be a str; got {type(text).__name__}. Decode bytes first (data.decode()), and call encode for "
-            f"each text of a list."
-        )
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{name} must be valid Unicode; character {error.start} is the lone surrogate {text[error.start]!a}. "
-            f"Read the "
-            f'text anew, or replace it: text.encode(errors="replace").decode().'
-        ) from None
-
-
-def check_texts(texts: Iterable[str]) -> Iterator[str]:
-    """The texts one by one, each checked.
-
-    Raises:
-        TypeError: if ``texts`` is one str, which would be read as texts of one letter, or holds anything else than str.
-        ValueError: if a text holds a lone surrogate.
-    """
-    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
-        raise TypeError(
-            f"texts must be a list or another iterable of str; got one {type(texts).__name__}. Write [text], or "
-            f"text.splitlines()."
-        )
-    for text in texts:
-        check_text(text)
-        yield text
-
-
-def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
-    """Refuse a vocabulary that no tokenizer can use.
-
-    Args:
-        tokens: the vocabulary.
-        needed: tokens that must be in it.
-
-    Raises:
-        TypeError: if ``tokens`` is not a list of str: a dict or set has no order of ids.
-        ValueError: if a token appears twice, is empty, has a line end or a lone surrogate, or a needed one is missing.
-    """
-    if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Sequence):
-        raise TypeError(
-            f"the vocabulary must be a list of str, the token of id 0 first; got {type(tokens).__name__}. Of a dict "
-            f"of ids "
-            f"make it by sorted(vocab, key=vocab.get)."
-        )
-    first_ids: dict[str, int] = {}
-    for i, token in enumerate(tokens):
-        if not isinstance(token, str):
-            raise TypeError(f"the vocabulary must be a list of str; token {i} is {token!r}.")
-        if not token:
-            raise ValueError(
-                f"a token must have at least one character; token {i} is empty. Is a line of the file empty?"
-            )
-        if "\n" in token or "\r" in token:
-            raise ValueError(
-                f"a token must be one line, as vocab.txt has one a line; token {i} is {token!r}. Leave it out."
-            )
-        if first_ids.setdefault(token, i) != i:
-            raise ValueError(f"a token must have one id; {token!r} has {first_ids[token]} and {i}. Remove one.")
-        if not token.isascii():
-            check_text(token, f"token {i}")
-    if missing := [token for token in needed if token not in first_ids]:
-        raise ValueError(
-            f"the vocabulary must have {', '.join(missing)}; its {len(tokens)} tokens do not. Add it, or name the "
-            f"token "
-            f"that is used instead."
-        )
-
-
-def check_mapping(name: str, value: Mapping, what: str) -> None:
-    """Refuse what is no mapping; ``what`` says from what to what it should map.
-
-    Raises:
-        TypeError: naming the type that came.
-    """
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{name} must map {what}; got {type(value).__name__}.")
-
-
-def check_number(name: str, value: float, least: float, kind: type = Integral) -> None:
-    """Refuse a setting that is not a number of its kind, not finite, or too small.
-
-    Args:
-        name: what the message calls it.
-        value: the setting.
-        least: the smallest that will do.
-        kind: Integral for whole numbers, Real for others.
-
-    Raises:
-        TypeError: if it is not of the kind.
-        ValueError: if it is below ``least``, infinite or not a number.
-    """
-    message = (
-        f"{name} must be a {'whole' if kind is Integral else 'finite'} number and at least {least}; got {value!r}."
-    )
-    if not isinstance(value, kind):
-        raise TypeError(message)
-    if not least <= value < math.inf:
-        raise ValueError(message)
-
-
-def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    """Refuse a setting that is none of its choices.
-
-    Raises:
-        ValueError: naming them.
-    """
-    if value not in choices:
-        names = " or ".join(f'"{choice}"' for choice in choices)
-        raise ValueError(f"{name} must be {names}; got {value!r}.")
+    def config(self) -> dict:
+        """What tokenizer_config.json says to ``transformers``."""
+        special = {"unk_token": self.unknown_token} if self.unknown_token is not None else {}
+        return {"tokenizer_class": "PreTrainedTokenizerFast", **special}

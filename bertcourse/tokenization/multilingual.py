@@ -1,9 +1,12 @@
 """Chapter 3: one vocabulary for many languages.
 
 Text in English is plentiful, in Swahili it is not. If words were counted as they come, the vocabulary would be English.
-So languages are drawn with q_i = p_i^α / Σ_j p_j^α, p_i the share of language i in the text (Conneau & Lample 2019,
-"Cross-lingual Language Model Pretraining", section 3.1): α = 1 keeps the shares, α = 0 makes all languages equal.
-Multilingual BERT took α = 0.7, XLM-R α = 0.3.
+So languages are drawn with
+
+    q_i = p_i^α / Σ_j p_j^α,     p_i the share of language i in the text
+
+(Conneau & Lample 2019, "Cross-lingual Language Model Pretraining", section 3.1): α = 1 keeps the shares, α = 0 makes
+all languages equal. Multilingual BERT took α = 0.7, XLM-R α = 0.3.
 """
 
 import math
@@ -11,8 +14,8 @@ from collections import Counter
 from collections.abc import Mapping
 from numbers import Real
 
-from bertcourse.tokenization.bpe import check_word_counts
-from bertcourse.tokenization.encoding import Tokenizer, check_mapping, check_number
+from bertcourse.tokenization.encoding import Tokenizer
+from bertcourse.tokenization.input_checks import check_mapping, check_number, check_word_counts
 
 
 def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str, float]:
@@ -24,12 +27,6 @@ def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str
 
     Returns:
         Language to probability q_i.
-
-    Raises:
-        TypeError: if ``sizes`` is not a mapping, or ``alpha`` not a number.
-        ValueError: if there is no language, a size is not positive, or ``alpha`` is negative or not finite.
-
-    Source: Conneau & Lample 2019, section 3.1; Devlin 2018, the README of multilingual BERT.
 
     >>> {name: round(q, 2) for name, q in sampling_probabilities({"en": 99, "sw": 1}, alpha=0.5).items()}
     {'en': 0.91, 'sw': 0.09}
@@ -54,11 +51,6 @@ def mix_word_counts(word_counts: Mapping[str, Mapping[str, int]], alpha: float) 
     Returns:
         Word to count, rounded, at least 1: what a trainer takes.
 
-    Raises:
-        TypeError, ValueError: as ``sampling_probabilities`` and the trainers.
-
-    Source: Conneau & Lample 2019, section 3.1.
-
     >>> mix_word_counts({"en": {"the": 90}, "sw": {"na": 10}}, alpha=0)
     Counter({'the': 50, 'na': 50})
     """
@@ -76,17 +68,11 @@ def mix_word_counts(word_counts: Mapping[str, Mapping[str, int]], alpha: float) 
 def tokens_per_word(tokenizer: Tokenizer, word_counts: Mapping[str, int]) -> float:
     """How many tokens a word takes on average: what a language pays for its share of the vocabulary.
 
+    It is called fertility in Rust et al. 2021, "How Good is Your Tokenizer?", section 3.2.
+
     Args:
         tokenizer: any of the chapter's.
         word_counts: word to count, the words as the tokenizer's trainer took them.
-
-    Returns:
-        Tokens for each word, at least 1 if nothing is left out.
-
-    Raises:
-        TypeError, ValueError: as the trainers.
-
-    Source: "fertility" in Rust et al. 2021, "How Good is Your Tokenizer?", section 3.2.
     """
     word_counts = check_word_counts(word_counts)
     pieces = {word: sum(piece.id is not None for piece in tokenizer.segment(word)) for word in word_counts}

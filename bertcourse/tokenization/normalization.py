@@ -3,96 +3,41 @@
 Before any subword is looked for, BERT (Devlin et al. 2019, the published tokenization.py) cleans the text, sets Chinese
 characters apart, strips accents, lowers the case and splits off punctuation. Here a text is a list of characters, each
 with the position that it came from; a step maps one list to the next, so that every word knows its place.
-``normalize_by_steps`` is that pipeline as it is told; ``normalize`` is the same by a table of characters.
+``normalize_by_steps`` is that pipeline, and the specification; ``normalize`` does the same with a table that has the
+steps' result for each character, and a test holds the two equal.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable
 from functools import cache
 from itertools import groupby
 
-from bertcourse.tokenization.encoding import Word, check_text
-from bertcourse.tokenization.unicode_tables import (
-    CJK_BLOCKS,
-    FLOATING_MARKS,
-    FORMER_CATEGORIES,
-    LATER_LOWER_CASE,
-    UNKNOWN,
+from bertcourse.tokenization.characters import (
+    category,
+    combining_class,
+    decomposition,
+    is_chinese,
+    is_punctuation,
+    lower_case,
+    table,
 )
+from bertcourse.tokenization.encoding import PlacedWord
+from bertcourse.tokenization.input_checks import check_text
 
 MOST_CHARACTERS = 100_000  # remembered: more than texts have, fewer than the 1.1 million of Unicode
-FLOATING_MARK = re.compile(f"[{''.join(sorted(FLOATING_MARKS))}]")
+
+PlacedCharacter = tuple[str, int]  # and the position in the original text of the character that it was made from
 
 
-Placed = tuple[str, int]  # a character, and the position in the original text of the character that it was made from
-
-
-def normalize(text: str, lowercase: bool = True) -> list[Word]:
-    """The words that BERT sees in a text, normalized, each character with the place it has in the text.
-
-    Args:
-        text: any text.
-        lowercase: strip accents and lower the case, as uncased models do; False for cased ones.
-
-    Returns:
-        The words in order. A mark of punctuation and a Chinese character are words of their own.
-
-    Raises:
-        TypeError: if ``text`` is not a str.
-        ValueError: if it holds a lone surrogate.
-
-    Source: Devlin et al. 2019, BasicTokenizer in the published code; equal to Hugging Face's BertNormalizer followed by
-    BertPreTokenizer, which lower the case of single characters: Σ becomes σ. Google's code lowers whole tokens with
-    Python, so that a last Σ becomes ς, another token.
-
-    >>> [word.text for word in normalize("Déjà vu,  東京!")]
-    ['deja', 'vu', ',', '東', '京', '!']
-    >>> normalize("Déjà vu")[1]
-    Word(text='vu', spans=[(5, 6), (6, 7)])
-    """
-    check_text(text)
-    if has_floating_mark(text):
-        return split_words(normalize_by_steps(text, lowercase))
-    table = character_table(lowercase)
-    return split_words([(new, i) for i, old in enumerate(text) for new in table[ord(old)]])
-
-
-def normalized_words(text: str, lowercase: bool = True) -> list[str]:
-    """The words of ``normalize`` without their places, which is quicker.
-
-    Args:
-        text, lowercase: as for ``normalize``.
-
-    Raises:
-        AttributeError: if ``text`` is not a str; no more is checked.
-
-    Source: as ``normalize``.
-
-    >>> normalized_words("Déjà vu, 東京!")
-    ['deja', 'vu', ',', '東', '京', '!']
-    """
-    if has_floating_mark(text):
-        return [word.text for word in normalize(text, lowercase)]
-    return text.translate(character_table(lowercase)).split()
-
-
-def has_floating_mark(text: str) -> bool:
-    """Whether a mark's place depends on its neighbours, so that no table of single characters has it."""
-    return not text.isascii() and FLOATING_MARK.search(text) is not None
-
-
-def normalize_by_steps(text: str, lowercase: bool = True) -> list[Placed]:
+def normalize_by_steps(text: str, lowercase: bool = True) -> list[PlacedCharacter]:
     """BERT's normalization one step after the other; words come out with a space between them.
 
     Args:
         text: any text.
         lowercase: whether to take the two steps that uncased models take.
 
-    Returns:
-        The normalized text as placed characters.
-
-    Source: as ``normalize``.
+    >>> normalize_by_steps("É!")
+    [('e', 0), (' ', 1), ('!', 1), (' ', 1)]
     """
     characters = set_apart_cjk(clean([(character, i) for i, character in enumerate(text)]))
     if lowercase:
@@ -100,7 +45,7 @@ def normalize_by_steps(text: str, lowercase: bool = True) -> list[Placed]:
     return set_apart_punctuation(characters)
 
 
-def clean(characters: list[Placed]) -> list[Placed]:
+def clean(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
     """Drop control, format and private characters and U+FFFD; make every kind of white space a space."""
     cleaned = []
     for character, position in characters:
@@ -111,31 +56,27 @@ def clean(characters: list[Placed]) -> list[Placed]:
     return cleaned
 
 
-def set_apart_cjk(characters: list[Placed]) -> list[Placed]:
+def set_apart_cjk(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
     """A space on each side of a Chinese character, as Chinese writes none: each becomes a word."""
-    return set_apart(characters, lambda character: any(a <= ord(character) <= b for a, b in CJK_BLOCKS))
+    return set_apart(characters, is_chinese)
 
 
-def strip_accents(characters: list[Placed]) -> list[Placed]:
+def strip_accents(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
     """Decompose (NFD): é becomes e and an accent. Then drop the accents, the nonspacing marks (category Mn)."""
     return [placed for placed in decompose(characters) if category(placed[0]) != "Mn"]
 
 
-def lower(characters: list[Placed]) -> list[Placed]:
+def lower(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
     """Lower case, a character at a time: Σ becomes σ even at the end of a word, where Greek has ς."""
-    return [
-        (low, position)
-        for character, position in characters
-        for low in LATER_LOWER_CASE.get(character, character.lower())
-    ]
+    return [(low, position) for character, position in characters for low in lower_case(character)]
 
 
-def set_apart_punctuation(characters: list[Placed]) -> list[Placed]:
-    """A space on each side of a mark of punctuation."""
+def set_apart_punctuation(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
+    """A space on each side of a punctuation mark."""
     return set_apart(characters, is_punctuation)
 
 
-def set_apart(characters: list[Placed], alone: Callable[[str], bool]) -> list[Placed]:
+def set_apart(characters: list[PlacedCharacter], alone: Callable[[str], bool]) -> list[PlacedCharacter]:
     """A space on each side of the characters for which ``alone`` is true."""
     apart = []
     for placed in characters:
@@ -144,7 +85,7 @@ def set_apart(characters: list[Placed], alone: Callable[[str], bool]) -> list[Pl
     return apart
 
 
-def decompose(characters: list[Placed]) -> list[Placed]:
+def decompose(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
     """Canonical decomposition (Unicode's NFD), marks after the same letter in canonical order.
 
     A mark that changes places with another takes that one's position: positions stay in ascending order.
@@ -152,9 +93,7 @@ def decompose(characters: list[Placed]) -> list[Placed]:
     Source: Unicode Standard Annex #15; positions as the normalized strings of ``tokenizers`` keep them.
     """
     parts = [  # what each character decomposes into, and whether it is the first of these
-        (part, i == 0)
-        for character, _ in characters
-        for i, part in enumerate(character if character in UNKNOWN else unicodedata.normalize("NFD", character))
+        (part, i == 0) for character, _ in characters for i, part in enumerate(decomposition(character))
     ]
     in_order = []
     for are_marks, run in groupby(parts, key=lambda part: combining_class(part[0]) > 0):
@@ -166,51 +105,44 @@ def decompose(characters: list[Placed]) -> list[Placed]:
     return decomposed
 
 
-def is_punctuation(character: str) -> bool:
-    """Unicode's punctuation (category P), and ASCII that is neither letter, digit nor space: $ + < = > ^ ` | ~."""
-    return "!" <= character <= "~" and not character.isalnum() or category(character).startswith("P")
-
-
-def category(character: str) -> str:
-    """The character's Unicode category as the reference's tables have it."""
-    if character in UNKNOWN:
-        return "Cn"
-    return FORMER_CATEGORIES.get(character) or unicodedata.category(character)
-
-
-def combining_class(character: str) -> int:
-    """Where a mark stands among marks, by the reference's tables; 0 for what stays where it is."""
-    known = character in FLOATING_MARKS or category(character) == "Mn"
-    return unicodedata.combining(character) if known else 0
-
-
-class CharacterTable(dict):
-    """For ``str.translate``: code point to normalized text, worked out by the steps when a character is first met.
-
-    It remembers ``MOST_CHARACTERS`` of them, about 15 MB, and works out the rest anew.
+def normalize(text: str, lowercase: bool = True) -> list[PlacedWord]:
+    """The words that BERT sees in a text, normalized, each character with the place it has in the text.
 
     Args:
-        lowercase: as for ``normalize``.
+        text: any text.
+        lowercase: strip accents and lower the case, as uncased models do; False for cased ones.
+
+    Returns:
+        The words in order. A punctuation mark and a Chinese character are words of their own.
+
+    Source: Devlin et al. 2019, BasicTokenizer in the published code; equal to Hugging Face's BertNormalizer followed by
+    BertPreTokenizer, which lower the case of single characters: Σ becomes σ. Google's code lowers whole tokens with
+    Python, so that a last Σ becomes ς, another token.
+
+    >>> [word.text for word in normalize("Déjà vu,  東京!")]
+    ['deja', 'vu', ',', '東', '京', '!']
+    >>> normalize("Déjà vu")[1]
+    PlacedWord(text='vu', spans=[(5, 6), (6, 7)])
     """
-
-    def __init__(self, lowercase: bool):
-        self.lowercase = lowercase
-
-    def __missing__(self, code: int) -> str:
-        placed = normalize_by_steps(chr(code), self.lowercase)
-        normalized = "".join(character for character, _ in placed)
-        if len(self) < MOST_CHARACTERS:
-            self[code] = normalized
-        return normalized
+    check_text(text)
+    if has_floating_mark(text):
+        return split_words(normalize_by_steps(text, lowercase))
+    normalized = character_table(lowercase)
+    return split_words([(new, i) for i, old in enumerate(text) for new in normalized[ord(old)]])
 
 
-@cache
-def character_table(lowercase: bool) -> CharacterTable:
-    """The one table for this setting, which all tokenizers share, as it holds nothing of theirs."""
-    return CharacterTable(lowercase)
+def normalized_words(text: str, lowercase: bool = True) -> list[str]:
+    """The words of ``normalize`` without their places, which is quicker.
+
+    >>> normalized_words("Déjà vu, 東京!")
+    ['deja', 'vu', ',', '東', '京', '!']
+    """
+    if has_floating_mark(text):
+        return [word.text for word in normalize(text, lowercase)]
+    return text.translate(character_table(lowercase)).split()
 
 
-def split_words(characters: list[Placed]) -> list[Word]:
+def split_words(characters: list[PlacedCharacter]) -> list[PlacedWord]:
     """The words between spaces."""
     words, text, spans = [], [], []
     for character, position in [*characters, (" ", -1)]:
@@ -218,6 +150,39 @@ def split_words(characters: list[Placed]) -> list[Word]:
             text.append(character)
             spans.append((position, position + 1))
         elif text:
-            words.append(Word("".join(text), spans))
+            words.append(PlacedWord("".join(text), spans))
             text, spans = [], []
     return words
+
+
+class CharacterTable(dict):
+    """For ``str.translate``: code point to normalized text, worked out by the steps when a character is first met.
+
+    It remembers ``MOST_CHARACTERS`` of them, about 15 MB, and works out the rest again.
+    """
+
+    def __init__(self, lowercase: bool):
+        self.lowercase = lowercase
+
+    def __missing__(self, code: int) -> str:
+        normalized = "".join(character for character, _ in normalize_by_steps(chr(code), self.lowercase))
+        if len(self) < MOST_CHARACTERS:
+            self[code] = normalized
+        return normalized
+
+
+@cache
+def character_table(lowercase: bool) -> CharacterTable:
+    """The one table for this setting, which all tokenizers share."""
+    return CharacterTable(lowercase)
+
+
+def has_floating_mark(text: str) -> bool:
+    """Whether a mark's place depends on its neighbours, so that no table of single characters has it."""
+    return not text.isascii() and floating_mark().search(text) is not None
+
+
+@cache
+def floating_mark() -> re.Pattern:
+    """Any mark that is kept and reordered."""
+    return re.compile(f"[{''.join(sorted(table('reordered mark')))}]")

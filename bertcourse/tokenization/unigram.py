@@ -1,9 +1,12 @@
 """Chapter 3: the unigram language model.
 
-Every token has a probability, and a segmentation that of the product of its tokens. All segmentations of a word
-together are a lattice: positions between characters, and an edge for each token that fits between two of them. The
-best path is the word's segmentation (Viterbi); paths drawn at random are subword regularization (Kudo 2018, "Subword
-Regularization", section 3). The probabilities are learned in ``unigram_training``.
+Every token t has a probability, and a segmentation x of a word w the product of its tokens'. A word is read as
+
+    x* = argmax over x in S(w) of  Π_{t in x} p(t),     S(w) all ways to cut w into tokens.
+
+S(w) is a lattice: positions between characters, and an edge for each token that fits between two of them. Its best path
+is found by Viterbi; paths drawn at random are subword regularization (Kudo 2018, "Subword Regularization", section 3).
+The probabilities are learned in ``unigram_training``.
 """
 
 import math
@@ -15,8 +18,9 @@ from typing import NamedTuple
 import tokenizers
 from tokenizers import models
 
-from bertcourse.tokenization.bpe import MARKER, place_words, spaces_for_markers, use_marker
-from bertcourse.tokenization.encoding import Encoding, Piece, Tokenizer, Word, check_mapping, check_number, check_text
+from bertcourse.tokenization.encoding import Encoding, Piece, PlacedWord, Tokenizer
+from bertcourse.tokenization.input_checks import check_mapping, check_number, check_pieces, check_text
+from bertcourse.tokenization.words import MARKER, join_words, place_words, use_marker
 
 UNKNOWN_PENALTY = 10.0  # an unknown character is e¹⁰ times less likely than the least likely token, as in sentencepiece
 
@@ -48,11 +52,6 @@ class Lattice:
 
     Attributes:
         edges_to: for each position, the edges that end there, the longest first.
-
-    Raises:
-        TypeError, ValueError: as ``check_pieces``, if ``longest`` or ``unknown_log_prob`` has to be looked up.
-
-    Source: Kudo 2018, section 3.2.
 
     >>> lattice = Lattice("ab", {"a": -1.0, "b": -1.0, "ab": -3.0})
     >>> [edge.token for edge in lattice.best_path()]
@@ -137,9 +136,6 @@ class Lattice:
             generator: the source of randomness.
             alpha: 0 draws all segmentations alike, 1 as the model has them, a large one only the best.
 
-        Raises:
-            TypeError, ValueError: if ``alpha`` is not a number, is negative or not finite.
-
         Source: Kudo 2018, equation 7 with all segmentations, by forward filtering and backward sampling.
         """
         check_number("alpha", alpha, least=0, kind=Real)
@@ -161,12 +157,6 @@ class UnigramTokenizer(Tokenizer):
         unknown_token: what characters become that no token has.
         marker: stands before each word; see ``mark_words``.
 
-    Raises:
-        TypeError: if ``pieces`` is not a list of pairs of a str and a number.
-        ValueError: if there are none, a token appears twice, or the unknown token is not special.
-
-    Source: Kudo 2018; Kudo & Richardson 2018, "SentencePiece".
-
     >>> tokenizer = UnigramTokenizer([("▁", -2.0), ("a", -1.0), ("b", -1.0), ("ab", -1.5)])
     >>> tokenizer.encode("ab!").tokens
     ['▁', 'ab', '[UNK]']
@@ -186,7 +176,7 @@ class UnigramTokenizer(Tokenizer):
         self.longest = max(map(len, self.log_probs))
         self.unknown_log_prob = min(self.log_probs.values()) - UNKNOWN_PENALTY
 
-    def words(self, text: str) -> list[Word]:
+    def words(self, text: str) -> list[PlacedWord]:
         """The words between white space, with their markers."""
         return place_words(text, self.marker)
 
@@ -209,20 +199,12 @@ class UnigramTokenizer(Tokenizer):
         return pieces
 
     def sample(self, text: str, generator: random.Random, alpha: float = 0.1) -> Encoding:
-        """Tokenize a text another way each time: subword regularization.
+        """``encode`` another way each time: subword regularization (Kudo 2018, section 3.3).
 
         Args:
             text: any text.
             generator: the source of randomness, such as ``random.Random(0)``.
             alpha: how much the better segmentations are preferred; see ``Lattice.sample``.
-
-        Returns:
-            As ``encode``.
-
-        Raises:
-            TypeError, ValueError: as ``encode`` and ``Lattice.sample``.
-
-        Source: Kudo 2018, section 3.3.
         """
         check_text(text)
 
@@ -233,16 +215,12 @@ class UnigramTokenizer(Tokenizer):
 
     def join(self, tokens: list[str]) -> str:
         """The words with a space for each marker."""
-        return spaces_for_markers(tokens, self.marker).removeprefix(" ")
+        return join_words(tokens, self.marker).removeprefix(" ")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer in ``tokenizers``.
+        """The same tokenizer in ``tokenizers``: ids, words, and offsets but for markers, as with ``BPETokenizer``.
 
-        Ids and words are the same, and offsets but for markers, as with ``BPETokenizer``. Its ``tokens`` have the text
-        itself where ours have the unknown token.
-
-        Raises:
-            ValueError: if the marker is not one character.
+        Its ``tokens`` have the text itself where ours have the unknown token.
         """
         scores = [(token, self.log_probs.get(token, 0.0)) for token in self.tokens]
         twin = tokenizers.Tokenizer(models.Unigram(scores, unk_id=self.unknown_id))
@@ -255,21 +233,3 @@ def log_sum_exp(values: Sequence[float]) -> float:
     """log Σ exp(value), without overflow."""
     largest = max(values)
     return largest + math.log(sum(math.exp(value - largest) for value in values))
-
-
-def check_pieces(pieces: Sequence[tuple[str, float]]) -> None:
-    """Refuse what is no unigram model.
-
-    Raises:
-        TypeError: if it is not a list of pairs of a str and a number.
-        ValueError: if it is empty, or a log-probability is not finite.
-    """
-    if not pieces:
-        raise ValueError("pieces must hold at least one token with its log-probability; got none.")
-    for piece in pieces:
-        if isinstance(piece, str) or len(piece) != 2 or not isinstance(piece[0], str) or not isinstance(piece[1], Real):
-            raise TypeError(
-                f"pieces must be pairs of a token and a log-probability, as train_unigram returns them; got {piece!r}."
-            )
-        if not math.isfinite(piece[1]):
-            raise ValueError(f"log-probabilities must be finite; got {piece[1]} for {piece[0]!r}.")

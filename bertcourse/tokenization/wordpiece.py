@@ -2,6 +2,7 @@
 
 A word is cut from the left, each time by the longest piece that the vocabulary has; pieces inside a word are written
 with ``##`` in front (Wu et al. 2016, "Google's Neural Machine Translation System", section 4.1; Devlin et al. 2019).
+That is ``WordPieceTokenizer.segment``; ``normalization`` decides what a word is.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
-from bertcourse.tokenization.encoding import Piece, Tokenizer, Word
+from bertcourse.tokenization.encoding import Piece, PlacedWord, Tokenizer
 from bertcourse.tokenization.normalization import normalize, normalized_words
 
 BERT_SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -27,11 +28,6 @@ class WordPieceTokenizer(Tokenizer):
         unknown_token: what a word becomes that the vocabulary cannot spell.
         special_tokens: found in the text first, and never cut; None for those of BERT's five that ``vocab`` has.
         max_word_length: a longer word, in characters after normalization, is unknown.
-
-    Raises:
-        TypeError: if ``vocab`` is not a list of str; a dict of ids is refused, with how to make a list of it.
-        ValueError: if a token appears twice, is empty or not one line, or ``unknown_token`` or a special token is
-            not in ``vocab``.
 
     Source: Devlin et al. 2019, FullTokenizer in the published code; ids and offsets are Hugging Face's.
 
@@ -64,10 +60,6 @@ class WordPieceTokenizer(Tokenizer):
         Args:
             path: the file, in UTF-8, with or without a byte order mark.
             settings: as for the class.
-
-        Raises:
-            FileNotFoundError: if there is no such file.
-            ValueError: naming the file, if it is not UTF-8, or no vocabulary.
         """
         path = Path(path)
         if not path.is_file():
@@ -81,21 +73,12 @@ class WordPieceTokenizer(Tokenizer):
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
 
-    def words(self, text: str) -> list[Word]:
+    def words(self, text: str) -> list[PlacedWord]:
         """BERT's words: ``normalize``."""
         return normalize(text, self.lowercase)
 
     def segment(self, word: str) -> list[Piece]:
-        """Greedy longest match from the left; if nothing matches somewhere, the whole word is unknown.
-
-        Args:
-            word: normalized, without spaces.
-
-        Returns:
-            Its pieces.
-
-        Source: Devlin et al. 2019, WordpieceTokenizer in the published code.
-        """
+        """The pieces of a normalized word: the longest from the left; if nothing matches somewhere, it is unknown."""
         unknown = [Piece(self.unknown_id, len(word))]
         if len(word) > self.max_word_length:
             return unknown

@@ -24,8 +24,9 @@ from bertcourse.tokenization import (
     train_bpe,
     train_bpe_plainly,
 )
-from bertcourse.tokenization.bpe import bpe_vocabulary, merge_all, merge_all_of_long
-from bertcourse.tokenization.byte_level import GPT2_WORD
+from bertcourse.tokenization.bpe import apply_merges, bpe_vocabulary
+from bertcourse.tokenization.bpe_fast import apply_merges_to_long_word
+from bertcourse.tokenization.byte_level import gpt2_word
 
 TEXTS = [
     "The tokenizer sees the text, and the text sees nothing: they're 1,024 tokens of the other's tokens.",
@@ -116,7 +117,7 @@ def test_long_words_are_merged_as_short_ones():
         corpus = random_corpus(generator, "ab")
         ranks = {pair: rank for rank, pair in enumerate(train_bpe(corpus, 20))}
         word = generator.choices("abc", k=40)
-        assert merge_all(list(word), ranks) == merge_all_of_long(list(word), ranks)
+        assert apply_merges(list(word), ranks) == apply_merges_to_long_word(list(word), ranks)
 
 
 def test_marker_stands_for_the_space_and_slices_to_nothing():
@@ -148,7 +149,7 @@ def test_without_a_marker_words_run_together(make, tmp_path):
     tokenizer = make("")
     assert tokenizer.decode(tokenizer.encode_ids("text text")) == "texttext"
     for marker in ("", "__"):
-        with pytest.raises(ValueError, match=f"one character; got marker='{marker}'"):
+        with pytest.raises(ValueError, match=f"one character.*'{marker}'"):
             make(marker).save(tmp_path / "folder")
     assert not (tmp_path / "folder").exists()
 
@@ -309,18 +310,16 @@ def test_odd_texts_take_linear_time(byte_level, text, assert_linear_time):
 
 
 @pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
-def test_bad_number_or_tie_is_refused(train):
-    with pytest.raises(ValueError, match="num_merges must be a whole number and at least 0; got -1"):
-        train({"abc": 1}, -1)
-    with pytest.raises(TypeError, match="num_merges must be a whole number and at least 0; got 1.5"):
-        train({"abc": 1}, 1.5)
-    with pytest.raises(ValueError, match='tie must be "id" or "first"; got \'last\''):
+def test_unknown_tie_is_refused(train):
+    with pytest.raises(ValueError, match="tie"):
         train({"abc": 1}, 1, tie="last")
 
 
-@pytest.mark.parametrize("settings", [dict(vocab_size=4.5), dict(num_merges=1, min_frequency=1.5)])
+@pytest.mark.parametrize(
+    "settings", [dict(num_merges=1.5), dict(vocab_size=4.5), dict(num_merges=1, min_frequency=1.5)]
+)
 def test_sizes_are_whole_numbers(settings):
-    with pytest.raises(TypeError, match="must be a whole number"):
+    with pytest.raises(TypeError, match="whole number"):
         train_bpe({"abc": 1}, **settings)
 
 
@@ -328,8 +327,9 @@ def test_sizes_are_whole_numbers(settings):
     "settings, message",
     [
         (dict(), "num_merges or vocab_size"),
-        (dict(num_merges=1, min_frequency=-1), "at least 0; got -1"),
-        (dict(vocab_size=2), "room for the 3 special tokens and single characters"),
+        (dict(num_merges=-1), "num_merges"),
+        (dict(num_merges=1, min_frequency=-1), "min_frequency"),
+        (dict(vocab_size=2), "room for the 3"),
         (dict(num_merges=1, tie="first", prefix="##"), "plain loop"),
     ],
 )
@@ -344,11 +344,11 @@ def test_bad_sizes_are_refused(settings, message):
     [
         ({}, ValueError, "at least one word"),
         ({"": 1}, ValueError, "must have a character"),
-        ({"a": 0}, ValueError, "occur at least once"),
-        ({"a\ud800": 1}, ValueError, "lone surrogate"),
-        ({b"a": 1}, TypeError, "map str to int"),
-        ({"a": 1.5}, TypeError, "map str to int"),
-        ("text", TypeError, "as count_words.* got str"),
+        ({"a": 0}, ValueError, "at least once"),
+        ({"a\ud800": 1}, ValueError, "surrogate"),
+        ({b"a": 1}, TypeError, "str to int"),
+        ({"a": 1.5}, TypeError, "str to int"),
+        ("text", TypeError, "count_words"),
     ],
 )
 def test_bad_corpus_is_refused(train, corpus, error, message):
@@ -363,9 +363,9 @@ def test_bad_corpus_is_refused(train, corpus, error, message):
         ("a text", TypeError, "got one str"),
         (b"bytes", TypeError, "got one bytes"),
         (None, TypeError, "got one NoneType"),
-        ([b"a"], TypeError, "text must be a str; got bytes"),
-        (["a", None], TypeError, "text must be a str; got NoneType"),
-        (["\ud800"], ValueError, "lone surrogate"),
+        ([b"a"], TypeError, "got bytes"),
+        (["a", None], TypeError, "got NoneType"),
+        (["\ud800"], ValueError, "surrogate"),
     ],
 )
 def test_only_texts_are_counted(count, texts, error, message):
@@ -380,12 +380,10 @@ def test_a_lone_surrogate_is_in_no_word():
 
 def test_bad_merges_are_refused():
     for merges in (None, {"a": "b"}, ["ab"], [1, 2]):
-        with pytest.raises(TypeError, match="merges must be pairs of tokens"):
+        with pytest.raises(TypeError, match="pairs"):
             BPETokenizer(merges)
-    with pytest.raises(ValueError, match="merge 0, 'ab' [+] 'c', needs 'ab'"):
+    with pytest.raises(ValueError, match="merge 0"):
         BPETokenizer([("ab", "c")])
-    with pytest.raises(TypeError, match="pairs of tokens"):
-        BPETokenizer(["ab"])
     with pytest.raises(ValueError, match=r"must have \[UNK\]"):
         BPETokenizer([("a", "b")], special_tokens=())
 
@@ -409,4 +407,4 @@ def test_bad_text_and_ids_are_refused(byte_level):
 
 def test_gpt2_words_lose_nothing():
     text = "".join(TEXTS) + " \n\n x  "
-    assert "".join(GPT2_WORD.findall(text)) == text
+    assert "".join(gpt2_word().findall(text)) == text

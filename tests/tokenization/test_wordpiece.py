@@ -9,6 +9,7 @@ import tokenizers
 import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from bertcourse.tokenization import WordPieceTokenizer, normalization, normalize
 from bertcourse.tokenization.normalization import CharacterTable, normalize_by_steps, normalized_words
@@ -87,6 +88,19 @@ def test_table_equals_the_steps():
         for lowercase in (True, False):
             words = "".join(character for character, _ in normalize_by_steps(text, lowercase)).split()
             assert normalized_words(text, lowercase) == words == [word.text for word in normalize(text, lowercase)]
+
+
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_every_character_is_normalized_as_in_tokenizers(lowercase):
+    """Between letters; the planes above 3 are empty or private, but for a few format characters in plane 14."""
+    normalizer, splitter = tokenizers.normalizers.BertNormalizer(lowercase=lowercase), BertPreTokenizer()
+    assigned = [
+        character for character in CHARACTERS if ord(character) < 0x40000 or 0xE0000 <= ord(character) < 0xE1000
+    ]
+    for start in range(0, len(assigned), 1000):
+        text = " ".join(f"a{c}b" for c in assigned[start : start + 1000])
+        expected = [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
+        assert [word.text for word in normalize(text, lowercase)] == expected, f"from {ord(assigned[start]):X}"
 
 
 def test_steps_of_one_character_fill_the_table():
@@ -201,26 +215,26 @@ def test_saved_folder_loads_in_tokenizers_and_transformers(minilm, reference, tm
 @pytest.mark.parametrize("text", [None, b"bytes", ["a", "list"], 3])
 def test_only_str_is_text(minilm, text):
     for use in (minilm.encode, minilm.encode_ids, normalize):
-        with pytest.raises(TypeError, match=f"must be a str; got {type(text).__name__}"):
+        with pytest.raises(TypeError, match=type(text).__name__):
             use(text)
 
 
 def test_lone_surrogate_is_refused(minilm):
     for use in (minilm.encode, minilm.encode_ids, normalize):
-        with pytest.raises(ValueError, match=r"character 2 is the lone surrogate '\\ud800'"):
+        with pytest.raises(ValueError, match="character 2"):
             use("ab\ud800")
 
 
 @pytest.mark.parametrize(
     "vocab, message",
     [
-        (["a", "##b"], r"must have \[UNK\]"),
-        ([], r"must have \[UNK\]"),
-        (["[UNK]", "a", "a"], "'a' has 1 and 2"),
-        (["[UNK]", ""], "token 1 is empty"),
-        (["[UNK]", "a\nb"], r"token 1 is 'a\\nb'"),
-        (["[UNK]", "a", "\r"], r"token 2 is '\\r'"),
-        (["[UNK]", "é\ud800"], "token 1 must be valid Unicode; character 1 is the lone surrogate"),
+        (["a", "##b"], "UNK"),
+        ([], "UNK"),
+        (["[UNK]", "a", "a"], "one id"),
+        (["[UNK]", ""], "token 1"),
+        (["[UNK]", "a\nb"], "token 1"),
+        (["[UNK]", "a", "\r"], "token 2"),
+        (["[UNK]", "é\ud800"], "surrogate"),
     ],
 )
 def test_bad_vocabulary_is_refused(vocab, message, tmp_path):
@@ -233,17 +247,17 @@ def test_bad_vocabulary_is_refused(vocab, message, tmp_path):
 
 
 def test_vocabulary_of_other_things_is_refused():
-    with pytest.raises(TypeError, match="list of str, .*; got str"):
+    with pytest.raises(TypeError, match="list of str"):
         WordPieceTokenizer("[UNK]")
     for item in (3, None, b"a"):
-        with pytest.raises(TypeError, match=f"list of str; token 1 is {item}"):
+        with pytest.raises(TypeError, match="list of str"):
             WordPieceTokenizer(["[UNK]", item])
 
 
 @pytest.mark.parametrize("kind", [dict, set, iter])
 def test_vocabulary_without_order_is_refused(kind):
     ids = {"a": 1, "[UNK]": 0}
-    with pytest.raises(TypeError, match=r"got \w+. Of a dict of ids make it by sorted\(vocab, key=vocab.get\)"):
+    with pytest.raises(TypeError, match="sorted"):
         WordPieceTokenizer(ids if kind is dict else kind(ids))
     assert WordPieceTokenizer(sorted(ids, key=ids.get)).token_ids == ids
 
@@ -257,7 +271,7 @@ def test_missing_or_damaged_file_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere.txt"):
         WordPieceTokenizer.from_file(tmp_path / "nowhere.txt")
     (tmp_path / "vocab.txt").write_bytes(b"[UNK]\n\xff\xfe\n")
-    with pytest.raises(ValueError, match="must be UTF-8"):
+    with pytest.raises(ValueError, match="UTF-8"):
         WordPieceTokenizer.from_file(tmp_path / "vocab.txt")
 
 

@@ -1,15 +1,19 @@
-"""Chapter 3: the lattices of all words of a corpus at once.
+"""Chapter 3: the unigram language model's training, fast: the lattices of all words of a corpus at once.
 
-``unigram.Lattice`` holds the segmentations of one word and is what to read first. Training needs the same sums and
-maxima for every word of a corpus, over and over: here they are operations on arrays, held equal to the plain ones by
-the tests.
+``unigram.Lattice`` holds the segmentations of one word, and ``unigram_training`` the two steps of training in plain
+form; read these first. Training needs the same sums and maxima for every word of a corpus, over and over: here they are
+operations on arrays, held equal to the plain ones by the tests.
 """
 
+import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
+import torch
+
+LEAST_EXPECTED = 0.5  # a token that EM expects to be used less often than this is dropped
 
 
 class Lattices:
@@ -53,19 +57,14 @@ class Lattices:
         return [slice(*pair) for pair in pairwise(bounds.tolist())]
 
     def expected_counts(self, probabilities: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
-        """How often each token is used, averaged over all segmentations.
+        """How often each token is used, averaged over all segmentations: the forward-backward algorithm.
 
         Probabilities are multiplied as they are: a word of less than about 1e-300, some sixty rare tokens, does not
-            count.
+        count.
 
         Args:
-            probabilities: of each token.
-            frequencies: of each word.
-
-        Returns:
-            The expected count of each token.
-
-        Source: the forward-backward algorithm; ``unigram.Lattice.posteriors`` has it for one word.
+            probabilities: (tokens,) of each token.
+            frequencies: (words,) of each word.
         """
         weights = probabilities[self.tokens]
         forward, backward = np.zeros(self.last[-1] + 1), np.zeros(self.last[-1] + 1)
@@ -85,12 +84,11 @@ class Lattices:
         """The tokens of every word's most probable segmentation (Viterbi).
 
         Args:
-            log_probs: of each token.
+            log_probs: (tokens,) of each token.
 
         Returns:
             ``(words, tokens)``, an entry for each token of a best path: the index of its word, and its own. A word that
-            cannot be segmented has none. Of equally good edges the longest is taken, as in
-            ``unigram.Lattice.best_path``.
+            cannot be segmented has none. Of equally good edges the longest is taken, as in ``Lattice.best_path``.
         """
         best, came_by = np.full(self.last[-1] + 1, -np.inf), np.zeros(self.last[-1] + 1, dtype=np.intp)
         best[self.first] = 0.0
@@ -110,3 +108,72 @@ class Lattices:
             on_the_way = node > self.first[word]
             word, node = word[on_the_way], node[on_the_way]
         return np.concatenate([*words, []]).astype(np.intp), np.concatenate([*tokens, []]).astype(np.intp)
+
+
+class UnigramModel:
+    """Tokens, their probabilities, and the words that they are learned from.
+
+    Args:
+        word_counts: as for ``train_unigram``.
+        scores: token to a first guess of its count; single characters first.
+        num_characters: how many of them there are; these are never taken away.
+        longest: the longest token, in characters.
+    """
+
+    def __init__(self, word_counts: Mapping[str, int], scores: Mapping[str, float], num_characters: int, longest: int):
+        self.tokens = list(scores)
+        self.probabilities = np.array(list(scores.values()), dtype=float) / sum(scores.values())
+        self.num_characters = num_characters
+        self.longest = longest
+        self.frequencies = np.array(list(word_counts.values()), dtype=float)
+        self.lattices = Lattices(list(word_counts), self.tokens, longest)
+
+    def expect(self) -> np.ndarray:
+        """E: ``unigram_training.expected_counts``, of each token."""
+        return self.lattices.expected_counts(self.probabilities, self.frequencies)
+
+    def maximize(self, counts: np.ndarray) -> None:
+        """M: probabilities from expected counts; rare tokens are dropped."""
+        keep = counts >= LEAST_EXPECTED
+        keep[: self.num_characters] = True
+        self.keep(keep)
+        counts = torch.from_numpy(np.maximum(counts[keep], 0.1))
+        self.probabilities = (torch.digamma(counts) - torch.digamma(counts.sum())).exp().numpy()
+
+    def losses(self) -> np.ndarray:
+        """``unigram_training.losses``, of each token."""
+        log_probs = np.log(self.probabilities)
+        words, tokens = self.lattices.best_paths(log_probs)
+        used = np.bincount(tokens, self.frequencies[words], len(self.tokens))
+        split, parts = Lattices(self.tokens, self.tokens, self.longest, whole_words=False).best_paths(log_probs)
+        num_parts = np.bincount(split, minlength=len(self.tokens))
+        total = used.sum()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_share = np.log(used) - np.log(total)
+            new_total = total + used * (num_parts - 1)
+            log_share_of_part = np.log(used[parts] + used[split]) - np.log(new_total[split])
+            log_share_of_parts = np.bincount(split, log_share_of_part, len(self.tokens))
+            lost = np.where(used > 0, used * (log_share - log_share_of_parts), -np.inf)
+        lost[num_parts == 0] = np.inf  # nothing else spells it
+        return lost
+
+    def prune(self, size: int) -> None:
+        """Keep the characters and the tokens that the likelihood of the corpus would miss most, ``size`` in all."""
+        lost = self.losses()
+        lost[: self.num_characters] = np.inf
+        keep = np.zeros(len(self.tokens), dtype=bool)
+        keep[np.argsort(-lost, kind="stable")[:size]] = True
+        self.probabilities = self.probabilities[keep]
+        self.keep(keep)
+
+    def keep(self, keep: np.ndarray) -> None:
+        """Forget the tokens for which ``keep`` is False."""
+        self.lattices.keep(np.where(keep, np.cumsum(keep) - 1, -1))
+        self.tokens = [token for token, stays in zip(self.tokens, keep) if stays]
+
+    def most_probable(self, size: int) -> list[tuple[str, float]]:
+        """The characters and the most probable other tokens, ``size`` in all, with their log-probabilities."""
+        order = np.argsort(-self.probabilities, kind="stable").tolist()
+        others = [i for i in order if i >= self.num_characters][: size - self.num_characters]
+        chosen = {*range(self.num_characters), *others}
+        return [(self.tokens[i], math.log(self.probabilities[i])) for i in order if i in chosen]

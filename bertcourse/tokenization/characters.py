@@ -1,0 +1,62 @@
+"""What Unicode says of a character, as BERT's reference tokenizer knows it.
+
+Python's own answers, but where that has older tables: ``bertcourse.datasets.unicode_tables``.
+"""
+
+import unicodedata
+from functools import cache
+
+from bertcourse.datasets.unicode_tables import unicode_table
+
+
+@cache
+def table(name: str) -> dict[str, str]:
+    """Character to value, of the table of that name."""
+    return {chr(code): value for first, last, value in unicode_table(name) for code in range(first, last + 1)}
+
+
+def category(character: str) -> str:
+    """The Unicode category: "Mn" is a nonspacing mark, "P…" punctuation, "Cn" unassigned.
+
+    >>> category("é"), category("\\u0301"), category("!")
+    ('Ll', 'Mn', 'Po')
+    """
+    if character in table("unassigned"):
+        return "Cn"
+    return table("former category").get(character) or unicodedata.category(character)
+
+
+def is_punctuation(character: str) -> bool:
+    """Unicode's punctuation, and ASCII that is neither letter, digit nor space: $ + < = > ^ ` | ~."""
+    return "!" <= character <= "~" and not character.isalnum() or category(character).startswith("P")
+
+
+def is_chinese(character: str) -> bool:
+    """Whether the character lies in one of the blocks that BERT calls Chinese; Japanese kana and Korean do not."""
+    return any(first <= ord(character) <= last for first, last, _ in unicode_table("Chinese"))
+
+
+def lower_case(character: str) -> str:
+    """Lower case of one character, which may be two: İ becomes i and a dot."""
+    return later_lower_case().get(character) or character.lower()
+
+
+@cache
+def later_lower_case() -> dict[str, str]:
+    """Character to lower case, where an older Python has none."""
+    return {
+        chr(code): chr(int(lower, 16) + code - first)
+        for first, last, lower in unicode_table("later lower case")
+        for code in range(first, last + 1)
+    }
+
+
+def decomposition(character: str) -> str:
+    """Canonical decomposition (Unicode's NFD) of one character: é becomes e and an accent."""
+    return character if character in table("unassigned") else unicodedata.normalize("NFD", character)
+
+
+def combining_class(character: str) -> int:
+    """Where a mark stands among the marks of a letter; 0 for what stays where it is."""
+    moves = character in table("reordered mark") or category(character) == "Mn"
+    return unicodedata.combining(character) if moves else 0
