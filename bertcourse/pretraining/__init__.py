@@ -1,6 +1,5 @@
 """Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``corpus``, ``small_world``, ``objective``,
-``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``processes``, ``metering``, ``trainer``,
-``command``.
+``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``trainer``, ``command``.
 
 A corpus is cut into rows of tokens, some of them are hidden, and a BERT learns to guess them, and whether one segment
 of a row follows the other.
@@ -24,8 +23,7 @@ from bertcourse.pretraining.pairs import (
 )
 from bertcourse.pretraining.small_world import SmallWorld, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import pretrain
-from bertcourse.training.metering import read_log
-from bertcourse.training.signals import Interrupted
+from bertcourse.training import Interrupted, read_log
 
 __all__ = [
     "IGNORE",

@@ -3,8 +3,8 @@
 BERT starts from noise, in its positions too. Two other starts can be tried here: position vectors that begin as sines
 and cosines, where p + k is a rotation of p for every k, and word vectors that begin as what counts know. On Standard
 Ebooks (data/runs/books-start, one seed each, six million tokens) sines were no better than noise, and counts left the
-plateau of a unigram model first and were behind in the end. Longer rows, and larger batches, were
-still above a bigram model then.
+plateau of a unigram model first and were behind in the end. Longer rows, and larger batches, were still above a bigram
+model then.
 """
 
 from collections.abc import Iterable
@@ -27,10 +27,7 @@ def new_model(
 ) -> BertForPreTraining:
     """A model with the weights that a run starts from; without NSP its head and the pooler are not trained.
 
-    Args:
-        config: the run's settings.
-        vocabulary: of its tokenizer.
-        shards: to count in, if word vectors are to start from counts.
+    ``shards`` are counted in, if word vectors are to start from counts.
     """
     model = BertForPreTraining(config.bert_config(vocabulary.size))
     embeddings = model.bert.embeddings
@@ -48,7 +45,8 @@ def new_model(
 
 
 def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, window: int = 4) -> Tensor:
-    """Word vectors from counts alone: a singular value decomposition of positive pointwise mutual information.
+    """Word vectors from counts alone: a singular value decomposition of positive pointwise mutual information (Levy &
+    Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization", section 3.3).
 
     Args:
         shards: documents to count in.
@@ -58,8 +56,6 @@ def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, windo
 
     Returns:
         (V, D), with mean 0 and deviation 1; zeros for tokens that do not occur.
-
-    Source: Levy & Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization", section 3.3.
     """
     counts = np.zeros(vocab_size * vocab_size, np.float32)
     for documents in shards:
