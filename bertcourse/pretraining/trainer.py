@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import math
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from bertcourse.bert import BertForPreTraining, save_pretrained
 from bertcourse.bert.cost import flops_per_token
 from bertcourse.bert.pretrained import open_folder, read_tokenizer
 from bertcourse.files import make_folder
+from bertcourse.multi_head_attention import sinusoidal_positions
 from bertcourse.pretraining.batches import Batches, Position, RowMaker, fixed_batches, to_device
 from bertcourse.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
 from bertcourse.pretraining.config import PretrainingConfig
@@ -26,9 +28,9 @@ from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import evaluate
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
 from bertcourse.pretraining.objective import PreTrainingLoss
-from bertcourse.pretraining.pairs import RowBatch
+from bertcourse.pretraining.pairs import Documents, RowBatch
 from bertcourse.pretraining.small_world import SmallWorld
-from bertcourse.pretraining.starts import new_model
+from bertcourse.pretraining.starts import count_vectors
 from bertcourse.training.checkpoints import check_output
 from bertcourse.training.loop import (
     DROPOUT,
@@ -41,6 +43,8 @@ from bertcourse.training.loop import (
 )
 from bertcourse.training.metering import RunLog, autocast, faster_precision, peak_flops, progress_bar
 from bertcourse.training.processes import Processes, joined_processes
+
+SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
 
 
 def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None) -> BertForPreTraining:
@@ -110,7 +114,7 @@ class PretrainingRun:
 
         # The model, what moves it, and its loss: compiled if asked for; DDP averages gradients over processes.
         torch.manual_seed(config.seed)
-        self.model = new_model(config, vocabulary, self.corpus.train).to(self.device)
+        self.model = new_model(config, vocabulary.size, self.corpus.train).to(self.device)
         self.optimizer = new_optimizer(self.model, config)
         self.loss_of: nn.Module = PreTrainingLoss(self.model)
         if resume:
@@ -209,7 +213,7 @@ class PretrainingRun:
         for number, (masked, rows) in enumerate(chunks):
             place = self.processes.rank + number * self.processes.count
             torch.manual_seed(seed_of(self.config.seed, DROPOUT, self.progress.step, place))
-            masked, rows = to_device(masked, self.device), to_device(rows, self.device)
+            masked, rows = (to_device(part, self.device) for part in (masked, rows))
             # processes exchange gradients once, after the last chunk
             waits = isinstance(self.loss_of, DistributedDataParallel) and number < len(chunks) - 1
             hold = self.loss_of.no_sync() if waits else contextlib.nullcontext()
@@ -294,6 +298,23 @@ def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:
         torch.bincount(torch.from_numpy(shard.tokens.astype("int64")), minlength=vocabulary.size)
         for shard in corpus.train
     ).float()
+
+
+def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = ()) -> BertForPreTraining:
+    """A model with the weights that a run starts from; without NSP its head and the pooler do not learn."""
+    model = BertForPreTraining(config.bert_config(vocab_size))
+    embeddings = model.bert.embeddings
+    with torch.no_grad():
+        if config.initial_positions == "sinusoidal":
+            table = embeddings.position_embeddings.weight
+            table.copy_(SINUSOIDAL_AMPLITUDE * sinusoidal_positions(*table.shape))
+        if config.initial_words == "counts":
+            vectors = count_vectors(shards, vocab_size, config.hidden_size)
+            embeddings.word_embeddings.weight.copy_(config.initializer_range * vectors)
+    if not config.nsp:
+        for part in (model.bert.pooler, model.nsp_head):
+            part.requires_grad_(False)
+    return model
 
 
 def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.AdamW:

@@ -15,8 +15,7 @@ import torch
 from bertcourse.pretraining import PretrainingConfig
 from bertcourse.pretraining.batches import Position
 from bertcourse.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
-from bertcourse.pretraining.starts import new_model
-from bertcourse.pretraining.trainer import new_optimizer
+from bertcourse.pretraining.trainer import new_model, new_optimizer
 
 CONFIG = PretrainingConfig(
     corpus="small-world",
@@ -33,9 +32,7 @@ CONFIG = PretrainingConfig(
 @pytest.fixture
 def run(small_tokenizer):
     """A model with a step behind it, and its optimizer."""
-    from bertcourse.pretraining import Vocabulary
-
-    model = new_model(CONFIG, Vocabulary.of(small_tokenizer))
+    model = new_model(CONFIG, small_tokenizer.get_vocab_size())
     optimizer = new_optimizer(model, CONFIG)
     sum(p.sum() for p in model.parameters()).backward()
     optimizer.step()
@@ -46,7 +43,7 @@ def test_a_checkpoint_comes_back_as_it_was(run, tmp_path):
     model, optimizer = run
     progress = PretrainingProgress(7, 700, 1.5, Position(1, 2, 16), "bfloat16")
     path = save_checkpoint(tmp_path, model, optimizer, progress, CONFIG)
-    other = new_model(CONFIG, type("V", (), {"size": model.config.vocab_size}))
+    other = new_model(CONFIG, model.config.vocab_size)
     others = new_optimizer(other, CONFIG)
     assert load_checkpoint(path, other, others, CONFIG) == progress
     assert all(torch.equal(a, b) for a, b in zip(model.state_dict().values(), other.state_dict().values()))
@@ -100,7 +97,7 @@ NAME = "bert.pooler.weight"
 def test_a_checkpoint_that_is_damaged_is_not_resumed(run, tmp_path, edit_safetensors, damage, message):
     path = save_checkpoint(tmp_path, *run, PretrainingProgress(1), CONFIG)
     edit_safetensors(path, damage)
-    model = new_model(CONFIG, type("V", (), {"size": run[0].config.vocab_size}))
+    model = new_model(CONFIG, run[0].config.vocab_size)
     optimizer = new_optimizer(model, CONFIG)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     with pytest.raises(ValueError, match=f"checkpoint-00000001.safetensors.*{message}"):

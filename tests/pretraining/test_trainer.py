@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import json
 import os
 import signal
 import subprocess
@@ -21,8 +20,6 @@ from bertcourse.bert.cost import flops_per_token
 from bertcourse.pretraining import PRESETS, Corpus, Documents, PretrainingConfig, SmallWorld, pretrain, trainer
 from bertcourse.pretraining.checkpoints import checkpoints
 from bertcourse.training import Interrupted, read_log
-from bertcourse.training.metering import RunLog
-from bertcourse.training.processes import joined_processes
 
 TINY = dict(
     corpus="small-world",
@@ -235,57 +232,6 @@ def test_two_processes_give_the_gradients_of_one(tmp_path):
         )
 
 
-def test_a_missing_process_is_named(monkeypatch):
-    for name, value in dict(
-        RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517"
-    ).items():
-        monkeypatch.setenv(name, value)
-    with (
-        pytest.raises(
-            ConnectionError, match="expected 2 processes, of which this is number 0; not all of them came within 1 s"
-        ),
-        joined_processes(timeout_seconds=1),
-    ):
-        pass
-
-
-@pytest.mark.slow
-def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
-    script = tmp_path / "wait.py"
-    script.write_text(
-        "import os, pathlib, sys, time\n"
-        "from bertcourse.training.processes import joined_processes\n"
-        "pathlib.Path(sys.argv[1], 'here-' + os.environ['RANK']).touch()\n"
-        "while len(list(pathlib.Path(sys.argv[1]).glob('here-*'))) < 2:  # one may take long to import torch\n"
-        "    time.sleep(0.05)\n"
-        "with joined_processes(timeout_seconds=5) as processes:\n"
-        "    time.sleep(8 if processes.is_main else 0)\n"
-        "    processes.wait(patiently=True)\n"
-        "    assert processes.total(1.0) == [2.0]\n",
-        encoding="utf-8",
-    )
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-    command.append(str(tmp_path))
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=900, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-
-
-def test_a_process_that_is_lost_on_the_way_is_an_error_of_its_own(monkeypatch):
-    from bertcourse.training import processes
-
-    for name, value in dict(RANK="0", WORLD_SIZE="2").items():
-        monkeypatch.setenv(name, value)
-    for name in ("init_process_group", "barrier", "new_group", "destroy_process_group"):
-        monkeypatch.setattr(processes.distributed, name, lambda *arguments, **others: None)
-    with pytest.raises(ConnectionError, match="process 0 of 2 lost another one .* with --resume"):
-        with joined_processes():
-            raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:19866")
-    with pytest.raises(RuntimeError, match="mat1 and mat2"), joined_processes():
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
-
-
 def test_minutes_tie_the_schedule_to_the_clock(config, corpus, ticking_clock):
     ticking_clock(trainer)
     pretrain(dataclasses.replace(config, minutes=0.02, tokens=10**12), corpus=corpus)
@@ -444,19 +390,6 @@ def test_learning_rate_rises_stays_and_falls():
     assert rates == [0, 0.5, 1, 1, 1, 0.5, 0] and config.rate_at(0) > 0
 
 
-def test_the_log_forgets_a_line_cut_short(tmp_path):
-    (tmp_path / "log.jsonl").write_text(
-        '{"event": "train", "step": 1}\n{"event": "train", "step": 5}\n{"eve', encoding="utf-8"
-    )
-    log = RunLog(tmp_path, step=3)
-    log.write("train", 4, mlm_loss=1.23456789)
-    log.close()
-    assert [event["step"] for event in read_log(tmp_path / "log.jsonl")] == [1, 4]
-    assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[1])["mlm_loss"] == 1.23457
-    with pytest.raises(FileNotFoundError, match="expected a run's log.jsonl"):
-        read_log(tmp_path / "absent")
-
-
 def test_tensorboard_is_asked_for_by_name(config, corpus, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
     with pytest.raises(ImportError, match="python -m pip install tensorboard"):
@@ -535,12 +468,3 @@ def test_the_command_lists_every_setting(capsys):
         with pytest.raises(SystemExit) as stop:
             cli.main(["pretrain", *arguments])
         assert stop.value.code == 2 and message in capsys.readouterr().err
-
-
-def test_there_is_no_progress_bar_where_none_is_wanted(monkeypatch):
-    from bertcourse.training.metering import progress_bar
-
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert progress_bar(is_shown=False, total=3).disable
-    monkeypatch.setenv("TQDM_DISABLE", "1")
-    assert progress_bar(total=3).disable
