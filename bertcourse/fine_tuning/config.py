@@ -1,11 +1,9 @@
 """The settings of a fine-tuning run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bertcourse.training.loop import trapezoid
-from bertcourse.training.settings import check_types, require
-
-PRECISIONS = ("float32", "bfloat16", "auto")
+from bertcourse.training.settings import check_fields, require
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,11 @@ class FineTuningConfig:
     patience: int = 0
     minutes: float = 0.0
     seed: int = 0
-    precision: str = "float32"
+    precision: str = field(default="float32", metadata={"choices": ("float32", "bfloat16", "auto")})
     checkpoint_minutes: float = 5.0
 
     def __post_init__(self) -> None:
-        check_types(self)
+        check_fields(self)
         require(self, "epochs batch_size", "at least 1", lambda value: value >= 1)
         require(self, "learning_rate clip", "above 0", lambda value: 0 < value < float("inf"))
         others = "head_learning_rate weight_decay evaluations patience minutes checkpoint_minutes"
@@ -62,7 +60,6 @@ class FineTuningConfig:
         require(self, "seed", "at least 0 and below 2**63", lambda value: 0 <= value < 2**63)
         require(self, "warmup average_last", "a share, at least 0 and below 1", lambda value: 0 <= value < 1)
         require(self, "layer_decay", "above 0 and at most 1", lambda value: 0 < value <= 1)
-        require(self, "precision", f"one of {', '.join(PRECISIONS)}", lambda value: value in PRECISIONS)
 
     def rate_at(self, progress: float) -> float:
         """The learning rate at a share of the training, from 0 to 1, as a share of its highest value.

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
+from tqdm.auto import tqdm
 
 from bertcourse.files import make_folder
 from bertcourse.fine_tuning.config import FineTuningConfig
@@ -153,8 +154,8 @@ class FineTuningRun:
         output: Path | None,
         resume: bool,
     ):
-        self.checkpoint = output / CHECKPOINT if output and (output / CHECKPOINT).exists() else None
-        check_output(output, self.checkpoint, resume)
+        checkpoint = output / CHECKPOINT if output and (output / CHECKPOINT).exists() else None
+        check_output(output, checkpoint, resume)
         self.model, self.dev, self.config, self.output = model, dev, config, output
         self.rows, self.dev_rows = rows_of(model, train, "train"), rows_of(model, dev, "dev")
         check_classes(model, self.rows)
@@ -163,6 +164,7 @@ class FineTuningRun:
         self.data = hashlib.sha256(repr([list(train), list(dev)]).encode()).hexdigest()
         self.device = next(model.parameters()).device
         freeze(model, config.trainable)
+        model.zero_grad(set_to_none=True)  # those of before
         head_rate = config.head_learning_rate or config.learning_rate
         groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
         self.optimizer = torch.optim.AdamW(groups, fused=True)
@@ -171,7 +173,7 @@ class FineTuningRun:
         self.best: dict[str, torch.Tensor] = {}
         self.mean: AveragedModel | None = None
         if resume:
-            self.progress = self.load(self.output / CHECKPOINT)
+            self.progress = self.load(checkpoint)
         else:
             self.progress = FineTuningProgress(precision=self.choose_precision())
         self.last_saved = time.monotonic()
@@ -285,7 +287,7 @@ class FineTuningRun:
             progress.worse += 1
             progress.is_over = bool(self.config.patience) and progress.worse >= self.config.patience
 
-    def show(self, bar) -> None:
+    def show(self, bar: tqdm) -> None:
         """The progress bar: loss, best score, and how long it will take by the clock."""
         if bar.disable:
             return

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from bertcourse.bert import BertConfig
 from bertcourse.pretraining.masking import check_rate, check_shares
 from bertcourse.training.loop import trapezoid
-from bertcourse.training.settings import check_types, require
+from bertcourse.training.settings import check_fields, require
 
 # On the command line the settings stand in groups; a group begins with this field.
 GROUPS = {
@@ -100,19 +100,12 @@ class PretrainingConfig:
     tensorboard: bool = setting(False, "write TensorBoard's files too (pip install tensorboard)")
 
     def __post_init__(self) -> None:
-        check_types(self)
-        for field in dataclasses.fields(self):
-            if choices := field.metadata["choices"]:
-                require(
-                    self, field.name, f"one of {', '.join(choices)}", lambda value, choices=choices: value in choices
-                )
+        check_fields(self)
         require(self, "tokens world_tokens batch_size evaluation_rows", "at least 1", lambda value: value >= 1)
         require(self, "learning_rate clip log_every evaluate_every", "above 0", lambda value: 0 < value < float("inf"))
-        others = "static_copies minutes micro_batch_size weight_decay checkpoint_minutes"
+        others = "static_copies minutes micro_batch_size weight_decay threads checkpoint_minutes"
         require(self, others, "at least 0", lambda value: 0 <= value < float("inf"))
-        require(
-            self, "threads", f"from 0, as torch chooses, to {MOST_THREADS}", lambda value: 0 <= value <= MOST_THREADS
-        )
+        require(self, "threads", f"at most {MOST_THREADS}", lambda value: value <= MOST_THREADS)
         require(self, "seed", "at least 0 and below 2**63", lambda value: 0 <= value < 2**63)
         require(self, "warmup decay short_rate", "a share, from 0 to 1", lambda value: 0 <= value <= 1)
         require(self, "beta1 beta2", "at least 0 and below 1", lambda value: 0 <= value < 1)
@@ -120,9 +113,7 @@ class PretrainingConfig:
         check_rate(self.mask_rate, "mask_rate")
         check_shares(self.mask_share, self.random_share)
         if self.nsp and self.packing != "sentence-pairs":
-            raise ValueError(
-                f"nsp compares two segments: it needs packing sentence-pairs, or to be false; got {self.packing}."
-            )
+            raise ValueError(f"nsp compares two segments: it needs packing sentence-pairs; got {self.packing}.")
         if self.batch_size % (self.micro_batch_size or 1):
             raise ValueError(
                 f"batch_size must be a multiple of micro_batch_size; got {self.batch_size} and {self.micro_batch_size}."

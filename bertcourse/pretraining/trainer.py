@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
+from tqdm.auto import tqdm
 
 from bertcourse.bert import BertForPreTraining, save_pretrained
 from bertcourse.bert.cost import flops_per_token
@@ -63,7 +64,6 @@ def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | N
         ValueError: if settings do not fit one another or the corpus, or the run to resume has others.
         FileExistsError: if there is a run in ``config.output`` and ``resume`` is False.
         FileNotFoundError: if there is none and ``resume`` is True, or the tokenizer or text is not there.
-        ConnectionError: if a process of ``torchrun`` is missing or stops, or the books cannot be fetched.
         FloatingPointError: if the loss is no longer a number; the last checkpoint is from before.
         Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
     """
@@ -87,7 +87,10 @@ class PretrainingRun:
         check_output(self.output, newest, resume)
 
         # Rows to train on, in an order that the seed decides; chunk c of a batch goes to process c mod P.
-        self.corpus = corpus or find_corpus(config, processes)
+        for turn in (True, False):  # the first process of each machine makes the shards of a corpus
+            if (processes.local_rank == 0) == turn:
+                self.corpus = corpus or find_corpus(config)
+            processes.wait(patiently=True)
         vocabulary, row_maker = Vocabulary.of(self.corpus.tokenizer), RowMaker(config.packing, config.short_rate)
         chunks = config.batch_size // config.micro_batch_size if config.micro_batch_size else processes.count
         if config.batch_size % chunks or chunks % processes.count:
@@ -224,7 +227,7 @@ class PretrainingRun:
             tokens += rows.input_ids.numel() if rows.attention_mask is None else int(rows.attention_mask.sum())
         return mlm, nsp, tokens
 
-    def record(self, bar, recent: np.ndarray, length: int, rate: float) -> None:
+    def record(self, bar: tqdm, recent: np.ndarray, length: int, rate: float) -> None:
         """A line of the log, and the progress bar, from the steps since the last one, (steps, 5)."""
         (mlm, nsp, norm), (tokens, seconds) = recent[:, :3].mean(0).tolist(), recent[:, 3:].sum(0).tolist()
         speed = tokens / seconds
@@ -275,16 +278,7 @@ class PretrainingRun:
         return "bfloat16" if is_half else "float32"
 
 
-def find_corpus(config: PretrainingConfig, processes: Processes) -> Corpus:
-    """The corpus that ``config.corpus`` names; the first process of each machine makes its shards."""
-    for turn in (True, False):
-        if (processes.local_rank == 0) == turn:
-            corpus = make_corpus(config)
-        processes.wait(patiently=True)
-    return corpus
-
-
-def make_corpus(config: PretrainingConfig) -> Corpus:
+def find_corpus(config: PretrainingConfig) -> Corpus:
     """The corpus that ``config.corpus`` names."""
     if config.corpus in ("small-world", "sparse-world"):
         return SmallWorld(sparse=config.corpus == "sparse-world").corpus(config.world_tokens)

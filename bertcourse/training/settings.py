@@ -4,13 +4,15 @@ import dataclasses
 from collections.abc import Callable
 
 
-def check_types(settings) -> None:
-    """Refuse a field of a dataclass that has not the type it is annotated with; an int may stand for a float."""
+def check_fields(settings) -> None:
+    """Refuse a value that has not the type of its field (an int may stand for a float), or is none of its choices."""
     for field in dataclasses.fields(settings):
         value, kinds = getattr(settings, field.name), (int, float) if field.type is float else field.type
         if not isinstance(value, kinds) or isinstance(value, bool) != (field.type is bool):
             kind = getattr(field.type, "__name__", field.type)
             raise ValueError(f"{field.name} must be of type {kind}; got {value!r}.")
+        if (choices := field.metadata.get("choices")) and value not in choices:
+            raise ValueError(f"{field.name} must be one of {', '.join(choices)}; got {value!r}.")
 
 
 def require(settings, names: str, rule: str, holds: Callable[[float], bool]) -> None:

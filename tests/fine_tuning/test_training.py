@@ -184,6 +184,17 @@ def test_the_seed_decides_and_the_callers_random_numbers_are_left_alone(encoder,
     assert equal(trained[0], trained[1]) and not equal(trained[0], trained[2])
 
 
+def test_gradients_of_before_do_not_count(encoder, small_tokenizer):
+    trained = []
+    for has_gradients in (False, True):
+        model = SequenceClassifier(encoder, small_tokenizer, ["without", "with"])
+        if has_gradients:
+            sum(parameter.sum() for parameter in model.parameters()).backward()
+        fine_tune(model, TRAIN, DEV, **SETTINGS)
+        trained.append(model)
+    assert equal(*trained)
+
+
 def test_patience_ends_a_run_that_gets_no_better(classifier, monkeypatch):
     scores = iter([50.0, 70.0, 60.0, 70.0, 90.0])
     monkeypatch.setattr(SequenceClassifier, "measure", lambda *_: {"accuracy": next(scores)})
