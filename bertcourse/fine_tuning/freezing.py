@@ -9,6 +9,8 @@ import re
 
 from torch import nn
 
+from bertcourse.training import loop
+
 
 def depth(name: str, num_blocks: int) -> int:
     """How far below the head a weight is: 0 for head and pooler, 1 for the last block, …, blocks + 1 for embeddings.
@@ -83,14 +85,10 @@ def parameter_groups(
     Source: Devlin et al. 2019, the released ``optimization.py``, for weights without decay; Clark et al. 2020, appendix
         A.
     """
-    num_blocks, groups = count_blocks(model), {}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad:
-            below = depth(name, num_blocks)
-            peak = head_learning_rate if below == 0 else learning_rate * layer_decay ** (below - 1)
-            decay = weight_decay if parameter.dim() > 1 else 0.0
-            groups.setdefault((peak, decay), []).append(parameter)
-    return [
-        {"params": parameters, "lr": peak, "peak": peak, "weight_decay": decay}
-        for (peak, decay), parameters in groups.items()
-    ]
+    num_blocks = count_blocks(model)
+
+    def rate_of(name: str) -> float:
+        below = depth(name, num_blocks)
+        return head_learning_rate if below == 0 else learning_rate * layer_decay ** (below - 1)
+
+    return loop.adamw_groups(model, rate_of, weight_decay)

@@ -15,29 +15,34 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
 import numpy as np
-import safetensors
-import safetensors.torch
 import torch
 from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
 from tqdm.auto import tqdm
 
-from bertcourse.bert.pretrained import check_numbers, read_safetensors
 from bertcourse.files import make_folder
 from bertcourse.fine_tuning.config import FineTuningConfig
 from bertcourse.fine_tuning.freezing import freeze, parameter_groups
-from bertcourse.training.metering import RunLog, faster_precision, progress_bar
-from bertcourse.training.seeds import DROPOUT, ORDER, seed_of
-from bertcourse.training.signals import Interrupted, crossed, stop_signals
-from bertcourse.training.state import checked_state, restore_state, state_tensors, write_tensors
+from bertcourse.training.checkpoints import (
+    check_output,
+    check_same_run,
+    damaged,
+    read_checkpoint,
+    restore,
+    write_checkpoint,
+)
+from bertcourse.training.loop import DROPOUT, ORDER, Interrupted, crossed, seed_of, set_learning_rate, stop_signals
+from bertcourse.training.metering import RunLog, autocast, faster_precision, progress_bar
 
 CHECKPOINT = "checkpoint.safetensors"
 MAY_CHANGE = {"checkpoint_minutes"}
+DATA = "SHA-256 of train and dev"
 
 
 class FineTuned(NamedTuple):
@@ -69,7 +74,8 @@ def fine_tune(
     resume: bool = False,
     **settings,
 ) -> FineTuned:
-    """Train a head and its encoder on labelled examples; the weights that do best on dev stay.
+    """Train a head and its encoder on labelled examples; the weights that do best on dev stay (Devlin et al. 2019,
+    section 3.2 and appendix A.3).
 
     Args:
         model: a ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor`` or ``FeatureTagger``; trained in place,
@@ -80,36 +86,26 @@ def fine_tune(
         resume: go on from the checkpoint in ``output``; the model must be made as before.
         settings: fields of ``FineTuningConfig``, such as ``epochs=5``.
 
-    Returns:
-        ``FineTuned``.
-
     Raises:
         ValueError: if there is no such setting, or one is out of range; a split is empty, train has one class only, or
             an example does not fit the model; or the run to resume had other settings or data.
         FloatingPointError: if loss or gradient are no numbers, naming step and batch; the weights are those before.
         FileExistsError, FileNotFoundError: if ``output`` has a checkpoint and is not to be resumed, or the reverse.
-        OSError: if a checkpoint cannot be written.
         Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
-
-    Source: Devlin et al. 2019, section 3.2 and appendix A.3.
     """
     config = config_of(settings)
     if resume and output is None:
         raise ValueError("resume needs output, the folder of the run; got None.")
     with torch.random.fork_rng(), stop_signals() if output else contextlib.nullcontext(Event()) as stop:
         try:
-            return Run(model, train, dev, config, Path(output) if output else None, resume, stop).run()
+            return FineTuningRun(model, train, dev, config, Path(output) if output else None, resume).train(stop)
         finally:
             model.zero_grad(set_to_none=True)
             model.eval()
 
 
 def config_of(settings: dict) -> FineTuningConfig:
-    """Settings by name as the configuration of a run.
-
-    Raises:
-        ValueError: if there is no such setting, or one is out of range.
-    """
+    """Settings by name as the configuration of a run."""
     names = [field.name for field in dataclasses.fields(FineTuningConfig)]
     if unknown := set(settings) - set(names):
         raise ValueError(f"settings must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
@@ -117,7 +113,7 @@ def config_of(settings: dict) -> FineTuningConfig:
 
 
 @dataclasses.dataclass
-class Progress:
+class FineTuningProgress:
     """How far a run is.
 
     Attributes:
@@ -146,13 +142,8 @@ class Progress:
     history: list[dict] = dataclasses.field(default_factory=list)
 
 
-class Run:
-    """A run: what it is made of, and the loop.
-
-    Args:
-        model, train, dev, config, output, resume: as for ``fine_tune``.
-        stop: set when the run shall end after the step at hand.
-    """
+class FineTuningRun:
+    """A run: what it is made of, and the loop; arguments as for ``fine_tune``."""
 
     def __init__(
         self,
@@ -162,11 +153,10 @@ class Run:
         config: FineTuningConfig,
         output: Path | None,
         resume: bool,
-        stop: Event,
     ):
-        check_output(output, resume)
-        self.model, self.config, self.output, self.stop = model, config, output, stop
-        self.dev = dev
+        checkpoint = output / CHECKPOINT if output and (output / CHECKPOINT).exists() else None
+        check_output(output, checkpoint, resume)
+        self.model, self.dev, self.config, self.output = model, dev, config, output
         self.rows, self.dev_rows = rows_of(model, train, "train"), rows_of(model, dev, "dev")
         check_classes(model, self.rows)
         if check_training := getattr(model, "check_training", None):  # what else a model must have to learn anything
@@ -174,48 +164,66 @@ class Run:
         self.data = hashlib.sha256(repr([list(train), list(dev)]).encode()).hexdigest()
         self.device = next(model.parameters()).device
         freeze(model, config.trainable)
+        model.zero_grad(set_to_none=True)  # those of before
         head_rate = config.head_learning_rate or config.learning_rate
         groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
         self.optimizer = torch.optim.AdamW(groups, fused=True)
         self.steps_of_epoch = math.ceil(len(self.rows) / config.batch_size)
-        self.progress, self.best, self.mean = Progress(), {}, {}
-        self.planned: tuple[int, list[list[int]]] | None = None
+        self.planned: tuple[int, list[list[int]]] | None = None  # an epoch and its batches
+        self.best: dict[str, torch.Tensor] = {}
+        self.mean: AveragedModel | None = None
         if resume:
-            self.load()
+            self.progress = self.load(checkpoint)
         else:
-            self.progress.precision = self.choose_precision()
+            self.progress = FineTuningProgress(precision=self.choose_precision())
         self.last_saved = time.monotonic()
 
-    @property
-    def done(self) -> float:
-        """The share of the training that lies behind, from 0 to 1: of the steps, or of the minutes if that is more."""
-        share = self.progress.step / (self.config.epochs * self.steps_of_epoch)
-        if self.config.minutes:
-            share = max(share, self.progress.seconds / (60 * self.config.minutes))
-        return 1.0 if self.progress.is_over else min(1.0, share)
-
-    def run(self) -> FineTuned:
-        """The loop."""
+    def train(self, stop: Event) -> FineTuned:
+        """The loop: batch, gradient, learning rate, update, average, evaluation, checkpoint."""
         progress, config = self.progress, self.config
-        log = None
-        if self.output:
-            make_folder(self.output)
-            log = RunLog(self.output, progress.step)
-            log.write("run", progress.step, config=dataclasses.asdict(config), precision=progress.precision)
+        log = RunLog(self.output and make_folder(self.output), progress.step)
+        log.write("run", progress.step, config=dataclasses.asdict(config), precision=progress.precision)
         bar = progress_bar(total=config.epochs * len(self.rows), initial=self.examples_seen, unit=" examples")
-        with bar, contextlib.closing(log) if log else contextlib.nullcontext():
+        with bar, contextlib.closing(log):
             while (before := self.done) < 1:
                 start = time.perf_counter()
-                self.step(self.next_batch(), before)
+                epoch, number = divmod(progress.step, self.steps_of_epoch)
+                batch = [self.rows[index] for index in self.epoch_batches(epoch)[number]]
+                loss, norm = self.backward(batch)
+                if not math.isfinite(loss + norm):
+                    raise FloatingPointError(
+                        f"step {progress.step + 1}, batch {number + 1} of {self.steps_of_epoch} in epoch {epoch + 1}: "
+                        f"the loss must be a number; got {loss:.4g}, gradient {norm:.4g}, on the train examples "
+                        f"{', '.join(str(row.source) for row in batch)}. Look at these; or lower learning_rate, now "
+                        f'{config.learning_rate:g}, or take precision="float32", now {progress.precision}.'
+                    )
+                set_learning_rate(self.optimizer, config.rate_at(before))
+                self.optimizer.step()
+                self.optimizer.zero_grad(set_to_none=True)
+                progress.step += 1
+                progress.losses += 1
+                progress.loss += (loss - progress.loss) / progress.losses
+                if self.done > 1 - config.average_last:
+                    self.mean = self.mean or AveragedModel(self.model, multi_avg_fn=get_swa_multi_avg_fn())
+                    self.mean.update_parameters(self.model)
+                    progress.averaged += 1
                 progress.train_seconds += (taken := time.perf_counter() - start)
                 progress.seconds += taken
+
                 if crossed(before, self.done, 1 / (config.evaluations or config.epochs)):
-                    self.measure()
+                    self.measure(self.mean.module if self.mean else self.model)
                     progress.seconds += time.perf_counter() - start - taken
-                    if log:
-                        log.write("evaluation", **progress.history[-1])
+                    log.write("evaluation", **progress.history[-1])
                 self.show(bar)
-                self.save_in_time()
+                stopping = stop.is_set() and self.done < 1
+                is_due = time.monotonic() - self.last_saved > 60 * config.checkpoint_minutes
+                if self.output and (stopping or is_due):
+                    self.save()
+                    self.last_saved = time.monotonic()
+                if stopping:
+                    raise Interrupted(
+                        f"stopped after step {progress.step}; fine_tune with resume=True goes on from there."
+                    )
         progress.is_over = True
         self.model.load_state_dict(self.best, strict=False)
         self.model.eval()
@@ -224,6 +232,14 @@ class Run:
             self.model.save(self.output / "model")
         speed = self.examples_seen / progress.train_seconds
         return FineTuned(progress.scores, progress.best_step, progress.step, progress.seconds, speed, progress.history)
+
+    @property
+    def done(self) -> float:
+        """The share of the training that lies behind, from 0 to 1: of the steps, or of the minutes if that is more."""
+        share = self.progress.step / (self.config.epochs * self.steps_of_epoch)
+        if self.config.minutes:
+            share = max(share, self.progress.seconds / (60 * self.config.minutes))
+        return 1.0 if self.progress.is_over else min(1.0, share)
 
     @property
     def examples_seen(self) -> int:
@@ -239,79 +255,25 @@ class Run:
             self.planned = epoch, shuffled_buckets(lengths, self.config.batch_size, rng)
         return self.planned[1]
 
-    def next_batch(self) -> list:
-        """The rows of the next step."""
-        epoch, step = divmod(self.progress.step, self.steps_of_epoch)
-        return [self.rows[index] for index in self.epoch_batches(epoch)[step]]
-
-    def loss(self, batch: list) -> torch.Tensor:
-        """The loss of a batch, in the run's precision."""
-        half = self.progress.precision == "bfloat16"
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=half):
-            return self.model.loss(batch)
-
-    def step(self, batch: list, done: float) -> None:
-        """One update of the weights.
-
-        Raises:
-            FloatingPointError: if loss or gradient are no numbers; the weights are then as they were.
-        """
-        progress, config = self.progress, self.config
+    def backward(self, batch: list) -> tuple[float, float]:
+        """The gradient of a batch, clipped; its loss, and the gradient's norm before."""
         self.model.train()
-        torch.manual_seed(seed_of(config.seed, DROPOUT, progress.step, 0))
-        self.optimizer.zero_grad(set_to_none=True)
-        loss = self.loss(batch)
+        torch.manual_seed(seed_of(self.config.seed, DROPOUT, self.progress.step, 0))
+        with autocast(self.device, self.progress.precision):
+            loss = self.model.loss(batch)
         loss.backward()
-        norm = nn.utils.clip_grad_norm_(self.learned().values(), config.clip).item()
-        if not math.isfinite(loss.item() + norm):
-            epoch, number = divmod(progress.step, self.steps_of_epoch)
-            raise FloatingPointError(
-                f"step {progress.step + 1}, batch {number + 1} of {self.steps_of_epoch} in epoch {epoch + 1}: the loss "
-                f"must be a number; got {loss.item():.4g} with a gradient of {norm:.4g} on the train examples "
-                f"{', '.join(str(row.source) for row in batch)}. Look at these; or lower learning_rate, now "
-                f'{config.learning_rate:g}, or take precision="float32", now {progress.precision}.'
-            )
-        for group in self.optimizer.param_groups:
-            group["lr"] = group["peak"] * config.rate_at(done)
-        self.optimizer.step()
-        progress.step += 1
-        progress.losses += 1
-        progress.loss += (loss.item() - progress.loss) / progress.losses
-        if self.done > 1 - config.average_last:
-            self.add_to_mean()
+        norm = nn.utils.clip_grad_norm_(self.learned(self.model).values(), self.config.clip)
+        return loss.item(), norm.item()
 
-    def learned(self) -> dict[str, nn.Parameter]:
-        """The weights that learn, by name."""
-        return {name: parameter for name, parameter in self.model.named_parameters() if parameter.requires_grad}
+    @staticmethod
+    def learned(model: nn.Module) -> dict[str, nn.Parameter]:
+        """The weights of a model that learn, by name."""
+        return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
 
-    @torch.no_grad()
-    def add_to_mean(self) -> None:
-        """Take the weights into the average of those since it began."""
-        self.progress.averaged += 1
-        learned = self.learned()
-        self.mean = self.mean or {name: torch.zeros_like(parameter) for name, parameter in learned.items()}
-        for name, parameter in learned.items():
-            self.mean[name].lerp_(parameter, 1 / self.progress.averaged)
-
-    @contextlib.contextmanager
-    def mean_weights(self) -> Iterator[None]:
-        """The average of the weights in their place, if there is one yet."""
-        current = {name: parameter.detach().clone() for name, parameter in self.learned().items()} if self.mean else {}
-        self.model.load_state_dict(self.mean, strict=False)
-        try:
-            yield
-        finally:
-            self.model.load_state_dict(current, strict=False)
-
-    def measure(self) -> None:
+    def measure(self, model: nn.Module) -> None:
         """Answer the dev split; keep the weights if they do better than all before; end the run if patience is over."""
-        with self.mean_weights():
-            self.measure_weights()
-
-    def measure_weights(self) -> None:
-        """The same, of the weights that are in place."""
         progress = self.progress
-        scores = self.model.measure(self.dev, self.dev_rows)
+        scores = model.measure(self.dev, self.dev_rows)
         epoch = round(progress.step / self.steps_of_epoch, 4)
         progress.history.append(
             {"step": progress.step, "epoch": epoch, "seconds": progress.seconds, "loss": progress.loss, **scores}
@@ -320,7 +282,7 @@ class Run:
         name = next(iter(scores))
         if progress.scores is None or scores[name] > progress.scores[name]:
             progress.scores, progress.best_step, progress.worse = scores, progress.step, 0
-            self.best = {name: parameter.detach().to("cpu", copy=True) for name, parameter in self.learned().items()}
+            self.best = {name: weight.detach().to("cpu", copy=True) for name, weight in self.learned(model).items()}
         else:
             progress.worse += 1
             progress.is_over = bool(self.config.patience) and progress.worse >= self.config.patience
@@ -344,87 +306,43 @@ class Run:
         self.model.train()
         return faster_precision(self.model, lambda: self.model.loss(batch), self.device)
 
-    def save_in_time(self) -> None:
-        """A checkpoint, if there is a folder for it and it is time, or the run is to stop.
-
-        Raises:
-            Interrupted: if it is to stop and is not over.
-        """
-        stopping = self.stop.is_set() and self.done < 1
-        if self.output and (stopping or time.monotonic() - self.last_saved > 60 * self.config.checkpoint_minutes):
-            self.save()
-            self.last_saved = time.monotonic()
-        if stopping:
-            raise Interrupted(
-                f"stopped after step {self.progress.step}; fine_tune with resume=True goes on from there."
-            )
-
     def save(self) -> None:
-        """Write the checkpoint: weights, AdamW's state, the best and the mean weights so far, and how far the run is.
-
-        Raises:
-            OSError: if it cannot be written; an older one is untouched.
-        """
-        kept = {f"best.{name}": tensor for name, tensor in self.best.items()}
-        kept |= {f"mean.{name}": tensor for name, tensor in self.mean.items()}
+        """Write the checkpoint: the run's state, with the best and the mean weights so far."""
+        kept = {f"best.{name}": weight for name, weight in self.best.items()}
+        if self.mean:
+            kept |= {f"mean.{name}": weight for name, weight in self.learned(self.mean.module).items()}
         header = {
-            "progress": json.dumps(dataclasses.asdict(self.progress)),
-            "config": json.dumps(dataclasses.asdict(self.config)),
-            "model": json.dumps(description(self.model)),
+            "progress": dataclasses.asdict(self.progress),
+            "config": dataclasses.asdict(self.config),
+            "model": description(self.model),
             "data": self.data,
         }
-        path = self.output / CHECKPOINT
-        try:
-            write_tensors(path, {**state_tensors(self.model, self.optimizer), **kept}, header)
-        except (OSError, safetensors.SafetensorError) as error:
-            raise OSError(f"cannot write {path} ({error}). Make room, then go on with resume=True.") from error
+        write_checkpoint(self.output / CHECKPOINT, self.model, self.optimizer, header, kept)
 
-    def load(self) -> None:
-        """Go on from the checkpoint.
-
-        Raises:
-            ValueError: if it is damaged, or of a run with other settings, data or another model.
-        """
-        path = self.output / CHECKPOINT
+    def load(self, path: Path) -> FineTuningProgress:
+        """Go on from a checkpoint; ValueError if it is damaged, or of another run or model."""
+        header, tensors = read_checkpoint(path)
         try:
-            with safetensors.safe_open(path, framework="pt") as file:
-                header = file.metadata()
-            progress = Progress(**json.loads(header["progress"]))
-            saved, made = dict(json.loads(header["config"])), dict(json.loads(header["model"]))
-            data = header["data"]
-        except (safetensors.SafetensorError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path} is damaged or cut short ({error}). Delete it, and start anew.") from error
-        ours = dataclasses.asdict(self.config)
-        kept = {name: value for name, value in saved.items() if name not in MAY_CHANGE} | made
-        given = {name: value for name, value in ours.items() if name not in MAY_CHANGE} | description(self.model)
-        differing = [name for name in {**given, **kept} if given.get(name) != kept.get(name)]
-        if differing or data != self.data:
-            notes = [f"{name} was {kept.get(name)!r} and is {given.get(name)!r}" for name in differing]
-            notes += ["train or dev were others"] if data != self.data else []
-            raise ValueError(
-                f"{path} is of another run: {'; '.join(notes)}. Resume with what it had, or name another output."
-            )
-        tensors = read_safetensors(path, "Delete it, and start anew.")
-        check_numbers(tensors, path)
-        best, mean = (
-            {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
-            for prefix in ("best.", "mean.")
-        )
-        shapes = {name: parameter.shape for name, parameter in self.learned().items()}
-        try:
-            checked_state(self.model, tensors)
-            for name, kept_weights, needed in (
-                ("best", best, progress.scores is not None),
-                ("mean", mean, progress.averaged > 0),
-            ):
-                if {key: tensor.shape for key, tensor in kept_weights.items()} != (shapes if needed else {}):
-                    raise ValueError(f"its {name} weights are not those that the model learns.")
-            restore_state(self.model, self.optimizer, tensors)
-        except ValueError as error:
-            raise ValueError(f"{path} is of another model, or damaged: {error} Make the model as before.") from error
-        self.best = best
-        self.mean = {name: tensor.to(self.device) for name, tensor in mean.items()}
-        self.progress = progress
+            progress = FineTuningProgress(**json.loads(header["progress"]))
+            saved = json.loads(header["config"]) | json.loads(header["model"]) | {DATA: header["data"]}
+        except (KeyError, TypeError, ValueError) as error:
+            raise damaged(path, error) from error
+        given = dataclasses.asdict(self.config) | description(self.model) | {DATA: self.data}
+        check_same_run(path, saved, given, MAY_CHANGE)
+        shapes = {name: weight.shape for name, weight in self.learned(self.model).items()}
+        kept = {}
+        for kind, is_needed in (("best", progress.scores is not None), ("mean", progress.averaged > 0)):
+            prefix = f"{kind}."
+            kept[kind] = {name.removeprefix(prefix): t for name, t in tensors.items() if name.startswith(prefix)}
+            if {name: weight.shape for name, weight in kept[kind].items()} != (shapes if is_needed else {}):
+                raise damaged(path, f"its {kind} weights are not those that the model learns")
+        restore(path, self.model, self.optimizer, tensors)
+        self.best = kept["best"]
+        if progress.averaged:
+            self.mean = AveragedModel(self.model, multi_avg_fn=get_swa_multi_avg_fn())
+            self.mean.module.load_state_dict(kept["mean"], strict=False)
+            self.mean.n_averaged.fill_(progress.averaged)
+        return progress
 
 
 def description(model: nn.Module) -> dict:
@@ -439,29 +357,10 @@ def description(model: nn.Module) -> dict:
     return json.loads(json.dumps(made))
 
 
-def check_output(output: Path | None, resume: bool) -> None:
-    """Refuse to mix runs.
-
-    Raises:
-        FileExistsError, FileNotFoundError: as ``fine_tune``.
-    """
-    found = output is not None and (output / CHECKPOINT).exists()
-    if found and not resume:
-        raise FileExistsError(f"{output} has a run already. Go on with resume=True, or name another output.")
-    if resume and not found:
-        raise FileNotFoundError(f"expected {CHECKPOINT} in {output}; there is none. Start the run without resume.")
-
-
 def rows_of(model: nn.Module, examples: Sequence, split: str) -> list:
-    """What a model reads of a split.
-
-    Raises:
-        ValueError: naming the split, if it is empty or does not fit the model.
-    """
+    """What a model reads of a split, which errors name."""
     if not len(examples):
-        raise ValueError(
-            f"{split} must hold at least one example; it is empty. Was the file read, and the split not cut to 0?"
-        )
+        raise ValueError(f"{split} must hold at least one example; it is empty. Was the split cut to 0?")
     try:
         return model.rows(examples)
     except ValueError as error:
@@ -469,23 +368,19 @@ def rows_of(model: nn.Module, examples: Sequence, split: str) -> list:
 
 
 def check_classes(model: nn.Module, rows: Sequence) -> None:
-    """Refuse to learn from one class only.
-
-    Raises:
-        ValueError: naming it.
-    """
+    """Refuse to learn from one class only."""
     if labels := getattr(model, "labels", None):
         present = {index for row in rows for index in (row.target if isinstance(row.target, list) else [row.target])}
         if len(present) < 2:
             raise ValueError(
-                "train must have examples of at least two labels, or there is nothing to learn; all of its "
-                f"{len(rows)} are {', '.join(labels[index] for index in present)}. Is it the beginning of a file "
-                "sorted by label? Shuffle it."
+                f"train must have examples of at least two labels; all of its {len(rows)} are "
+                f"{', '.join(labels[index] for index in present)}. Is the file sorted by label? Shuffle it."
             )
 
 
 def shuffled_buckets(lengths: Sequence[int], batch_size: int, rng: np.random.Generator) -> list[list[int]]:
-    """Batches of an epoch: in random order, and each of examples of like length, so that little is padding.
+    """Batches of an epoch: in random order, and each of examples of like length, so that little is padding (Khomenko et
+    al. 2016, "Accelerating Recurrent Neural Network Training Using Sequence Bucketing").
 
     Args:
         lengths: of each example.
@@ -494,8 +389,6 @@ def shuffled_buckets(lengths: Sequence[int], batch_size: int, rng: np.random.Gen
 
     Returns:
         Batches as lists of indices into ``lengths``; every index is in exactly one.
-
-    Source: Khomenko et al. 2016, "Accelerating Recurrent Neural Network Training Using Sequence Bucketing".
     """
     shuffled = rng.permutation(len(lengths))
     by_length = shuffled[np.argsort(np.asarray(lengths)[shuffled], kind="stable")].tolist()

@@ -25,8 +25,7 @@ from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.small_world_probes import sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import pretrain
-from bertcourse.training.metering import read_log
-from bertcourse.training.signals import Interrupted
+from bertcourse.training import Interrupted, read_log
 
 __all__ = [
     "IGNORE",

@@ -17,7 +17,7 @@ from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, masks_per_r
 from bertcourse.pretraining.masking_fast import mask_tokens
 from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate
 from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
-from bertcourse.training.seeds import MASKS, ORDER, seed_of
+from bertcourse.training.loop import MASKS, ORDER, seed_of
 
 
 class Position(NamedTuple):
@@ -41,8 +41,6 @@ class RowMaker:
     Attributes:
         packing: "sentence-pairs", "full-sentences" or "doc-sentences".
         short_rate: for sentence pairs.
-
-    Source: Devlin et al. 2019, appendix A.2; Liu et al. 2019, section 4.2.
     """
 
     packing: str
@@ -68,7 +66,7 @@ class Batches:
         batch_size: rows of a batch, over all processes.
         chunks: how many chunks a batch has.
         seed: of all that is random here.
-        static_copies: 0 masks anew whenever a text is read; n repeats what was made of the first n epochs.
+        static_copies: 0 draws new masks whenever a text is read; n repeats what was made of the first n epochs.
         masking: further arguments of ``mask_tokens``.
     """
 
@@ -90,18 +88,8 @@ class Batches:
         self.planned: tuple[int, int] | None = None  # part and length
 
     def next_batch(self, length: int, rank: int = 0, processes: int = 1) -> list[tuple[MaskedTokens, RowBatch]]:
-        """This process's chunks of the next batch, whose rows have at most ``length`` tokens.
-
-        Args:
-            length: the most tokens of a row, special ones included.
-            rank, processes: this process's number, and how many there are.
-
-        Returns:
-            For each chunk its tokens, (B, L), with some hidden, and its rows.
-
-        Raises:
-            ValueError: if a shard has too few rows for one batch.
-        """
+        """The chunks of the next batch that process ``rank`` of ``processes`` has: masked tokens (B, L), and rows of
+        at most ``length`` tokens, special ones included."""
         if self.position.length != length:  # at the beginning, or rows grow: they are those of the next shard
             self.position = Position(self.position.part + (self.position.length > 0), 0, length)
         if self.planned != self.position[::2]:
@@ -110,23 +98,16 @@ class Batches:
             self.position = Position(self.position.part + 1, 0, length)
             self.plan()
         indices = self.order[self.position.batch]
+        width = int(self.rows.lengths[indices].max())
         tokens = self.rows.lengths[indices] - 1 - np.diff(self.rows.first_span)[indices]
         count = masks_per_row(torch.from_numpy(tokens), self.masking.get("rate", 0.15))
         made = []
         for chunk in range(rank, self.chunks, processes):
-            rows = collate(
-                self.documents,
-                self.rows,
-                indices[chunk :: self.chunks],
-                self.vocabulary,
-                int(self.rows.lengths[indices].max()),
-            )
-            generator = torch.Generator().manual_seed(
-                seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk)
-            )
-            made.append(
-                (mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **self.masking), rows)
-            )
+            rows = collate(self.documents, self.rows, indices[chunk :: self.chunks], self.vocabulary, width)
+            seed = seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk)
+            generator = torch.Generator().manual_seed(seed)
+            masked = mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **self.masking)
+            made.append((masked, rows))
         self.position = self.position._replace(batch=self.position.batch + 1)
         return made
 
@@ -141,9 +122,8 @@ class Batches:
         self.order = batches_of_like_length(self.rows.lengths, self.batch_size, rng)
         if not len(self.order):
             raise ValueError(
-                f"a shard must have rows for at least one batch of {self.batch_size}; it has {len(self.rows)} rows "
-                f"of up to "
-                f"{length} tokens. Give a longer text or a smaller batch_size."
+                f"a shard must have rows for at least one batch of {self.batch_size}; it has {len(self.rows)} rows of "
+                f"up to {length} tokens. Give a longer text or a smaller batch_size."
             )
         self.planned = self.position[::2]
 
@@ -154,16 +134,8 @@ class Batches:
 
 
 def batches_of_like_length(lengths: NDArray, batch_size: int, rng: np.random.Generator) -> NDArray:
-    """Shuffle rows into batches whose rows are as alike in length as can be; what fills no batch is left out.
-
-    Args:
-        lengths: (R,), of each row.
-        batch_size: rows of a batch.
-        rng: source of randomness.
-
-    Returns:
-        (R // batch_size, batch_size), indices of rows.
-    """
+    """Shuffle rows of these lengths, (R,), into batches of like length: (R // batch_size, batch_size), indices of rows.
+    What fills no batch is left out."""
     shuffled = rng.permutation(len(lengths))
     shuffled = shuffled[: len(lengths) // batch_size * batch_size]
     by_length = shuffled[np.argsort(lengths[shuffled], kind="stable")]
@@ -184,11 +156,6 @@ def fixed_batches(
 
     Returns:
         Batches of up to 64 rows of like length.
-
-    Raises:
-        ValueError: as ``sentence_pairs``, ``pack_documents`` and ``mask_tokens``.
-
-    Source: Devlin et al. 2019, section 3.1, for the share.
     """
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     for number, documents in enumerate(shards):

@@ -48,25 +48,16 @@ def true_or_false(text: str) -> bool:
 
 
 def config_from(options: argparse.Namespace) -> PretrainingConfig:
-    """The preset's settings with the flags that were given in their place.
-
-    Raises:
-        ValueError: as ``PretrainingConfig``.
-    """
+    """The preset's settings with the flags that were given in their place."""
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(PretrainingConfig)}
-    return PretrainingConfig(
-        **{**PRESETS[options.preset], **{name: value for name, value in given.items() if value is not None}}
-    )
+    given = {name: value for name, value in given.items() if value is not None}
+    return PretrainingConfig(**PRESETS[options.preset] | given)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Pretrain, and say where the model is.
-
-    Raises:
-        All that ``pretrain`` does, save ``Interrupted``, which is a good end.
-    """
+    """Pretrain, and say where the model is; to be interrupted is a good end, too."""
     from bertcourse.pretraining.trainer import pretrain
-    from bertcourse.training.signals import Interrupted
+    from bertcourse.training import Interrupted
 
     config = config_from(options)
     try:

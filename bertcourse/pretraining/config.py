@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from bertcourse.bert import BertConfig
 from bertcourse.pretraining.masking import check_rate, check_shares
+from bertcourse.training.loop import trapezoid
+from bertcourse.training.settings import check_fields, require
 
 # On the command line the settings stand in groups; a group begins with this field.
 GROUPS = {
@@ -30,11 +32,8 @@ def setting(default, about: str, choices: tuple[str, ...] = ()):
 class PretrainingConfig:
     """All that decides a run; each field is a flag of ``bertcourse pretrain``, whose --help says what it means.
 
-    Raises:
-        ValueError: naming the field, if one is out of range or two do not fit.
-
-    Source: names and defaults of the model's from Devlin et al. 2019; of the optimizer from Loshchilov & Hutter 2019
-    and Liu et al. 2019.
+    A ValueError names the field that is out of range, or the two that do not fit. Names and defaults of the model are
+    from Devlin et al. 2019, those of the optimizer from Loshchilov & Hutter 2019 and Liu et al. 2019.
     """
 
     corpus: str = setting(
@@ -101,61 +100,29 @@ class PretrainingConfig:
     tensorboard: bool = setting(False, "write TensorBoard's files too (pip install tensorboard)")
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            value, kinds = getattr(self, field.name), (int, float) if field.type is float else field.type
-            if not isinstance(value, kinds) or isinstance(value, bool) != (field.type is bool):
-                raise ValueError(f"{field.name} must be of type {field.type.__name__}; got {value!r}.")
-            if (choices := field.metadata["choices"]) and value not in choices:
-                raise ValueError(f"{field.name} must be one of {', '.join(choices)}; got {value!r}.")
-        for name in ("tokens", "world_tokens", "batch_size", "evaluation_rows"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")
-        for name in ("learning_rate", "clip", "log_every", "evaluate_every"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be above 0; got {getattr(self, name)}.")
-        for name in (
-            "seed",
-            "static_copies",
-            "minutes",
-            "micro_batch_size",
-            "threads",
-            "weight_decay",
-            "checkpoint_minutes",
-        ):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be at least 0; got {getattr(self, name)}.")
-        if self.threads > MOST_THREADS:
-            raise ValueError(
-                f"threads must be at most {MOST_THREADS}, 0 for as many as torch chooses; got {self.threads}."
-            )
-        if self.seed >= 2**63:
-            raise ValueError(f"seed must be below 2**63; got {self.seed}.")
-        for name in ("warmup", "decay", "short_rate"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is a share, from 0 to 1; got {getattr(self, name)}.")
-        for name in ("beta1", "beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
+        check_fields(self)
+        require(self, "tokens world_tokens batch_size evaluation_rows", "at least 1", lambda value: value >= 1)
+        require(self, "learning_rate clip log_every evaluate_every", "above 0", lambda value: 0 < value < float("inf"))
+        others = "static_copies minutes micro_batch_size weight_decay threads checkpoint_minutes"
+        require(self, others, "at least 0", lambda value: 0 <= value < float("inf"))
+        require(self, "threads", f"at most {MOST_THREADS}", lambda value: value <= MOST_THREADS)
+        require(self, "seed", "at least 0 and below 2**63", lambda value: 0 <= value < 2**63)
+        require(self, "warmup decay short_rate", "a share, from 0 to 1", lambda value: 0 <= value <= 1)
+        require(self, "beta1 beta2", "at least 0 and below 1", lambda value: 0 <= value < 1)
+        require(self, "output", "the name of a folder", str.strip)
         check_rate(self.mask_rate, "mask_rate")
         check_shares(self.mask_share, self.random_share)
-        if not self.output.strip():
-            raise ValueError(f"output must name a folder; got {self.output!r}.")
-        if self.evaluation_length < 5:
-            raise ValueError(f"evaluation_length must be at least 5; got {self.evaluation_length}.")
         if self.nsp and self.packing != "sentence-pairs":
-            raise ValueError(
-                f"nsp needs packing sentence-pairs, as it compares two segments; got {self.packing}. Set nsp to false."
-            )
+            raise ValueError(f"nsp compares two segments: it needs packing sentence-pairs; got {self.packing}.")
         if self.batch_size % (self.micro_batch_size or 1):
             raise ValueError(
                 f"batch_size must be a multiple of micro_batch_size; got {self.batch_size} and {self.micro_batch_size}."
             )
-        longest = max(self.evaluation_length, *(length for length, _ in self.stages))
-        if longest > self.max_position_embeddings:
+        lengths = [self.evaluation_length, *(length for length, _ in self.stages)]
+        if min(lengths) < 5 or max(lengths) > self.max_position_embeddings:
             raise ValueError(
-                f"rows must be no longer than max_position_embeddings, {self.max_position_embeddings}; got "
-                f"{longest} in lengths "
-                f"{self.lengths} and evaluation_length {self.evaluation_length}."
+                f"lengths and evaluation_length must be from 5 to max_position_embeddings, "
+                f"{self.max_position_embeddings}; got {self.lengths} and {self.evaluation_length}."
             )
         self.snapshot_shares  # noqa: B018, reading it checks it
         size = self.bert_config(vocab_size=5)
@@ -163,9 +130,8 @@ class PretrainingConfig:
         parameters = size.num_hidden_layers * block + size.max_position_embeddings * size.hidden_size
         if parameters > MOST_PARAMETERS:
             raise ValueError(
-                f"the model must have at most {MOST_PARAMETERS:,} parameters, and BERT large has 340 million; got "
-                f"about {parameters:,}. Lower hidden_size, intermediate_size, num_hidden_layers or "
-                f"max_position_embeddings."
+                f"the model must have at most {MOST_PARAMETERS:,} parameters (BERT large has 340 million); got about "
+                f"{parameters:,}. Lower hidden_size, intermediate_size, num_hidden_layers or max_position_embeddings."
             )
 
     def bert_config(self, vocab_size: int) -> BertConfig:
@@ -190,17 +156,15 @@ class PretrainingConfig:
         [(64, 0.75), (128, 1.0)]
         """
         stages, end = [], 0.0
-        for part in self.lengths.split(","):
-            length, _, share = part.partition(":")
-            try:
+        try:
+            for length, _, share in (part.partition(":") for part in self.lengths.split(",")):
                 end += float(share or 1)
                 stages.append((int(length), end))
-            except ValueError:
-                stages.append((0, 0.0))
-        if min(stages)[0] < 5 or not abs(end - 1) <= 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
+        except ValueError:
+            end = 0.0
+        if not abs(end - 1) <= 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
             raise ValueError(
-                f"lengths must be row lengths of at least 5 with their shares of the training, which add up to 1, "
-                f"such as "
+                f"lengths must be row lengths with their shares of the training, which add up to 1, such as "
                 f'"64:0.6,128:0.4"; got {self.lengths!r}.'
             )
         return stages
@@ -222,19 +186,13 @@ class PretrainingConfig:
             percents = [0.0]
         if any(not 0 < percent < 100.5 or not abs(percent - round(percent)) <= 1e-6 for percent in percents):
             raise ValueError(
-                f'snapshots must be shares of the training in whole percents, such as "0.01,0.1,1"; got '
-                f"{self.snapshots!r}."
+                f'snapshots must be shares in whole percents, such as "0.01,0.1,1"; got {self.snapshots!r}.'
             )
         return sorted({round(percent) / 100 for percent in percents} | {1.0})
 
-    def learning_rate_at(self, progress: float) -> float:
-        """Warm-up, flat, decay: the learning rate at a share of the training, from 0 to 1.
-
-        Source: the trapezoid of Xing et al. 2018 and Hägele et al. 2024, which can be prolonged at its flat part.
-        """
-        rise = (progress + 1e-9) / self.warmup if self.warmup else 1.0
-        fall = (1 - progress) / self.decay if self.decay else 1.0
-        return self.learning_rate * max(0.0, min(1.0, rise, fall))
+    def rate_at(self, progress: float) -> float:
+        """The learning rate at a share of the training, from 0 to 1, as a share of its highest value."""
+        return trapezoid(progress, self.warmup, self.decay, lead=1e-9)
 
 
 PRESETS = {

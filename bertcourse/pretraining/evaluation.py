@@ -1,5 +1,6 @@
 """What a model knows, measured on text that it has not seen; and what a table of counts would know."""
 
+import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,42 +12,33 @@ from bertcourse.bert import BertForPreTraining
 from bertcourse.pretraining.batches import to_device
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens
 from bertcourse.pretraining.pairs import Documents, RowBatch
+from bertcourse.training.modes import evaluation_mode
 from bertcourse.training.processes import Processes
 
 
-@torch.inference_mode()
 def evaluate(
     model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], processes: Processes | None = None
 ) -> dict[str, float]:
-    """Both tasks on fixed batches, in evaluation mode.
+    """Both of BERT's tasks on fixed batches, in evaluation mode.
 
     Args:
-        model: to measure; left in the mode in which it came.
+        model: to measure.
         batches: such as ``fixed_batches`` makes; all processes are given the same, and share the work.
         processes: all of them; None for this one alone.
 
     Returns:
         ``mlm_loss`` (nats), ``mlm_accuracy``, and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the same
         numbers in each process, whatever their count.
-
-    Raises:
-        ValueError: if there are no batches.
-
-    Source: Devlin et al. 2019, section 3.1, for the tasks.
     """
     processes = processes or Processes(0, 1, 0, next(model.parameters()).device)
-    was_training = model.training
-    model.eval()
     sums = np.zeros(6)
-    for number, (masked, rows) in enumerate(batches):
-        if number % processes.count != processes.rank:
-            continue
-        masked, rows = to_device(masked, processes.device), to_device(rows, processes.device)
-        output = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids)
-        hidden = output.last_hidden_state.flatten(0, 1)[masked.positions]
-        mlm = model.mlm_head(hidden, model.bert.embeddings.word_embeddings.weight)
-        sums += [*score(mlm, masked.labels), *score(model.nsp_head(output.pooled), rows.nsp_labels)]
-    model.train(was_training)
+    with evaluation_mode(model):
+        for masked, rows in itertools.islice(batches, processes.rank, None, processes.count):
+            masked, rows = to_device(masked, processes.device), to_device(rows, processes.device)
+            output = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids)
+            hidden = output.last_hidden_state.flatten(0, 1)[masked.positions]
+            mlm = model.mlm_head(hidden, model.bert.embeddings.word_embeddings.weight)
+            sums += [*score(mlm, masked.labels), *score(model.nsp_head(output.pooled), rows.nsp_labels)]
     sums = np.array(processes.total(*sums))
     if not sums[2]:
         raise ValueError("evaluation needs at least one hidden token; got none. Is the held-out text empty?")
@@ -55,12 +47,8 @@ def evaluate(
 
 
 def score(logits: Tensor, labels: Tensor) -> tuple[float, float, float]:
-    """Sum of cross-entropies (nats), how many are right, how many there are; labels of ``IGNORE`` left out.
-
-    Args:
-        logits: (N, K).
-        labels: (N,), from 0 to K - 1, or ``IGNORE``.
-    """
+    """Sum of cross-entropies (nats), how many are right, how many there are, of logits (N, K) and labels (N,) that are
+    not ``IGNORE``."""
     counted = labels != IGNORE
     logits, labels = logits[counted].float(), labels[counted]
     loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
@@ -76,9 +64,8 @@ class CountModel:
     Args:
         shards: documents to count in.
         vocab_size: V.
-        strength: k, in tokens, how much the unigram model is trusted against the counts of a pair.
-
-    Source: MacKay & Peto 1995, "A hierarchical Dirichlet language model", for the smoothing.
+        strength: k, in tokens, how much the unigram model is trusted against the counts of a pair (MacKay & Peto 1995,
+            "A hierarchical Dirichlet language model").
     """
 
     def __init__(self, shards: Iterable[Documents], vocab_size: int, strength: float = 300.0):
@@ -96,18 +83,8 @@ class CountModel:
         self.unigram = (counts + 1) / (counts.sum() + vocab_size)
 
     def losses(self, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:
-        """Mean loss in nats and accuracy at the hidden tokens; the bigram model is told the token to the left,
-        unhidden.
-
-        Args:
-            batches: such as ``fixed_batches`` makes.
-
-        Returns:
-            ``unigram_loss``, ``unigram_accuracy``, ``bigram_loss``, ``bigram_accuracy``.
-
-        Raises:
-            ValueError: if nothing is hidden.
-        """
+        """``unigram_loss`` (nats), ``unigram_accuracy``, ``bigram_loss`` and ``bigram_accuracy``, at the hidden tokens
+        of batches such as ``fixed_batches`` makes; the bigram model is told the token to the left, unhidden."""
         targets, left = [], []
         for masked, _ in batches:
             ids = masked.input_ids.flatten().clone()
@@ -116,7 +93,7 @@ class CountModel:
             targets.append(masked.labels[kept])
             left.append(ids[masked.positions[kept] - 1])
         if not sum(map(len, targets)):
-            raise ValueError("counting needs at least one hidden token; got none. Is the held-out text empty?")
+            raise ValueError("evaluation needs at least one hidden token; got none. Is the held-out text empty?")
         target, before = torch.cat(targets).numpy(), torch.cat(left).numpy()
         bigram = (self.pair_count(before, target) + self.strength * self.unigram[target]) / (
             self.counts[before] + self.strength

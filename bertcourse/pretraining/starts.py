@@ -1,10 +1,10 @@
-"""Where training starts: the weights that a model is given before its first step.
+"""Word vectors that begin as what counts know.
 
-BERT starts from noise, in its positions too. Two other starts can be tried here: position vectors that begin as sines
-and cosines, where p + k is a rotation of p for every k, and word vectors that begin as what counts know. On Standard
-Ebooks (data/runs/books-start, one seed each, six million tokens) sines were no better than noise, and counts left the
-plateau of a unigram model first and were behind in the end. Longer rows, and larger batches, were
-still above a bigram model then.
+BERT starts from noise, in its positions too. Two other starts can be tried (``initial_positions`` and ``initial_words``
+of a run): position vectors that begin as sines and cosines, where p + k is a rotation of p for every k, and the word
+vectors of this file. On Standard Ebooks (data/runs/books-start, one seed each, six million tokens) sines were no better
+than noise, and counts left the plateau of a unigram model first and were behind in the end. Longer rows, and larger
+batches, were still above a bigram model then.
 """
 
 from collections.abc import Iterable
@@ -13,42 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertcourse.bert import BertForPreTraining
-from bertcourse.multi_head_attention import sinusoidal_positions
-from bertcourse.pretraining.config import PretrainingConfig
-from bertcourse.pretraining.masking import Vocabulary
 from bertcourse.pretraining.pairs import Documents
-
-SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
-
-
-def new_model(
-    config: PretrainingConfig, vocabulary: Vocabulary, shards: Iterable[Documents] = ()
-) -> BertForPreTraining:
-    """A model with the weights that a run starts from; without NSP its head and the pooler are not trained.
-
-    Args:
-        config: the run's settings.
-        vocabulary: of its tokenizer.
-        shards: to count in, if word vectors are to start from counts.
-    """
-    model = BertForPreTraining(config.bert_config(vocabulary.size))
-    embeddings = model.bert.embeddings
-    with torch.no_grad():
-        if config.initial_positions == "sinusoidal":
-            table = embeddings.position_embeddings.weight
-            table.copy_(SINUSOIDAL_AMPLITUDE * sinusoidal_positions(*table.shape))
-        if config.initial_words == "counts":
-            vectors = count_vectors(shards, vocabulary.size, config.hidden_size)
-            embeddings.word_embeddings.weight.copy_(config.initializer_range * vectors)
-    if not config.nsp:
-        for part in (model.bert.pooler, model.nsp_head):
-            part.requires_grad_(False)
-    return model
 
 
 def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, window: int = 4) -> Tensor:
-    """Word vectors from counts alone: a singular value decomposition of positive pointwise mutual information.
+    """Word vectors from counts alone: a singular value decomposition of positive pointwise mutual information (Levy &
+    Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization", section 3.3).
 
     Args:
         shards: documents to count in.
@@ -58,8 +28,6 @@ def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, windo
 
     Returns:
         (V, D), with mean 0 and deviation 1; zeros for tokens that do not occur.
-
-    Source: Levy & Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization", section 3.3.
     """
     counts = np.zeros(vocab_size * vocab_size, np.float32)
     for documents in shards:

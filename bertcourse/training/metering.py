@@ -1,4 +1,4 @@
-"""How fast a run is: the arithmetic a step takes, what the machine can do at most, and the log."""
+"""How fast a run is, in which precision it is faster, and what it says: the progress bar and the log."""
 
 import json
 import os
@@ -11,19 +11,34 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 
-def progress_bar(is_shown: bool = True, **settings) -> tqdm:
-    """A bar on a terminal and in a notebook; none elsewhere, nor where TQDM_DISABLE is set, as when lectures are
-    stored.
+def autocast(device: torch.device, precision: str) -> torch.autocast:
+    """Matrix products in bfloat16, if that is the ``precision``; all in float32 if it is "float32"."""
+    return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
+
+
+def faster_precision(model: nn.Module, loss: Callable[[], Tensor], device: torch.device) -> str:
+    """ "float32" or "bfloat16": in which a step is faster here, by a tenth at least.
 
     Args:
-        is_shown: False for none.
-        settings: tqdm's.
+        model: what learns; its gradients are gone afterwards.
+        loss: of a batch, computed again at each call.
+        device: where they are.
     """
-    return tqdm(disable=None if is_shown and not os.environ.get("TQDM_DISABLE") else True, **settings)
+
+    def seconds(precision: str) -> float:
+        start = time.perf_counter()
+        with autocast(device, precision):
+            loss().backward()
+        model.zero_grad(set_to_none=True)
+        synchronize(device)
+        return time.perf_counter() - start
+
+    best = {precision: min(seconds(precision) for _ in range(5)) for precision in ("float32", "bfloat16")}
+    return "bfloat16" if best["bfloat16"] < 0.9 * best["float32"] else "float32"
 
 
 def peak_flops(device: torch.device, dtype: torch.dtype, size: int = 0) -> float:
-    """Floating-point operations a second of a large matrix product here, the best of some tries.
+    """Floating-point operations per second of a large matrix product here, the best of six tries.
 
     Args:
         device: to measure.
@@ -42,55 +57,37 @@ def peak_flops(device: torch.device, dtype: torch.dtype, size: int = 0) -> float
     return 2 * size**3 / best
 
 
-def faster_precision(model: nn.Module, loss: Callable[[], Tensor], device: torch.device) -> str:
-    """ "float32" or "bfloat16": in which a step is faster here, by a tenth at least.
-
-    Args:
-        model: what learns; its gradients are gone afterwards.
-        loss: of a batch, anew at each call.
-        device: where they are.
-    """
-    seconds = {}
-    for dtype in (torch.float32, torch.bfloat16):
-        times = []
-        for _ in range(5):
-            synchronize(device)
-            start = time.perf_counter()
-            with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-                loss().backward()
-            model.zero_grad(set_to_none=True)
-            synchronize(device)
-            times.append(time.perf_counter() - start)
-        seconds[dtype] = min(times)
-    return "bfloat16" if seconds[torch.bfloat16] < 0.9 * seconds[torch.float32] else "float32"
-
-
 def synchronize(device: torch.device) -> None:
     """Wait until a GPU has done what it was told."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
+def progress_bar(is_shown: bool = True, **settings) -> tqdm:
+    """tqdm's bar on a terminal and in a notebook; none elsewhere, nor where TQDM_DISABLE is set, as when lectures are
+    stored."""
+    return tqdm(disable=None if is_shown and not os.environ.get("TQDM_DISABLE") else True, **settings)
+
+
 class RunLog:
     """log.jsonl: a line for each event of a run, and TensorBoard's files if asked for.
 
     Args:
-        folder: of the run.
+        folder: of the run; None writes nothing.
         step: go on after this step; later lines, which a killed run wrote after its last checkpoint, are removed.
-        tensorboard: write its files too.
-
-    Raises:
-        ImportError: if TensorBoard is asked for and not installed.
+        tensorboard: write its files too; ImportError if it is not installed.
     """
 
-    def __init__(self, folder: Path, step: int, tensorboard: bool = False):
+    def __init__(self, folder: Path | None, step: int, tensorboard: bool = False):
+        self.file = self.board = None
+        if folder is None:
+            return
         path = folder / "log.jsonl"
         kept = [line for line in whole_lines(path) if json.loads(line)["step"] <= step]
         draft = path.with_suffix(".tmp")
         draft.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
         draft.replace(path)
         self.file = path.open("a", encoding="utf-8", buffering=1)
-        self.board = None
         if tensorboard:
             try:
                 from torch.utils.tensorboard import SummaryWriter
@@ -101,29 +98,21 @@ class RunLog:
     def write(self, event: str, step: int, **values) -> None:
         """Add a line; numbers are rounded to six digits."""
         rounded = {name: float(f"{value:.6g}") if isinstance(value, float) else value for name, value in values.items()}
-        self.file.write(json.dumps({"event": event, "step": step, **rounded}) + "\n")
+        if self.file:
+            self.file.write(json.dumps({"event": event, "step": step, **rounded}) + "\n")
         for name, value in values.items():
             if self.board and isinstance(value, int | float) and event != "run":
                 self.board.add_scalar(f"{event}/{name}", value, step)
 
     def close(self) -> None:
         """Finish the files."""
-        self.file.close()
-        if self.board:
-            self.board.close()
+        for file in (self.file, self.board):
+            if file:
+                file.close()
 
 
 def read_log(path: Path) -> list[dict]:
-    """The events of a run, in order.
-
-    Args:
-        path: its log.jsonl.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-
-    Source: JSON Lines, jsonlines.org.
-    """
+    """The events of a run, in order, from its log.jsonl."""
     if not path.is_file():
         raise FileNotFoundError(f"expected a run's log.jsonl in {path}; there is no such file.")
     return [json.loads(line) for line in whole_lines(path)]
@@ -131,6 +120,4 @@ def read_log(path: Path) -> list[dict]:
 
 def whole_lines(path: Path) -> list[str]:
     """The lines of a log, without a last one that was cut off."""
-    if not path.is_file():
-        return []
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
+    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []

@@ -55,8 +55,6 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
 
     Raises:
         ConnectionError: if a process is missing, or stops.
-
-    Source: torchrun's environment variables RANK, LOCAL_RANK and WORLD_SIZE.
     """
     has_gpu = torch.cuda.is_available()
     local_rank = int(os.environ.get("LOCAL_RANK", 0))
@@ -74,9 +72,7 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
     except RuntimeError as error:
         raise ConnectionError(
             f"expected {count} processes, of which this is number {rank}; not all of them came within "
-            f"{timeout_seconds:g} s "
-            f"({str(error).splitlines()[0]}). Start all of them with one torchrun command, or fewer with "
-            f"--nproc-per-node."
+            f"{timeout_seconds:g} s ({str(error).splitlines()[0]}). Start all with one torchrun command."
         ) from error
     try:
         yield Processes(rank, count, local_rank, device, patient)
@@ -84,9 +80,8 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
         if not isinstance(error, distributed.DistError) and "gloo" not in str(error):
             raise
         raise ConnectionError(
-            f"process {rank} of {count} lost another one ({str(error).splitlines()[0]}), whose own message says "
-            f"why. Go on from the "
-            f"last checkpoint with --resume."
+            f"process {rank} of {count} lost another one ({str(error).splitlines()[0]}), whose own message says why. "
+            f"Go on from the last checkpoint with --resume."
         ) from error
     finally:
         distributed.destroy_process_group()

@@ -12,7 +12,7 @@ from bertcourse.benchmarks import fine_tuning as benchmark
 from bertcourse.benchmarks.fine_tuning import TASKS, cut, ensemble_scores, run_benchmark
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import LabeledText, Splits
-from bertcourse.fine_tuning.training import Run
+from bertcourse.fine_tuning.training import FineTuningRun
 from bertcourse.named_entities import TaggedSentence
 from bertcourse.question_answering import Answer, Question
 
@@ -92,7 +92,7 @@ def test_the_ensemble_is_that_of_the_seeds(small_world, tmp_path):
 def test_finished_seeds_are_kept_and_an_interrupted_one_goes_on(small_world, tmp_path, monkeypatch):
     options = dict(seeds=2, epochs=2, precision="float32")
     whole = run_benchmark("rte", "small", output=tmp_path / "whole", **options)
-    whole_step, steps = Run.step, []
+    whole_step, steps = FineTuningRun.backward, []
 
     def step(self, *arguments):
         steps.append((self.config.seed, self.progress.step))
@@ -101,7 +101,7 @@ def test_finished_seeds_are_kept_and_an_interrupted_one_goes_on(small_world, tmp
         return whole_step(self, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Run, "step", step)
+        patch.setattr(FineTuningRun, "backward", step)
         command = ["benchmark", "finetune", "--task", "rte", "--model", "small", "--seeds", "2", "--epochs", "2"]
         command += ["--precision", "float32", "--output", str(tmp_path / "run")]
         assert cli.main(command) == 130

@@ -8,11 +8,12 @@ import signal
 
 import numpy as np
 import pytest
+import safetensors.torch
 import torch
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune, training
-from bertcourse.fine_tuning.training import Run, shuffled_buckets
+from bertcourse.fine_tuning.training import FineTuningRun, shuffled_buckets
 from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
 from bertcourse.question_answering import Answer, Question, SpanPredictor
 from bertcourse.training import Interrupted, read_log
@@ -48,14 +49,14 @@ def equal(one: torch.nn.Module, other: torch.nn.Module) -> bool:
 
 def stop_at(monkeypatch, step: int, number: int = signal.SIGINT) -> None:
     """Send this process a signal in the middle of a step."""
-    whole_step = Run.step
+    whole = FineTuningRun.backward
 
-    def interrupted_step(self, *arguments):
+    def interrupted(self, batch):
         if self.progress.step == step:
             os.kill(os.getpid(), number)
-        return whole_step(self, *arguments)
+        return whole(self, batch)
 
-    monkeypatch.setattr(Run, "step", interrupted_step)
+    monkeypatch.setattr(FineTuningRun, "backward", interrupted)
 
 
 @pytest.mark.slow
@@ -91,13 +92,13 @@ def test_a_tagger_and_a_reader_learn(encoder, small_tokenizer):
 
 def test_the_mean_of_the_last_weights_is_measured_and_kept(classifier, monkeypatch):
     """With 16 steps and a quarter of them: that of the weights after steps 13 to 16; training goes on from its own."""
-    after, whole_step = [], Run.step
+    after, whole_step = [], torch.optim.AdamW.step
 
     def recorded_step(self, *arguments):
         whole_step(self, *arguments)
-        after.append({name: parameter.detach().clone() for name, parameter in self.learned().items()})
+        after.append({name: parameter.detach().clone() for name, parameter in classifier.named_parameters()})
 
-    monkeypatch.setattr(Run, "step", recorded_step)
+    monkeypatch.setattr(torch.optim.AdamW, "step", recorded_step)
     before = {name: tensor.clone() for name, tensor in classifier.state_dict().items()}
     fine_tune(classifier, TRAIN, DEV, evaluations=16, average_last=0.25, **SETTINGS)
     measured = list(after)
@@ -151,8 +152,8 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(encoder, small_tokenizer,
     whole = new()
     fine_tune(whole, TRAIN, DEV, **settings)
     with monkeypatch.context() as patch:
-        whole_step = Run.step
-        patch.setattr(Run, "step", lambda self, *a: 1 / 0 if self.progress.step == 11 else whole_step(self, *a))
+        real = FineTuningRun.backward
+        patch.setattr(FineTuningRun, "backward", lambda run, b: 1 / 0 if run.progress.step == 11 else real(run, b))
         with pytest.raises(ZeroDivisionError):
             fine_tune(new(), TRAIN, DEV, tmp_path, **settings)
     resumed = new()
@@ -183,6 +184,17 @@ def test_the_seed_decides_and_the_callers_random_numbers_are_left_alone(encoder,
     assert equal(trained[0], trained[1]) and not equal(trained[0], trained[2])
 
 
+def test_gradients_of_before_do_not_count(encoder, small_tokenizer):
+    trained = []
+    for has_gradients in (False, True):
+        model = SequenceClassifier(encoder, small_tokenizer, ["without", "with"])
+        if has_gradients:
+            sum(parameter.sum() for parameter in model.parameters()).backward()
+        fine_tune(model, TRAIN, DEV, **SETTINGS)
+        trained.append(model)
+    assert equal(*trained)
+
+
 def test_patience_ends_a_run_that_gets_no_better(classifier, monkeypatch):
     scores = iter([50.0, 70.0, 60.0, 70.0, 90.0])
     monkeypatch.setattr(SequenceClassifier, "measure", lambda *_: {"accuracy": next(scores)})
@@ -193,13 +205,13 @@ def test_patience_ends_a_run_that_gets_no_better(classifier, monkeypatch):
 def test_minutes_end_a_run_and_its_schedule(classifier, monkeypatch, ticking_clock):
     ticking_clock(training)
     rates = []
-    whole_step = Run.step
+    whole_step = torch.optim.AdamW.step
 
-    def watched(self, batch, done):
-        whole_step(self, batch, done)
-        rates.append(self.optimizer.param_groups[0]["lr"])
+    def watched(self, *arguments):
+        rates.append(self.param_groups[0]["lr"])
+        return whole_step(self, *arguments)
 
-    monkeypatch.setattr(Run, "step", watched)
+    monkeypatch.setattr(torch.optim.AdamW, "step", watched)
     result = fine_tune(classifier, TRAIN, DEV, epochs=10_000, batch_size=8, minutes=0.02, evaluations=3, warmup=0.3)
     assert 1.2 <= result.seconds < 1.3 and len(result.history) == 3
     assert rates[-1] < 0.4 * max(rates) and rates[0] < 0.1 * max(rates)
@@ -217,7 +229,7 @@ def test_a_loss_that_is_no_number_stops_with_step_and_batch(classifier, monkeypa
 
     monkeypatch.setattr(SequenceClassifier, "loss", poisoned)
     message = (
-        r"step \d, batch \d of 8 in epoch 1: the loss must be a number; got nan .* train examples .*\b7\b.* now 0.01"
+        r"step \d, batch \d of 8 in epoch 1: the loss must be a number; got nan.* train examples .*\b7\b.* now 0.01"
     )
     with pytest.raises(FloatingPointError, match=message):
         fine_tune(classifier, TRAIN, DEV, **SETTINGS)
@@ -233,37 +245,33 @@ def test_weights_that_are_no_numbers_stop_it_too(classifier):
 
 
 def test_runs_are_not_mixed(classifier, tmp_path):
-    with pytest.raises(FileNotFoundError, match="expected checkpoint.safetensors in .*without resume"):
+    with pytest.raises(FileNotFoundError, match="expected a checkpoint in"):
         fine_tune(classifier, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
     with pytest.raises(ValueError, match="resume needs output"):
         fine_tune(classifier, TRAIN, DEV, resume=True, **SETTINGS)
     fine_tune(classifier, TRAIN, DEV, tmp_path, **SETTINGS)
-    with pytest.raises(FileExistsError, match="has a run already. Go on with resume=True"):
+    with pytest.raises(FileExistsError, match="has a run already"):
         fine_tune(classifier, TRAIN, DEV, tmp_path, **SETTINGS)
-    with pytest.raises(
-        ValueError, match="is of another run: learning_rate was 0.01 and is 0.02. Resume with what it had"
-    ):
+    with pytest.raises(ValueError, match="is of another run: learning_rate was 0.01 and is 0.02"):
         fine_tune(classifier, TRAIN, DEV, tmp_path, resume=True, **SETTINGS | {"learning_rate": 0.02})
-    with pytest.raises(ValueError, match="is of another run: train or dev were others"):
+    with pytest.raises(ValueError, match="is of another run: SHA-256 of train and dev was"):
         fine_tune(classifier, TRAIN[1:], DEV, tmp_path, resume=True, **SETTINGS)
-    other = SequenceClassifier(classifier.bert, classifier.tokenizer, ["without", "with", "unknown"])
-    with pytest.raises(ValueError, match="is of another run: labels was .'without', 'with'. and is"):
-        fine_tune(other, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
-    other = SequenceClassifier(classifier.bert, classifier.tokenizer, ["without", "with"], max_length=20)
-    with pytest.raises(ValueError, match="is of another run: max_length was 32 and is 20"):
-        fine_tune(other, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
+    for changes, difference in (
+        ({"labels": ["without", "with", "unknown"]}, "labels was .'without', 'with'. and is"),
+        ({"labels": ["without", "with"], "max_length": 20}, "max_length was 32 and is 20"),
+    ):
+        other = SequenceClassifier(classifier.bert, classifier.tokenizer, **changes)
+        with pytest.raises(ValueError, match=f"is of another run: {difference}"):
+            fine_tune(other, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
     wider = BertModel(dataclasses.replace(classifier.config, intermediate_size=61))
     other = SequenceClassifier(wider, classifier.tokenizer, ["without", "with"])
     before = {name: tensor.clone() for name, tensor in other.state_dict().items()}
-    with pytest.raises(
-        ValueError,
-        match="is of another model, or damaged: 6 tensors differ in name or shape, .* Make the model as before",
-    ):
+    with pytest.raises(ValueError, match="damaged, or of another model"):
         fine_tune(other, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
     assert all(torch.equal(before[name], tensor) for name, tensor in other.state_dict().items())
     path = tmp_path / "checkpoint.safetensors"
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ValueError, match="is damaged or cut short"):
+    with pytest.raises(ValueError, match="damaged"):
         fine_tune(classifier, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
 
 
@@ -298,8 +306,8 @@ def test_a_disk_that_is_full_leaves_the_last_checkpoint(classifier, tmp_path, mo
         path.write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(training.safetensors.torch, "save_file", full)
-    with pytest.raises(OSError, match="cannot write .*checkpoint.safetensors .*No space left.* resume=True"):
+    monkeypatch.setattr(safetensors.torch, "save_file", full)
+    with pytest.raises(OSError, match="cannot write .*checkpoint.safetensors .*No space left.* resume"):
         fine_tune(classifier, TRAIN, DEV, tmp_path, resume=True, **SETTINGS)
     assert (tmp_path / "checkpoint.safetensors").read_bytes() == before and len(list(tmp_path.glob(".*"))) == 0
 
@@ -327,7 +335,7 @@ def test_batches_are_of_like_length_and_hold_every_example_once():
             "train: example 60: the label must be one of without, with; got 'x'",
         ),
         (TRAIN, [LabeledText("a", "x")], {}, "dev: example 0: the label must be one of"),
-        (TRAIN[1::2], DEV, {}, "train must have examples of at least two labels.*all of its 30 are with. .*Shuffle it"),
+        (TRAIN[1::2], DEV, {}, "train must have examples of at least two labels.*all of its 30 are with"),
         (TRAIN, DEV, {"rate": 1}, "settings must be among epochs, .*; got rate"),
         (TRAIN, DEV, {"trainable": 3}, 'trainable must be "all", "blocks", "head", or 1 to 2, the last blocks; got 3'),
     ],
@@ -345,14 +353,14 @@ def test_bad_input_is_named(classifier, train, dev, settings, message):
         (dict(learning_rate=0), "learning_rate must be above 0"),
         (dict(learning_rate="fast"), "learning_rate must be of type float"),
         (dict(patience=-1), "patience must be at least 0"),
-        (dict(warmup=1.0), "warmup is a share, at least 0 and below 1; got 1.0"),
-        (dict(average_last=1.0), "average_last is a share, at least 0 and below 1; got 1.0"),
+        (dict(warmup=1.0), "warmup must be a share"),
+        (dict(average_last=1.0), "average_last must be a share"),
         (dict(layer_decay=0.0), "layer_decay must be above 0 and at most 1"),
         (dict(precision="half"), "precision must be one of float32, bfloat16, auto; got 'half'"),
         (dict(minutes=float("nan")), "minutes must be at least 0; got nan"),
         (dict(trainable=None), "trainable must be of type str | int; got None"),
         (dict(seed=True), "seed must be of type int; got True"),
-        (dict(seed=2**63), r"seed must be below 2\*\*63"),
+        (dict(seed=2**63), r"seed must be .* below 2\*\*63"),
     ],
 )
 def test_settings_out_of_range_are_named(settings, message):

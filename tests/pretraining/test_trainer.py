@@ -2,7 +2,6 @@
 
 import dataclasses
 import io
-import json
 import os
 import signal
 import subprocess
@@ -21,8 +20,6 @@ from bertcourse.bert.cost import flops_per_token
 from bertcourse.pretraining import PRESETS, Corpus, Documents, PretrainingConfig, SmallWorld, pretrain, trainer
 from bertcourse.pretraining.checkpoints import checkpoints
 from bertcourse.training import Interrupted, read_log
-from bertcourse.training.metering import RunLog
-from bertcourse.training.processes import joined_processes
 
 TINY = dict(
     corpus="small-world",
@@ -64,14 +61,14 @@ def config(tmp_path) -> PretrainingConfig:
 
 def stop_at(monkeypatch, step: int, number: int) -> None:
     """Send this process a signal in the middle of a step."""
-    whole_step = trainer.Trainer.step
+    whole = trainer.PretrainingRun.backward
 
-    def interrupted_step(self, *arguments):
+    def interrupted(self, chunks):
         if self.progress.step == step:
             os.kill(os.getpid(), number)
-        return whole_step(self, *arguments)
+        return whole(self, chunks)
 
-    monkeypatch.setattr(trainer.Trainer, "step", interrupted_step)
+    monkeypatch.setattr(trainer.PretrainingRun, "backward", interrupted)
 
 
 def equal(one: BertForPreTraining, other: BertForPreTraining) -> bool:
@@ -138,9 +135,8 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(config, corpus, tmp_path,
     config = dataclasses.replace(config, checkpoint_minutes=0.0)
     whole = pretrain(dataclasses.replace(config, output=str(tmp_path / "whole")), corpus=corpus)
     with monkeypatch.context() as patch:
-        patch.setattr(
-            trainer.Trainer, "keep_snapshots", lambda self, before: 1 / 0 if self.progress.step == 15 else None
-        )
+        save = trainer.save_checkpoint
+        patch.setattr(trainer, "save_checkpoint", lambda *of: 1 / 0 if of[3].step == 15 else save(*of))
         with pytest.raises(ZeroDivisionError):
             pretrain(config, corpus=corpus)
     assert checkpoints(tmp_path / "run")[-1].name == "checkpoint-00000014.safetensors"
@@ -155,14 +151,14 @@ def test_a_killed_run_goes_on_from_its_last_checkpoint(config, corpus, tmp_path,
 
 def test_a_loss_that_is_no_number_stops_the_run(config, corpus, monkeypatch):
     config = dataclasses.replace(config, checkpoint_minutes=0.0)
-    whole_step = trainer.Trainer.step
+    whole = trainer.PretrainingRun.backward
 
-    def poisoned_step(self, *arguments):
+    def poisoned(self, chunks):
         if self.progress.step == 3:
             self.model.mlm_head.bias.data[5] = float("nan")
-        return whole_step(self, *arguments)
+        return whole(self, chunks)
 
-    monkeypatch.setattr(trainer.Trainer, "step", poisoned_step)
+    monkeypatch.setattr(trainer.PretrainingRun, "backward", poisoned)
     with pytest.raises(
         FloatingPointError,
         match="step 4: the loss must be a number; MLM nan.* last good checkpoint is .*checkpoint-00000003",
@@ -176,7 +172,7 @@ def test_a_loss_that_is_no_number_stops_the_run(config, corpus, monkeypatch):
 def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
     """Of the same rows and masks; in a run masks and dropout are drawn for each chunk."""
     config = dataclasses.replace(config, dropout=0.0, micro_batch_size=4)
-    run = trainer.Trainer(config, False, corpus, trainer.Processes(0, 1, 0, torch.device("cpu")))
+    run = trainer.PretrainingRun(config, False, corpus, trainer.Processes(0, 1, 0, torch.device("cpu")))
     chunks = run.batches.next_batch(16)
     assert [len(rows.input_ids) for _, rows in chunks] == [4, 4]
     (first, first_rows), (second, second_rows) = chunks
@@ -187,11 +183,9 @@ def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
     )
     gradients = {}
     for name, batch in (("chunks", chunks), ("whole", [whole])):
-        run.optimizer.step = lambda name=name: gradients.update(
-            {name: {each: p.grad.clone() for each, p in run.model.named_parameters()}}
-        )
-        run.clock, run.aside = 0.0, 0.0
-        run.step(batch)
+        run.backward(batch)
+        gradients[name] = {each: p.grad.clone() for each, p in run.model.named_parameters()}
+        run.optimizer.zero_grad()
     assert max(gradient.abs().max() for gradient in gradients["whole"].values()) > 1e-3
     for name, gradient in gradients["whole"].items():
         torch.testing.assert_close(gradients["chunks"][name], gradient, atol=1e-7, rtol=1e-4, msg=name)
@@ -238,57 +232,6 @@ def test_two_processes_give_the_gradients_of_one(tmp_path):
         )
 
 
-def test_a_missing_process_is_named(monkeypatch):
-    for name, value in dict(
-        RANK="0", WORLD_SIZE="2", LOCAL_RANK="0", MASTER_ADDR="127.0.0.1", MASTER_PORT="29517"
-    ).items():
-        monkeypatch.setenv(name, value)
-    with (
-        pytest.raises(
-            ConnectionError, match="expected 2 processes, of which this is number 0; not all of them came within 1 s"
-        ),
-        joined_processes(timeout_seconds=1),
-    ):
-        pass
-
-
-@pytest.mark.slow
-def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
-    script = tmp_path / "wait.py"
-    script.write_text(
-        "import os, pathlib, sys, time\n"
-        "from bertcourse.training.processes import joined_processes\n"
-        "pathlib.Path(sys.argv[1], 'here-' + os.environ['RANK']).touch()\n"
-        "while len(list(pathlib.Path(sys.argv[1]).glob('here-*'))) < 2:  # one may take long to import torch\n"
-        "    time.sleep(0.05)\n"
-        "with joined_processes(timeout_seconds=5) as processes:\n"
-        "    time.sleep(8 if processes.is_main else 0)\n"
-        "    processes.wait(patiently=True)\n"
-        "    assert processes.total(1.0) == [2.0]\n",
-        encoding="utf-8",
-    )
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(script)]
-    command.append(str(tmp_path))
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=900, env={**os.environ, "OMP_NUM_THREADS": "1"}
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-
-
-def test_a_process_that_is_lost_on_the_way_is_an_error_of_its_own(monkeypatch):
-    from bertcourse.training import processes
-
-    for name, value in dict(RANK="0", WORLD_SIZE="2").items():
-        monkeypatch.setenv(name, value)
-    for name in ("init_process_group", "barrier", "new_group", "destroy_process_group"):
-        monkeypatch.setattr(processes.distributed, name, lambda *arguments, **others: None)
-    with pytest.raises(ConnectionError, match="process 0 of 2 lost another one .* with --resume"):
-        with joined_processes():
-            raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:19866")
-    with pytest.raises(RuntimeError, match="mat1 and mat2"), joined_processes():
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
-
-
 def test_minutes_tie_the_schedule_to_the_clock(config, corpus, ticking_clock):
     ticking_clock(trainer)
     pretrain(dataclasses.replace(config, minutes=0.02, tokens=10**12), corpus=corpus)
@@ -298,13 +241,12 @@ def test_minutes_tie_the_schedule_to_the_clock(config, corpus, ticking_clock):
 
 def test_the_time_of_a_run_is_that_of_the_clock(config, corpus, monkeypatch):
     """With the updates, which come after the gradients, and with measurements; these do not count for the speed."""
-    update, measure = torch.optim.AdamW.step, trainer.Trainer.measure
 
     def slowly(of, seconds):
         return lambda self, *arguments: (time.sleep(seconds), of(self, *arguments))[1]
 
-    monkeypatch.setattr(torch.optim.AdamW, "step", slowly(update, 0.01))
-    monkeypatch.setattr(trainer.Trainer, "measure", slowly(measure, 0.3))
+    monkeypatch.setattr(torch.optim.AdamW, "step", slowly(torch.optim.AdamW.step, 0.01))
+    monkeypatch.setattr(trainer, "evaluate", slowly(trainer.evaluate, 0.3))
     start = time.monotonic()
     pretrain(config, corpus=corpus)
     clock, train = time.monotonic() - start, events(config, "train")
@@ -356,10 +298,10 @@ def test_the_callers_random_numbers_and_threads_are_left_alone(config, corpus):
 
 
 def test_runs_are_not_mixed(config, corpus):
-    with pytest.raises(FileNotFoundError, match="expected a checkpoint in .*Start the run without --resume"):
+    with pytest.raises(FileNotFoundError, match="expected a checkpoint"):
         pretrain(config, resume=True, corpus=corpus)
     pretrain(config, corpus=corpus)
-    with pytest.raises(FileExistsError, match="has a run already.*Go on with --resume, or name another --output"):
+    with pytest.raises(FileExistsError, match="has a run already"):
         pretrain(config, corpus=corpus)
 
 
@@ -371,7 +313,7 @@ def test_another_precision_is_refused_on_resume(config, corpus):
 
 def test_a_run_killed_before_its_first_checkpoint_measures_the_beginning_once(config, corpus, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(trainer.Trainer, "step", lambda self, chunks: 1 / 0)
+        patch.setattr(trainer.PretrainingRun, "backward", lambda self, chunks: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             pretrain(config, corpus=corpus)
     assert len(events(config, "evaluation")) == 1
@@ -392,7 +334,7 @@ def test_ctrl_c_ends_the_making_of_a_run_at_once(config, corpus, monkeypatch):
 def test_another_vocabulary_is_refused_on_resume(config, corpus, small_tokenizer):
     pretrain(config, corpus=corpus)
     letters = [Documents.of([[[5, 6, 7]] * 4] * 20)]
-    with pytest.raises(ValueError, match="is of a model for 876 tokens, and the tokenizer has 50"):
+    with pytest.raises(ValueError, match="of another model.*876.*50"):
         pretrain(config, resume=True, corpus=Corpus(letters, letters, small_tokenizer))
 
 
@@ -405,16 +347,16 @@ FLOATS = [field.name for field in dataclasses.fields(PretrainingConfig) if field
     [
         (dict(mask_rate=0.0), "mask_rate must be above 0 and below 1"),
         (dict(mask_rate=1.0), "mask_rate must be above 0 and below 1"),
-        (dict(lengths="1024:1"), "rows must be no longer than max_position_embeddings, 64; got 1024"),
+        (dict(lengths="1024:1"), "max_position_embeddings, 64; got 1024"),
         (dict(lengths="16:0.5,32:0.4"), "which add up to 1"),
         (dict(lengths="long"), "which add up to 1"),
-        (dict(packing="full-sentences"), "nsp needs packing sentence-pairs"),
+        (dict(packing="full-sentences"), "nsp .* needs packing sentence-pairs"),
         (dict(packing="tight"), "packing must be one of"),
         (dict(batch_size=0), "batch_size must be at least 1"),
         (dict(micro_batch_size=3), "batch_size must be a multiple of micro_batch_size; got 8 and 3"),
         (dict(learning_rate=-1.0), "learning_rate must be above 0"),
         (dict(learning_rate="fast"), "learning_rate must be of type float"),
-        (dict(warmup=2.0), "warmup is a share"),
+        (dict(warmup=2.0), "warmup must be a share"),
         (dict(beta2=1.0), "beta2 must be at least 0 and below 1"),
         (dict(snapshots="0,1"), "snapshots must be shares"),
         (dict(snapshots="0.001,0.004"), "in whole percents"),
@@ -424,11 +366,11 @@ FLOATS = [field.name for field in dataclasses.fields(PretrainingConfig) if field
         (dict(lengths="64:nan"), "which add up to 1"),
         (dict(snapshots="nan"), "snapshots must be shares"),
         (dict(snapshots="0.5,inf"), "snapshots must be shares"),
-        (dict(evaluation_length=0), "evaluation_length must be at least 5; got 0"),
-        (dict(output=" "), "output must name a folder; got ' '"),
-        (dict(threads=100_000), "threads must be at most 1024, 0 for as many as torch chooses; got 100000"),
-        (dict(seed=2**63), r"seed must be below 2\*\*63"),
-        (dict(hidden_size=2**20), "the model must have at most 10,000,000,000 parameters, .*; got about 4,"),
+        (dict(evaluation_length=0), "evaluation_length must be from 5"),
+        (dict(output=" "), "output must be the name of a folder"),
+        (dict(threads=100_000), "threads must be .* 1024; got 100000"),
+        (dict(seed=2**63), r"seed must be .* below 2\*\*63"),
+        (dict(hidden_size=2**20), "the model must have at most 10,000,000,000 parameters .*; got about 4,"),
         (dict(num_hidden_layers=10**12), "the model must have at most 10,000,000,000 parameters"),
         *(
             ({name: number}, f"({name}|hidden_dropout_prob).*; got .*{number}")
@@ -443,22 +385,9 @@ def test_settings_out_of_range_are_named(changes, message):
 
 
 def test_learning_rate_rises_stays_and_falls():
-    config = PretrainingConfig(**{**TINY, "warmup": 0.1, "decay": 0.4, "learning_rate": 2.0})
-    rates = [round(config.learning_rate_at(done), 3) for done in (0, 0.05, 0.1, 0.5, 0.6, 0.8, 1)]
-    assert rates == [0, 1, 2, 2, 2, 1, 0]
-
-
-def test_the_log_forgets_a_line_cut_short(tmp_path):
-    (tmp_path / "log.jsonl").write_text(
-        '{"event": "train", "step": 1}\n{"event": "train", "step": 5}\n{"eve', encoding="utf-8"
-    )
-    log = RunLog(tmp_path, step=3)
-    log.write("train", 4, mlm_loss=1.23456789)
-    log.close()
-    assert [event["step"] for event in read_log(tmp_path / "log.jsonl")] == [1, 4]
-    assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[1])["mlm_loss"] == 1.23457
-    with pytest.raises(FileNotFoundError, match="expected a run's log.jsonl"):
-        read_log(tmp_path / "absent")
+    config = PretrainingConfig(**{**TINY, "warmup": 0.1, "decay": 0.4})
+    rates = [round(config.rate_at(done), 3) for done in (0, 0.05, 0.1, 0.5, 0.6, 0.8, 1)]
+    assert rates == [0, 0.5, 1, 1, 1, 0.5, 0] and config.rate_at(0) > 0
 
 
 def test_tensorboard_is_asked_for_by_name(config, corpus, monkeypatch):
@@ -539,12 +468,3 @@ def test_the_command_lists_every_setting(capsys):
         with pytest.raises(SystemExit) as stop:
             cli.main(["pretrain", *arguments])
         assert stop.value.code == 2 and message in capsys.readouterr().err
-
-
-def test_there_is_no_progress_bar_where_none_is_wanted(monkeypatch):
-    from bertcourse.training.metering import progress_bar
-
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    assert progress_bar(is_shown=False, total=3).disable
-    monkeypatch.setenv("TQDM_DISABLE", "1")
-    assert progress_bar(total=3).disable
