@@ -29,6 +29,8 @@ from sklearn.utils.validation import check_is_fitted
 from bertcourse.datasets.registry import fetch
 from bertcourse.word_senses.nearest import check_vectors, unit
 
+FLOATS = (np.float32, np.float64)
+
 
 def dimension_contributions(vectors: np.ndarray) -> np.ndarray:
     """(D,), how much each dimension adds to the expected cosine of vectors (n, D).
@@ -90,9 +92,6 @@ class Standardizer(TransformerMixin, BaseEstimator):
                 f"X has {X.shape[1]} features, but Standardizer is expecting {self.n_features_in_} features as input."
             )
         return (X - self.mean_.astype(X.dtype)) / self.scale_.astype(X.dtype)
-
-
-FLOATS = (np.float32, np.float64)
 
 
 def check_pairs(vectors: np.ndarray) -> np.ndarray:
@@ -251,20 +250,19 @@ def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[WordPai
 
 
 class Layout(NamedTuple):
-    """Where a line of a similarity set has the score, its words being fields 0 and 1, and the scale of the answers."""
+    """Which field of a line of a similarity set has the score, from 0 to ``highest``; the words are fields 0 and 1."""
 
     separator: str
     score: int
-    lowest: float
     highest: float
 
 
 LAYOUTS = {
-    "simlex999": Layout("\t", 3, 0, 10),
-    "simverb3500": Layout("\t", 3, 0, 10),
-    "ws353-similarity": Layout("\t", 2, 0, 10),
-    "ws353-relatedness": Layout("\t", 2, 0, 10),
-    "rg65": Layout(";", 2, 0, 4),
+    "simlex999": Layout("\t", 3, 10),
+    "simverb3500": Layout("\t", 3, 10),
+    "ws353-similarity": Layout("\t", 2, 10),
+    "ws353-relatedness": Layout("\t", 2, 10),
+    "rg65": Layout(";", 2, 4),
 }
 
 
@@ -302,10 +300,10 @@ def read_word_pairs(path: str | os.PathLike, name: str) -> list[WordPair]:
             pair = WordPair(fields[0], fields[1], float(fields[layout.score]))
         except (IndexError, ValueError):
             pair = None
-        if pair is None or not (pair.first and pair.second and layout.lowest <= pair.score <= layout.highest):
+        if pair is None or not (pair.first and pair.second and 0 <= pair.score <= layout.highest):
             raise ValueError(
-                f"{path}, line {number}: expected two words and, in field {layout.score + 1}, a score from "
-                f"{layout.lowest} to {layout.highest}; got {line!r:.80}."
+                f"{path}, line {number}: expected two words and, in field {layout.score + 1}, a score from 0 "
+                f"to {layout.highest}; got {line!r:.80}."
             )
         pairs.append(pair)
     if not pairs:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from bertcourse.named_entities.tags import SCHEMES, check_scheme, goes_on, split_tag
+from bertcourse.named_entities.tags import OUTSIDE, SCHEMES, check_scheme, goes_on, split_tag
 
 
 class Transitions(NamedTuple):
@@ -81,7 +81,6 @@ def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitio
     """
     check_scheme(scheme)
     pairs = [split_tag(label, SCHEMES[scheme]) for label in labels]
-    outside = ("O", "")
 
     def allows(before: tuple[str, str], here: tuple[str, str]) -> bool:
         if scheme == "IOB1":
@@ -94,9 +93,9 @@ def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitio
         return torch.zeros(torch.tensor(allowed).shape).masked_fill(~torch.tensor(allowed), -torch.inf)
 
     return Transitions(
-        start=scores([allows(outside, here) for here in pairs]),
+        start=scores([allows(OUTSIDE, here) for here in pairs]),
         pair=scores([[allows(before, here) for here in pairs] for before in pairs]),
-        end=scores([allows(before, outside) for before in pairs]),
+        end=scores([allows(before, OUTSIDE) for before in pairs]),
     )
 
 

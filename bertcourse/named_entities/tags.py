@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 SCHEMES = {"IO": "IO", "IOB1": "IOB", "BIO": "IOB", "BIOES": "IOBES"}  # the prefixes of each
 TAG = re.compile(r"O|[BIES]-\S+")
+OUTSIDE = ("O", "")  # prefix and type of O
 
 
 class Entity(NamedTuple):
@@ -75,22 +76,15 @@ def read_tags(tags: Sequence[str], scheme: str | None = None) -> list[Entity]:
     [Entity(type='LOC', start=3, end=4)]
     """
     if scheme is not None:
-        check_scheme(scheme)
-    pairs = [split_tag(tag, SCHEMES[scheme] if scheme else "IOBES") for tag in tags]
-    begins = repaired_beginning if scheme in (None, "IO") else STRICT_BEGINNING[scheme]
+        return read_strictly(tags, scheme)
     entities: list[Entity] = []
-    position, before = 0, ("O", "")
-    while position < len(pairs):
-        here = pairs[position]
-        if here[0] == "O" or not begins(before, here):
-            before, position = here, position + 1
-            continue
-        end = position + 1
-        while end < len(pairs) and goes_on(pairs[end - 1], pairs[end]):
-            end += 1
-        if scheme is None or is_whole(pairs[end - 1], pairs[end] if end < len(pairs) else ("O", ""), scheme):
-            entities.append(Entity(here[1], position, end))
-        before, position = pairs[end - 1], end
+    before = OUTSIDE
+    for position, here in enumerate(map(split_tag, tags)):
+        if goes_on(before, here):
+            entities[-1] = entities[-1]._replace(end=position + 1)
+        elif here != OUTSIDE:
+            entities.append(Entity(here[1], position, position + 1))
+        before = here
     return entities
 
 
@@ -111,23 +105,35 @@ def goes_on(before: tuple[str, str], here: tuple[str, str]) -> bool:
     return before[0] in "BI" and here[0] in "IE" and before[1] == here[1]
 
 
-def repaired_beginning(before: tuple[str, str], here: tuple[str, str]) -> bool:
-    """Whether an entity begins here, by the repair rule."""
-    return here[0] != "O" and not goes_on(before, here)
+def read_strictly(tags: Sequence[str], scheme: str) -> list[Entity]:
+    """The entities that begin, go on and end by a notation's own rules, as seqeval's strict mode reads them."""
+    check_scheme(scheme)
+    pairs = [split_tag(tag, SCHEMES[scheme]) for tag in tags]
+    entities: list[Entity] = []
+    inside = False
+    for position, (before, here) in enumerate(zip([OUTSIDE, *pairs], pairs)):
+        if inside and goes_on(before, here):
+            entities[-1] = entities[-1]._replace(end=position + 1)
+        elif inside := begins_strictly(before, here, scheme):
+            entities.append(Entity(here[1], position, position + 1))
+    following = [*pairs[1:], OUTSIDE]
+    return [each for each in entities if ends_strictly(pairs[each.end - 1], following[each.end - 1], scheme)]
 
 
-# Whether an entity begins here, by each notation's own rules. seqeval lets one begin at I- after any B- in IOB1.
-STRICT_BEGINNING = {
-    "BIO": lambda before, here: here[0] == "B",
-    "BIOES": lambda before, here: here[0] in "BS",
-    "IOB1": lambda before, here: (
-        before[0] in "IB" and before[1] == here[1] if here[0] == "B" else before[0] in "OB" or before[1] != here[1]
-    ),
-}
+def begins_strictly(before: tuple[str, str], here: tuple[str, str], scheme: str) -> bool:
+    """Whether an entity begins here. seqeval lets one begin at I- after any B- in IOB1."""
+    if here == OUTSIDE:
+        return False
+    if scheme == "IO":
+        return not goes_on(before, here)
+    if scheme == "IOB1":
+        after_its_type = before != OUTSIDE and before[1] == here[1]
+        return after_its_type if here[0] == "B" else before[0] == "B" or not after_its_type
+    return here[0] in "BS"
 
 
-def is_whole(last: tuple[str, str], following: tuple[str, str], scheme: str) -> bool:
-    """Whether an entity that ends so is one, read strictly."""
+def ends_strictly(last: tuple[str, str], following: tuple[str, str], scheme: str) -> bool:
+    """Whether an entity may end so."""
     if scheme == "BIOES":
         return last[0] in "ES"
     return scheme != "IOB1" or not (last[0] == following[0] == "B" and last[1] != following[1])
