@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
 from bertcourse import anisotropy
 from bertcourse.anisotropy import (
@@ -88,13 +88,9 @@ def test_a_dimension_that_is_almost_dead_is_standardized_and_a_dead_one_is_not(v
     np.testing.assert_allclose(standardized.std(axis=0)[[1, 2, 3]], [1, 1, 0], atol=1e-5)
 
 
-def test_standardizer_keeps_to_the_conventions_of_scikit_learn(vectors):
-    from sklearn.exceptions import NotFittedError
-
-    fitted = Standardizer().fit(vectors)
-    assert fitted.get_params() == {} and not hasattr(clone(fitted), "mean_")
-    with pytest.raises(NotFittedError):
-        Standardizer().transform(vectors)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_standardizer_keeps_to_the_conventions_of_scikit_learn():
+    check_estimator(Standardizer())
 
 
 def test_standardization_takes_the_expected_cosine_away(vectors):
@@ -104,32 +100,21 @@ def test_standardization_takes_the_expected_cosine_away(vectors):
 
 @pytest.mark.parametrize("function", [expected_cosine, dimension_contributions, sampled_cosine])
 def test_refuses_vectors_without_direction(function, vectors):
-    for value, message in (
-        (0, "row 3 is. Leave it out"),
-        (np.nan, "row 3 holds NaN"),
-        (np.inf, "row 3 holds NaN or infinity"),
-    ):
+    for value, message in ((0, "zero.* row 3"), (np.nan, "NaN"), (np.inf, "infinity")):
         vectors[3] = value
         with pytest.raises(ValueError, match=message):
             function(vectors)
     with pytest.raises(ValueError, match="at least two"):
         function(vectors[:1])
-    with pytest.raises(ValueError, match=r"shape \(n, D\)"):
+    with pytest.raises(ValueError):
         function(vectors[0])
 
 
 def test_refuses_what_does_not_fit(vectors):
-    with pytest.raises(ValueError, match="one shape; got .*16. and .*4"):
+    with pytest.raises(ValueError, match="shape.*16. and .*4"):
         paired_cosines(vectors, vectors[:, :4])
-    with pytest.raises(ValueError, match="vectors of 16 numbers, as in fit; got 4"):
-        Standardizer().fit(vectors).transform(vectors[:, :4])
-    with pytest.raises(ValueError, match="one for each of the 300 vectors; got 2"):
+    with pytest.raises(ValueError, match="names .*300 vectors; got 2"):
         self_similarity(vectors, ["a", "b"])
-    vectors[7, 1] = np.nan
-    with pytest.raises(ValueError, match="row 7 holds NaN"):
-        Standardizer().fit(vectors)
-    with pytest.raises(ValueError, match=r"shape \(n, D\), at least one; got \(0, 16\)"):
-        Standardizer().fit(vectors[:0])
 
 
 FILES = {
@@ -154,16 +139,12 @@ def test_similarity_sets_are_read(tmp_path, name):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        (
-            "rg65",
-            FILES["rg65"],
-            "line 2: expected two words and, in field 3, a score from 0 to 4; got 'smart;intelligent;9.2'",
-        ),
-        ("rg65", FILES["simlex999"], "line 1: expected two words"),
-        ("simlex999", "old\tnew\tA\tx\n", "line 1: expected two words and, in field 4, a score from 0 to 10"),
-        ("simlex999", "old\t\tA\t1\n", "line 1: expected two words"),
-        ("simlex999", "old\tnew\tA\tnan\n", "line 1: expected two words"),
-        ("simlex999", "", "must hold pairs of words; it is empty"),
+        ("rg65", FILES["rg65"], "line 2.*field 3.* 0 to 4; got 'smart;intelligent;9.2'"),
+        ("rg65", FILES["simlex999"], "line 1.*two words"),
+        ("simlex999", "old\tnew\tA\tx\n", "line 1.*field 4.* 0 to 10"),
+        ("simlex999", "old\t\tA\t1\n", "line 1.*two words"),
+        ("simlex999", "old\tnew\tA\tnan\n", "line 1.*two words"),
+        ("simlex999", "", "empty"),
     ],
 )
 def test_a_broken_similarity_set_is_named_with_its_line(tmp_path, name, content, message):
@@ -173,14 +154,14 @@ def test_a_broken_similarity_set_is_named_with_its_line(tmp_path, name, content,
 
 
 def test_similarity_sets_that_are_not_there_are_named(tmp_path):
-    with pytest.raises(FileNotFoundError, match="absent.txt; there is no such file.*bertcourse data get rg65"):
+    with pytest.raises(FileNotFoundError, match="absent.txt"):
         read_word_pairs(tmp_path / "absent.txt", "rg65")
-    with pytest.raises(ValueError, match="name must be one of simlex999, .*; got 'men'"):
+    with pytest.raises(ValueError, match="simlex999, .*; got 'men'"):
         read_word_pairs(tmp_path / "absent.txt", "men")
-    with pytest.raises(ValueError, match="name must be one of simlex999"):
+    with pytest.raises(ValueError, match="simlex999"):
         anisotropy.word_pairs("men")
     (tmp_path / "bytes.txt").write_bytes(b"\xff")
-    with pytest.raises(ValueError, match="bytes.txt must be UTF-8"):
+    with pytest.raises(ValueError, match="bytes.txt .*UTF-8"):
         read_word_pairs(tmp_path / "bytes.txt", "rg65")
 
 
@@ -190,19 +171,19 @@ def test_human_correlation_is_spearmans(vectors):
     cosines = [float(paired_cosines(words[p.first][None], words[p.second][None])[0]) for p in pairs]
     expected = stats.spearmanr(cosines, range(5)).statistic
     assert human_correlation(words, [*pairs, WordPair("a", "unknown", 5.0)]) == pytest.approx(expected)
-    with pytest.raises(ValueError, match="at least three whose words both have vectors; got 2 of 5"):
+    with pytest.raises(ValueError, match="scores .*three"):
         human_correlation({word: words[word] for word in "abcd"}, pairs)
 
 
 def test_what_has_no_order_is_not_correlated(vectors):
     words = dict(zip("abcdefgh", vectors))
     pairs = [WordPair(x, y, 5.0) for x, y in ("ab", "cd", "ef")]
-    with pytest.raises(ValueError, match="scores of the pairs must differ.*all 3 are 5"):
+    with pytest.raises(ValueError, match="scores .*not all the same.* got 3: 5, 5, 5"):
         human_correlation(words, pairs)
-    with pytest.raises(ValueError, match="scores of the pairs must be finite; got nan"):
+    with pytest.raises(ValueError, match="scores .*finite.*nan"):
         human_correlation(words, [*pairs, WordPair("a", "c", float("nan"))])
     pairs = [pair._replace(score=score) for score, pair in enumerate(pairs)]
-    with pytest.raises(ValueError, match="cosines of the pairs must differ"):  # 1 but for rounding
+    with pytest.raises(ValueError, match="cosines .*the same"):  # 1 but for rounding
         human_correlation({word: vectors[0] * (1 + 0.1 * i) for i, word in enumerate(words)}, pairs)
 
 
@@ -220,14 +201,18 @@ def test_frequency_effect_finds_the_slope_that_is_there():
     line = frequency_effect({i: 0.9 - 0.05 * np.log10(counts[i]) + noise[i] for i in counts}, {**counts, 0: 0})
     assert abs(line.slope + 0.05) < 3 * line.standard_error < 0.005
     assert line.num_points == 499 and line.correlation < -0.9 and abs(line.intercept - 0.9) < 0.01
-    with pytest.raises(ValueError, match="at least three names with different counts; got 0 with a count"):
-        frequency_effect({"a": 0.5}, {})
-    with pytest.raises(ValueError, match="different counts; got 3"):
-        frequency_effect({"a": 0.5, "b": 0.4, "c": 0.3}, {"a": 7, "b": 7, "c": 7})
-    counts = {"a": 7, "b": 70, "c": 700}
-    with pytest.raises(ValueError, match="similarities must be finite; got nan"):
-        frequency_effect({"a": 0.5, "b": float("nan"), "c": 0.3}, counts)
-    with pytest.raises(ValueError, match="similarities must differ.*all 3 are 0.5"):
-        frequency_effect(dict.fromkeys(counts, 0.5), counts)
-    with pytest.raises(ValueError, match="counts must be finite; got inf"):
-        frequency_effect({"a": 0.5, "b": 0.4, "c": 0.3}, {**counts, "c": float("inf")})
+
+
+@pytest.mark.parametrize(
+    ("similarities", "counts", "message"),
+    [
+        ((0.5,), (0,), "counts .*three.* got 0"),
+        ((0.5, 0.4, 0.3), (7, 7, 7), "counts .*not all the same"),
+        ((0.5, 0.4, 0.3), (7, 70, float("inf")), "counts .*finite.*inf"),
+        ((0.5, 0.5, 0.5), (7, 70, 700), "similarities .*not all the same"),
+        ((0.5, float("nan"), 0.3), (7, 70, 700), "similarities .*finite.*nan"),
+    ],
+)
+def test_no_line_goes_through_points_without_spread(similarities, counts, message):
+    with pytest.raises(ValueError, match=message):
+        frequency_effect(dict(enumerate(similarities)), dict(enumerate(counts)))

@@ -1,24 +1,22 @@
-"""Chapter 8: named entities. In reading order: ``tags``, ``conll``, ``public_sets``, ``crf``, ``taggers``,
-``features``.
+"""Chapter 8: named entities. In reading order: ``tags``, ``subwords``, ``conll``, ``public_sets``, ``scores``,
+``linear_chain`` and ``crf`` (the same for a batch), ``taggers``, ``features``.
 """
 
 from bertcourse.named_entities.conll import TaggedSentence, read_conll
-from bertcourse.named_entities.crf import CRF, Transitions, allowed_transitions, invalid_steps, viterbi
+from bertcourse.named_entities.crf import CRF, viterbi
 from bertcourse.named_entities.features import FeatureTagger
+from bertcourse.named_entities.linear_chain import Transitions, allowed_transitions, invalid_steps
 from bertcourse.named_entities.public_sets import join_sentences, wikigold, wnut17
+from bertcourse.named_entities.scores import EntityScores, compare_taggers, entity_scores
+from bertcourse.named_entities.subwords import subword_tags, word_tags
 from bertcourse.named_entities.taggers import TokenClassifier
 from bertcourse.named_entities.tags import (
     Entity,
-    EntityScores,
-    compare_taggers,
     convert_tags,
-    entity_scores,
     entity_types,
     read_brackets,
     read_tags,
-    subword_tags,
     tag_set,
-    word_tags,
     write_brackets,
     write_tags,
 )

@@ -1,4 +1,4 @@
-"""Chapter 8: tagged sentences from CoNLL columns: a word and its tag per line, an empty line between sentences."""
+"""Chapter 8: tagged sentences from CoNLL columns."""
 
 import os
 from collections.abc import Sequence
@@ -9,13 +9,7 @@ from bertcourse.named_entities.tags import convert_tags, split_tag
 
 
 class TaggedSentence(NamedTuple):
-    """A sentence with a tag for each word.
-
-    Attributes:
-        words: of the sentence.
-        tags: one a word.
-        document: number of the document that it is from, in its file.
-    """
+    """A sentence with a tag for each word, and the number of the document that it is from, in its file."""
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -23,20 +17,12 @@ class TaggedSentence(NamedTuple):
 
 
 def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSentence]:
-    """Sentences with entity tags, a word a line, an empty line between sentences.
+    """Sentences with entity tags, one word per line, an empty line between sentences.
 
     Args:
         path: a UTF-8 file; its lines have 2 columns (word, tag) or, as CoNLL-2003's, 4 (word, part of speech, chunk,
-            tag), with a tab or blanks between. A line that begins with -DOCSTART- begins a document.
-        scheme: of the result, one of ``tags.SCHEMES``. The file may have any; what its own does not allow is repaired,
-            by the rule of ``tags``.
-
-    Returns:
-        At least one sentence.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming file and line, if it is not such a file.
+            tag), with tabs or spaces between. A line that begins with -DOCSTART- begins a document.
+        scheme: of the result, one of ``tags.SCHEMES``. The file may have any, and is repaired by the rule of ``tags``.
 
     Source: Tjong Kim Sang & De Meulder 2003, "Introduction to the CoNLL-2003 Shared Task".
     """

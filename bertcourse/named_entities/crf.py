@@ -1,111 +1,34 @@
-"""Chapter 8: the best sequence of tags, and a layer that learns which tag follows which.
+"""Chapter 8: ``linear_chain`` for a batch of sentences, and a layer that learns which tag follows which.
 
-A tagger scores each tag at each word by itself. Viterbi's algorithm finds the sequence with the highest sum of scores
-when some tags must not follow others, O I-PER for one. A linear-chain conditional random field learns a score for each
-step from tag to tag as well:
+A linear-chain conditional random field gives a sequence of tags the probability
 
-    p(y | x) = exp(s(x, y)) / Σ_y' exp(s(x, y')),   s(x, y) = Σ_t emission[t, y_t] + Σ_t pair[y_t-1, y_t],
+    p(y | x) = exp(s(x, y)) / Z(x)
 
-and the sum over all sequences takes K² steps a word (Lafferty et al. 2001; Lample et al. 2016, section 2.2).
+and learns the scores of the steps with the rest (Lafferty et al. 2001; Lample et al. 2016, section 2.2). A sentence
+that is over keeps its scores while the others of its batch go on.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
 
-from bertcourse.named_entities.tags import SCHEMES, check_scheme, goes_on, split_tag
+from bertcourse.named_entities.linear_chain import Transitions, allowed_transitions
+from bertcourse.named_entities.tags import check_scheme
 
 DECODERS = ("argmax", "viterbi", "crf")
 
 
-class Transitions(NamedTuple):
-    """A score for each step from tag to tag; minus infinity where it must not be.
-
-    Attributes:
-        start: (K,), of the first tag.
-        pair: (K, K), of the tag of the column after that of the row.
-        end: (K,), of the last tag.
-    """
-
-    start: Tensor
-    pair: Tensor
-    end: Tensor
-
-
-def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitions:
-    """0 for each step that a notation allows, minus infinity for the others.
-
-    Args:
-        labels: K tags.
-        scheme: one of ``tags.SCHEMES``. IO allows all; IOB1 has B- after its own type only; BIO has I- after B- or I-
-            of its type only; in BIOES I- and E- stand after B- or I- of their type, and these after nothing else.
-
-    Raises:
-        ValueError: if a label is not a tag of the scheme.
-
-    Source: Jurafsky & Martin, "Speech and Language Processing", chapter 17.
-    """
-    check_scheme(scheme)
-    pairs = [split_tag(label, SCHEMES[scheme]) for label in labels]
-    outside = ("O", "")
-
-    def allows(before: tuple[str, str], here: tuple[str, str]) -> bool:
-        if scheme == "IOB1":
-            return here[0] != "B" or before[0] in "IB" and before[1] == here[1]
-        if scheme == "BIOES":
-            return goes_on(before, here) == (before[0] in "BI") and (here[0] not in "IE" or goes_on(before, here))
-        return scheme == "IO" or here[0] != "I" or goes_on(before, here)
-
-    def scores(allowed: list) -> Tensor:
-        return torch.zeros(torch.tensor(allowed).shape).masked_fill(~torch.tensor(allowed), -torch.inf)
-
-    return Transitions(
-        start=scores([allows(outside, here) for here in pairs]),
-        pair=scores([[allows(before, here) for here in pairs] for before in pairs]),
-        end=scores([allows(before, outside) for before in pairs]),
-    )
-
-
-def invalid_steps(tags: Sequence[str], scheme: str = "BIO") -> list[int]:
-    """Where a sequence of tags breaks its notation: the indices of tags that must not follow the one before them.
-
-    Args:
-        tags: of a sentence, before it and after it an O.
-        scheme: as for ``allowed_transitions``.
-
-    Returns:
-        Indices; the length of the sentence stands for its end, which no B- or I- of BIOES may be.
-
-    Raises:
-        ValueError: if a tag is not of the scheme.
-
-    Source: as ``allowed_transitions``.
-
-    >>> invalid_steps(["O", "I-PER", "I-PER", "I-LOC"])
-    [1, 3]
-    """
-    labels = list(dict.fromkeys(["O", *tags, "O"]))
-    pair = allowed_transitions(labels, scheme).pair
-    padded = [labels.index(tag) for tag in ("O", *tags, "O")]
-    return [place for place, step in enumerate(zip(padded, padded[1:])) if pair[step] != 0]
-
-
+@torch.no_grad()
 def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] | None = None) -> list[list[int]]:
-    """The sequence of tags with the highest score, for each sentence.
+    """The tags with the highest score, for each sentence as many as it has words: ``linear_chain.best_path``.
 
     Args:
         emissions: (B, L, K), a score for each tag at each word.
         transitions: of K tags.
         lengths: of each sentence, at least 1; None for L.
-
-    Returns:
-        B lists of tag indices, as long as their sentences.
-
-    Raises:
-        ValueError: if shapes do not fit, or every sequence of a sentence is forbidden.
 
     Source: Viterbi 1967; Forney 1973, "The Viterbi Algorithm".
     """
@@ -117,9 +40,9 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
         best = torch.where((t < lengths)[:, None], scores + emissions[:, t], best)
     scores, last = (best + transitions.end).max(dim=1)
     if not torch.isfinite(scores).all():
-        sentence = int(torch.isfinite(scores).logical_not().nonzero()[0])
         raise ValueError(
-            f"sentence {sentence} must have a sequence of tags that is allowed, with finite scores; it has none."
+            f"sentence {int(torch.isfinite(scores).int().argmin())} must have a sequence of tags that is allowed, with "
+            "finite scores; it has none."
         )
     backward = torch.stack(steps).cpu() if steps else None
     paths = []
@@ -132,40 +55,25 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
 
 
 def check_emissions(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] | None) -> Tensor:
-    """Lengths as a tensor (B,).
-
-    Raises:
-        ValueError: if shapes do not fit.
-    """
+    """Lengths as a tensor (B,), if shapes fit."""
     size = len(transitions.start)
     if emissions.dim() != 3 or emissions.shape[2] != size or 0 in emissions.shape:
         raise ValueError(f"emissions must have shape (B, L, {size}), no dimension 0; got {tuple(emissions.shape)}.")
-    lengths = torch.as_tensor(
-        [emissions.shape[1]] * len(emissions) if lengths is None else lengths, device=emissions.device
-    )
-    if len(lengths) != len(emissions) or lengths.min() < 1 or lengths.max() > emissions.shape[1]:
-        raise ValueError(
-            f"lengths must be {len(emissions)} numbers from 1 to {emissions.shape[1]}; got {lengths.tolist()}."
-        )
+    batch_size, longest, _ = emissions.shape
+    lengths = torch.as_tensor([longest] * batch_size if lengths is None else lengths, device=emissions.device)
+    if len(lengths) != batch_size or lengths.min() < 1 or lengths.max() > longest:
+        raise ValueError(f"lengths must be {batch_size} numbers from 1 to {longest}; got {lengths.tolist()}.")
     return lengths
 
 
 class CRF(nn.Module):
-    """A linear-chain conditional random field on top of a tagger's scores.
-
-    Args:
-        num_tags: K.
-
-    Raises:
-        ValueError: if there is no tag.
+    """A linear-chain conditional random field over ``num_tags`` tags, on top of a tagger's scores.
 
     Source: Lafferty et al. 2001, "Conditional Random Fields"; Lample et al. 2016, section 2.2.
     """
 
     def __init__(self, num_tags: int):
         super().__init__()
-        if num_tags < 1:
-            raise ValueError(f"num_tags must be at least 1; got {num_tags}.")
         self.start = nn.Parameter(torch.zeros(num_tags))
         self.pair = nn.Parameter(torch.zeros(num_tags, num_tags))
         self.end = nn.Parameter(torch.zeros(num_tags))
@@ -176,25 +84,18 @@ class CRF(nn.Module):
         return Transitions(self.start, self.pair, self.end)
 
     def forward(self, emissions: Tensor, tags: Tensor, lengths: Sequence[int] | None = None) -> Tensor:
-        """(B,), the negative log-likelihood of each sentence's tags.
+        """(B,), the negative log-likelihood of each sentence's tags, log Z - s(x, y).
 
         Args:
             emissions: (B, L, K).
             tags: (B, L), indices; any beyond a sentence's length.
             lengths: of each sentence; None for L.
-
-        Raises:
-            ValueError: if shapes do not fit.
         """
         return self.log_partition(emissions, lengths) - self.score(emissions, tags, lengths)
 
     def score(self, emissions: Tensor, tags: Tensor, lengths: Sequence[int] | None = None) -> Tensor:
-        """(B,), s(x, y): the sum of emissions and transitions along the tags; arguments as for ``forward``."""
+        """(B,), ``linear_chain.path_score`` of each sentence; arguments as for ``forward``."""
         lengths = check_emissions(emissions, self.transitions, lengths)
-        if tags.shape != emissions.shape[:2]:
-            raise ValueError(
-                f"tags must have shape {tuple(emissions.shape[:2])}, as emissions; got {tuple(tags.shape)}."
-            )
         inside = torch.arange(tags.shape[1], device=tags.device) < lengths[:, None]
         tags = tags.masked_fill(~inside, 0)
         at_words = emissions.gather(2, tags[..., None])[..., 0] * inside
@@ -203,10 +104,7 @@ class CRF(nn.Module):
         return self.start[tags[:, 0]] + at_words.sum(1) + between.sum(1) + self.end[last]
 
     def log_partition(self, emissions: Tensor, lengths: Sequence[int] | None = None) -> Tensor:
-        """(B,), the logarithm of Σ_y exp(s(x, y)) by the forward algorithm; arguments as for ``forward``.
-
-        ``total[b, k]`` is the logarithm of the sum over all beginnings of sentence b that end in tag k.
-        """
+        """(B,), ``linear_chain.log_partition`` of each sentence; arguments as for ``forward``."""
         lengths = check_emissions(emissions, self.transitions, lengths)
         total = self.start + emissions[:, 0]
         for t in range(1, emissions.shape[1]):
@@ -214,7 +112,6 @@ class CRF(nn.Module):
             total = torch.where((t < lengths)[:, None], longer, total)
         return (total + self.end).logsumexp(dim=1)
 
-    @torch.no_grad()
     def decode(
         self, emissions: Tensor, lengths: Sequence[int] | None = None, allowed: Transitions | None = None
     ) -> list[list[int]]:
@@ -235,13 +132,8 @@ class TagDecoder(nn.Module):
 
     Args:
         labels: K tags.
-        decoder: "argmax", "viterbi" or "crf"; see ``heads.TokenClassifier``.
+        decoder: "argmax", "viterbi" or "crf"; see ``taggers.TokenClassifier``.
         scheme: notation of the labels, one of ``tags.SCHEMES``.
-
-    Raises:
-        ValueError: if there is no such decoder or scheme; or, unless it is "argmax", a label is not of the scheme.
-
-    Source: Lample et al. 2016, section 2.
     """
 
     def __init__(self, labels: Sequence[str], decoder: str = "argmax", scheme: str = "BIO"):
@@ -264,18 +156,16 @@ class TagDecoder(nn.Module):
         if self.crf is None:
             return F.cross_entropy(torch.cat(list(emissions)), torch.cat(tags))
         lengths = [len(target) for target in targets]
-        pad = nn.utils.rnn.pad_sequence
-        log_likelihood = self.crf(pad(list(emissions), batch_first=True).float(), pad(tags, batch_first=True), lengths)
-        return log_likelihood.sum() / sum(lengths)
+        padded = pad_sequence(list(emissions), batch_first=True).float()
+        return self.crf(padded, pad_sequence(tags, batch_first=True), lengths).sum() / sum(lengths)
 
-    @torch.no_grad()
     def forward(self, emissions: Sequence[Tensor]) -> list[list[str]]:
         """For each sentence its tags, from (words, K) scores."""
         if self.kind == "argmax":
             paths = [scores.argmax(dim=1).tolist() for scores in emissions]
         else:
             lengths = [len(scores) for scores in emissions]
-            padded = nn.utils.rnn.pad_sequence(list(emissions), batch_first=True)
+            padded = pad_sequence(list(emissions), batch_first=True)
             if self.crf is None:
                 paths = viterbi(padded, self.allowed, lengths)
             else:

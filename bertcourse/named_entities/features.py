@@ -21,7 +21,9 @@ from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.heads import check_labels
 from bertcourse.named_entities.conll import TaggedSentence
 from bertcourse.named_entities.crf import TagDecoder
-from bertcourse.named_entities.taggers import check_tags, readable_words, tagging_scores
+from bertcourse.named_entities.scores import tagging_scores
+from bertcourse.named_entities.taggers import check_tags, readable_words
+from bertcourse.training.modes import evaluation_mode
 from bertcourse.word_senses.vectors import check_layers, word_vectors
 
 POOLINGS = ("sum", "mean", "concat", "weighted")
@@ -33,7 +35,7 @@ class FeatureRow(NamedTuple):
     Attributes:
         vectors: (words, F); F is D, or D times the number of layers for "concat" and "weighted".
         source: index of the sentence.
-        target: the index of each word's tag; None if it is not known.
+        target: the index of each word's tag, if known.
     """
 
     vectors: Tensor
@@ -64,10 +66,7 @@ class FeatureTagger(nn.Module):
         dropout: probability of dropping a number that goes into the linear map, in training.
         seed: of the initial weights.
         cache: a folder that keeps the vectors of all layers, so that further taggers on the same encoder and sentences
-            find them, whichever layers they take; None computes them anew.
-
-    Raises:
-        ValueError: if an argument is out of range.
+            find them, whichever layers they take; None computes them again.
 
     Source: Devlin et al. 2019, section 5.3 and table 7; the learned weights from Peters et al. 2018, equation 1.
     """
@@ -129,15 +128,10 @@ class FeatureTagger(nn.Module):
         return torch.ones(len(self.layers)) / len(self.layers) if self.mix is None else self.mix.softmax(0)
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[FeatureRow]:
-        """Examples as vectors, each with the indices of its tags.
-
-        Raises:
-            ValueError: if a sentence has not one tag a word, or a tag is not one of ``labels``.
-        """
+        """Examples as vectors, each with the indices of its tags."""
         check_tags(examples, self.labels)
-        index = {label: i for i, label in enumerate(self.labels)}
         rows = self.encode([example.words for example in examples])
-        return [row._replace(target=[index[tag] for tag in examples[row.source].tags]) for row in rows]
+        return [row._replace(target=list(map(self.labels.index, examples[row.source].tags))) for row in rows]
 
     def forward(self, rows: Sequence[FeatureRow]) -> list[Tensor]:
         """For each row (words, K) logits."""
@@ -156,21 +150,14 @@ class FeatureTagger(nn.Module):
         """The mean loss of a batch over words; see ``crf.TagDecoder.loss``."""
         return self.decoder.loss(self(rows), [row.target for row in rows])
 
-    @torch.inference_mode()
     def tags(self, rows: Sequence[FeatureRow], lengths: Sequence[int]) -> list[list[str]]:
-        """The tags of sentences.
-
-        Args:
-            rows: of all of them.
-            lengths: how many words each has.
-        """
+        """The tags of sentences of ``lengths`` words, from the rows of all of them."""
         results: list[list[str]] = [[] for _ in lengths]
-        was_training = self.training
-        self.eval()
-        if rows:
-            for row, found in zip(rows, self.decoder([scores.float().cpu() for scores in self(rows)])):
+        with evaluation_mode(self):
+            emissions = [scores.float().cpu() for scores in self(rows)] if rows else []
+        if emissions:
+            for row, found in zip(rows, self.decoder(emissions)):
                 results[row.source] = found
-        self.train(was_training)
         return results
 
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -178,12 +165,7 @@ class FeatureTagger(nn.Module):
         return self.tags(self.encode(sentences), [len(words) for words in sentences])
 
     def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[FeatureRow]) -> dict[str, float]:
-        """F1, precision and recall of entities, and the share of words with the right tag, in percent.
-
-        Args:
-            examples: with their tags.
-            rows: of these examples.
-        """
+        """F1, precision and recall of entities, and accuracy of words, in percent; ``rows`` are of these examples."""
         return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
 
     def score(self, examples: Sequence[TaggedSentence]) -> dict[str, float]:
@@ -202,11 +184,7 @@ class FeatureTagger(nn.Module):
         }
 
     def save(self, folder: str | os.PathLike) -> None:
-        """Write what was learned, without the encoder: tagger.safetensors and tagger.json.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
+        """Write what was learned, without the encoder: tagger.safetensors and tagger.json."""
         settings = {"labels": self.labels, **self.options()}
         with replace_files(folder, ["tagger.safetensors", "tagger.json"]) as draft:
             safetensors.torch.save_file(self.state_dict(), draft / "tagger.safetensors")
@@ -214,12 +192,7 @@ class FeatureTagger(nn.Module):
 
     @classmethod
     def load(cls, folder: str | os.PathLike, encoder: BertModel, tokenizer: Tokenizer) -> Self:
-        """A tagger that ``save`` wrote, in evaluation mode, on the encoder it was trained with.
-
-        Raises:
-            FileNotFoundError: if a file is missing.
-            ValueError: if the files are damaged, or their sizes do not fit one another or this encoder.
-        """
+        """A tagger that ``save`` wrote, in evaluation mode, on the encoder it was trained with."""
         settings, path = read_json(Path(folder, "tagger.json")), Path(folder, "tagger.safetensors")
         weights = read_safetensors(path, "Save it again.")
         check_numbers(weights, path)

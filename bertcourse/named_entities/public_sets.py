@@ -8,14 +8,7 @@ from bertcourse.named_entities.conll import TaggedSentence, read_conll
 
 
 def wikigold() -> Splits:
-    """Wikigold: persons, organizations, places and others in 145 Wikipedia articles, 80/10/10 % of them.
-
-    Returns:
-        ``Splits`` of ``TaggedSentence``, in BIO.
-
-    Raises:
-        ConnectionError: if it is not here and cannot be fetched.
-        ValueError: if the file is not the one we know.
+    """Wikigold: persons, organizations, places and others in 145 Wikipedia articles, 80/10/10 % of them, in BIO.
 
     Source: Balasuriya et al. 2009, "Named Entity Recognition in Wikipedia".
     """
@@ -24,14 +17,7 @@ def wikigold() -> Splits:
 
 
 def wnut17() -> Splits:
-    """WNUT 2017: new and rare entities in posts; the official splits of 3,394, 1,009 and 1,287.
-
-    Returns:
-        ``Splits`` of ``TaggedSentence``, in BIO.
-
-    Raises:
-        ConnectionError: if it is not here and cannot be fetched.
-        ValueError: if a file is not the one we know.
+    """WNUT 2017: new and rare entities in posts, in BIO; the official splits of 3,394, 1,009 and 1,287.
 
     Source: Derczynski et al. 2017, "Results of the WNUT2017 Shared Task on Novel and Emerging Entity Recognition".
     """
@@ -39,17 +25,7 @@ def wnut17() -> Splits:
 
 
 def join_sentences(sentences: Sequence[TaggedSentence], most_words: int) -> list[TaggedSentence]:
-    """Consecutive sentences of a document as one, so that a tagger reads each in its context.
-
-    Args:
-        sentences: in their order.
-        most_words: of a joined one; a sentence that is longer by itself stays as it is.
-
-    Returns:
-        Fewer and longer ones with the same words, tags and documents.
-
-    Raises:
-        ValueError: if ``most_words`` is below 1.
+    """Consecutive sentences of a document as one, of ``most_words`` at most, so that a tagger reads them in context.
 
     Source: Devlin et al. 2019, section 5.3, who give BERT "the maximal document context provided by the data".
 

@@ -14,7 +14,9 @@ from bertcourse.fine_tuning.heads import Head, Row, check_labels
 from bertcourse.fine_tuning.readers import check_examples
 from bertcourse.named_entities.conll import TaggedSentence
 from bertcourse.named_entities.crf import TagDecoder
-from bertcourse.named_entities.tags import entity_scores, entity_types, subword_tags, tag_set, word_spans, word_tags
+from bertcourse.named_entities.scores import tagging_scores
+from bertcourse.named_entities.subwords import subword_tags, word_spans, word_tags
+from bertcourse.named_entities.tags import entity_types, tag_set
 from bertcourse.word_senses.vectors import check_sentences, make_windows
 
 
@@ -26,7 +28,7 @@ class TokenClassifier(Head):
             windows; each word's scores are from the window with most text on both sides of it. A word without a
             token is read as [UNK].
         labels: the K tags, as ``tags.tag_set`` makes them.
-        subwords: "first", "all" or "copy", which tokens of a word have a tag, and which; see ``tags.subword_tags``.
+        subwords: "first", "all" or "copy", which tokens of a word have a tag, and which; see ``subwords``.
         decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence of the sentence's
             tokens that ``scheme`` allows; "crf" learns which tag follows which, too (in a long sentence, window by
             window). A word has the tag of its first token, so that with subwords "all" or "copy" now and then a
@@ -35,9 +37,6 @@ class TokenClassifier(Head):
         capitals: words with a first letter in upper case are read as of segment B, all others as of segment A. An
             uncased tokenizer drops capitals, and a single sentence does not need its segments: so the one can carry
             the other. Fine-tuning learns what segment B means now.
-
-    Raises:
-        ValueError: if an argument is out of range.
 
     Source: Devlin et al. 2019, section 5.3 and figure 4 (d); Lample et al. 2016 for the CRF.
     """
@@ -93,11 +92,7 @@ class TokenClassifier(Head):
         }
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Row]:
-        """Sentences of words as rows without target; ``places`` are indices of words.
-
-        Raises:
-            ValueError: if a sentence is not a list of words.
-        """
+        """Sentences of words as rows without target; ``places`` are indices of words."""
         written, sentences = sentences, readable_words(self.tokenizer, sentences)
         everything = [range(len(words)) for words in sentences]
         windows = make_windows(self.tokenizer, sentences, everything, self.max_length, (self.max_length - 2) // 2)
@@ -113,17 +108,12 @@ class TokenClassifier(Head):
         return rows
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[Row]:
-        """Examples as rows, each with the indices of its tags.
-
-        Raises:
-            ValueError: if a sentence has not one tag a word, or a tag is not one of ``labels``.
-        """
+        """Examples as rows, each with the indices of its tags."""
         check_tags(examples, self.labels)
-        index = {label: i for i, label in enumerate(self.labels)}
         rows = []
         for row in self.encode([example.words for example in examples]):
             tags = subword_tags(row.places, examples[row.source].tags, self.subwords)
-            rows.append(row._replace(target=[index[tag] for tag in tags if tag is not None]))
+            rows.append(row._replace(target=[self.labels.index(tag) for tag in tags if tag is not None]))
         return rows
 
     def positions(self, row: Row) -> list[int]:
@@ -142,12 +132,7 @@ class TokenClassifier(Head):
         return self.decoder.loss(emissions, [row.target for row in rows])
 
     def tags(self, rows: Sequence[Row], lengths: Sequence[int]) -> list[list[str]]:
-        """The tags of sentences.
-
-        Args:
-            rows: of all of them.
-            lengths: how many words each has.
-        """
+        """The tags of sentences of ``lengths`` words, from the rows of all of them."""
         results = [["O"] * length for length in lengths]
         words: dict[int, list[int]] = {}
         emissions: dict[int, list[Tensor]] = {}
@@ -162,26 +147,16 @@ class TokenClassifier(Head):
         return results
 
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """For each sentence of words its tags; ``encode`` says what is refused."""
+        """For each sentence of words its tags."""
         return self.tags(self.encode(sentences), [len(words) for words in sentences])
 
     def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[Row]) -> dict[str, float]:
-        """F1, precision and recall of entities, and the share of words with the right tag, in percent.
-
-        Args:
-            examples: with their tags.
-            rows: of these examples.
-        """
+        """F1, precision and recall of entities, and accuracy of words, in percent; ``rows`` are of these examples."""
         return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
 
 
 def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Sentences in which a word that gives no token, such as a lone control character, is [UNK].
-
-    Raises:
-        TypeError: if a word is no string.
-        ValueError: if a sentence is a string, or a word holds a lone surrogate.
-    """
+    """Sentences in which a word that gives no token, such as a lone control character, is [UNK]."""
     check_sentences("sentences", sentences)
     sentences = [list(words) for words in sentences]
     encodings = tokenizer.encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)
@@ -192,16 +167,7 @@ def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> 
 
 
 def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str]) -> None:
-    """Refuse sentences whose tags do not match their words, or are not known.
-
-    Args:
-        examples: words and tags.
-        labels: the tags there are.
-
-    Raises:
-        TypeError: if an example is no ``TaggedSentence``.
-        ValueError: naming the sentence.
-    """
+    """Refuse sentences whose tags do not match their words, or are not among the labels."""
     check_examples(examples, TaggedSentence)
     for number, example in enumerate(examples):
         if len(example.words) != len(example.tags):
@@ -212,28 +178,5 @@ def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str]) -> Non
         if unknown := set(example.tags) - set(labels):
             raise ValueError(
                 f"sentence {number}: a tag must be one of {', '.join(labels)}; got {', '.join(sorted(unknown))}. "
-                "Convert the tags to the notation of the labels with convert_tags, or make the tagger with all labels."
+                "Convert the tags with convert_tags, or make the tagger with all labels."
             )
-
-
-def tagging_scores(examples: Sequence[TaggedSentence], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
-    """F1, precision and recall of entities, and the share of words with the right tag, in percent.
-
-    Args:
-        examples: with their tags.
-        predicted: tags of the same sentences.
-
-    Raises:
-        ValueError: if they do not match.
-
-    Source: Tjong Kim Sang & De Meulder 2003, section 2.3.
-    """
-    gold = [example.tags for example in examples]
-    scores = entity_scores(gold, predicted)["all"]
-    pairs = [pair for a, b in zip(gold, predicted) for pair in zip(a, b)]
-    return {
-        "f1": 100 * scores.f1,
-        "precision": 100 * scores.precision,
-        "recall": 100 * scores.recall,
-        "accuracy": 100 * sum(a == b for a, b in pairs) / max(len(pairs), 1),
-    }

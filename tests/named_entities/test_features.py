@@ -88,17 +88,11 @@ def test_sentences_do_not_see_one_another(encoder, small_tokenizer):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda e, t: FeatureTagger(e, t, LABELS, pooling="stack"),
-            "pooling must be one of sum, mean, concat, weighted; got 'stack'",
-        ),
-        (lambda e, t: FeatureTagger(e, t, LABELS, (9,)), "layers must be at least one index from -3 to 2"),
-        (lambda e, t: FeatureTagger(e, t, LABELS, (0,), lstm_size=-1), "lstm_size must be at least 0"),
-        (
-            lambda e, t: FeatureTagger(e, t, LABELS, (0,)).rows([TaggedSentence(["a"], [])]),
-            "sentence 0 must have a tag for each word",
-        ),
-        (lambda e, t: FeatureTagger(e.train(), t, LABELS, (0,)).predict([["a"]]), "model must be in evaluation mode"),
+        (lambda e, t: FeatureTagger(e, t, LABELS, pooling="stack"), "pooling .*; got 'stack'"),
+        (lambda e, t: FeatureTagger(e, t, LABELS, (9,)), "layers"),
+        (lambda e, t: FeatureTagger(e, t, LABELS, (0,), lstm_size=-1), "lstm_size"),
+        (lambda e, t: FeatureTagger(e, t, LABELS, (0,)).rows([TaggedSentence(["a"], [])]), "sentence 0 .*each word"),
+        (lambda e, t: FeatureTagger(e.train(), t, LABELS, (0,)).predict([["a"]]), "evaluation mode"),
     ],
 )
 def test_bad_input_is_named(encoder, small_tokenizer, call, message):
@@ -109,30 +103,30 @@ def test_bad_input_is_named(encoder, small_tokenizer, call, message):
 def test_another_encoder_is_refused(encoder, small_tokenizer, small_config, tmp_path):
     FeatureTagger(encoder, small_tokenizer, LABELS, (0,)).save(tmp_path)
     wider = BertModel(dataclasses.replace(small_config, hidden_size=32)).eval()
-    with pytest.raises(ValueError, match="must be of an encoder like this one, of 32 dimensions; .*Give the encoder"):
+    with pytest.raises(ValueError, match="encoder .*32 dimensions"):
         FeatureTagger.load(tmp_path, wider, small_tokenizer)
 
 
 def test_a_damaged_file_is_refused(encoder, small_tokenizer, tmp_path):
     FeatureTagger(encoder, small_tokenizer, LABELS, (0,)).save(tmp_path)
     (tmp_path / "tagger.safetensors").write_bytes(b"half")
-    with pytest.raises(ValueError, match="tagger.safetensors is damaged or cut short .* Save it again"):
+    with pytest.raises(ValueError, match="tagger.safetensors .*damaged"):
         FeatureTagger.load(tmp_path, encoder, small_tokenizer)
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"lstm_size": 10**12}, "lstm_size must be 6, that of its weights; got 1000000000000"),
-        ({"pooling": "median"}, "pooling must be one of"),
-        ({"colour": "red"}, "unexpected keyword argument 'colour'"),
+        ({"lstm_size": 10**12}, "lstm_size .*6.* got 1000000000000"),
+        ({"pooling": "median"}, "pooling"),
+        ({"colour": "red"}, "colour"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(encoder, small_tokenizer, tmp_path, settings, message):
     FeatureTagger(encoder, small_tokenizer, LABELS, (0,), lstm_size=6).save(tmp_path)
     path = tmp_path / "tagger.json"
     path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | settings), encoding="utf-8")
-    with pytest.raises(ValueError, match=f"tagger.json must describe a FeatureTagger; .*{message}.* Save it again"):
+    with pytest.raises(ValueError, match=f"tagger.json .*FeatureTagger; .*{message}"):
         FeatureTagger.load(tmp_path, encoder, small_tokenizer)
 
 
@@ -140,5 +134,5 @@ def test_weights_that_are_no_numbers_are_refused(encoder, small_tokenizer, tmp_p
     tagger = FeatureTagger(encoder, small_tokenizer, LABELS, (0,))
     tagger.classifier.bias.data[0] = torch.nan
     tagger.save(tmp_path)
-    with pytest.raises(ValueError, match="tagger.safetensors: classifier.bias must hold finite numbers; 1 of its"):
+    with pytest.raises(ValueError, match="classifier.bias .*finite"):
         FeatureTagger.load(tmp_path, encoder, small_tokenizer)

@@ -1,0 +1,113 @@
+"""Chapter 8: the score of a sequence of tags, the best sequence, and the sum over all of them, for one sentence.
+
+A tagger scores each tag at each word by itself. A linear chain adds a score for each step from tag to tag, which is
+minus infinity where a notation forbids the step, O I-PER for one, or learned by a conditional random field:
+
+    s(x, y) = start[y_1] + Σ_t emission[t, y_t] + Σ_t pair[y_t-1, y_t] + end[y_T]
+    best    = argmax_y s(x, y)                                  Viterbi's algorithm
+    log Z   = log Σ_y exp(s(x, y))                              the forward algorithm
+
+Both go through a sentence with K² steps per word, though it has K^T sequences. ``crf`` does the same for a batch of
+sentences; these are its specification.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bertcourse.named_entities.tags import OUTSIDE, SCHEMES, check_scheme, goes_on, split_tag
+
+
+class Transitions(NamedTuple):
+    """A score for each step from tag to tag; minus infinity where it must not be.
+
+    Attributes:
+        start: (K,), of the first tag.
+        pair: (K, K), of the tag of the column after that of the row.
+        end: (K,), of the last tag.
+    """
+
+    start: Tensor
+    pair: Tensor
+    end: Tensor
+
+
+def path_score(emissions: Tensor, transitions: Transitions, path: Sequence[int]) -> Tensor:
+    """s(x, y) of the tags ``path``, one per word, with emissions (L, K)."""
+    start, pair, end = transitions
+    steps = sum(pair[before, tag] for before, tag in zip(path, path[1:]))
+    return start[path[0]] + emissions[range(len(path)), list(path)].sum() + steps + end[path[-1]]
+
+
+def best_path(emissions: Tensor, transitions: Transitions) -> list[int]:
+    """The sequence of tags with the highest score: Viterbi 1967.
+
+    ``best[k]`` is the highest score of all beginnings that end in tag k.
+
+    Args:
+        emissions: (L, K), a score for each tag at each word.
+        transitions: of K tags.
+    """
+    best, came_from = transitions.start + emissions[0], []
+    for at_word in emissions[1:]:
+        best, before = (best[:, None] + transitions.pair).max(dim=0)  # over the tag before
+        best = best + at_word
+        came_from.append(before)
+    path = [int((best + transitions.end).argmax())]
+    for before in reversed(came_from):
+        path.append(int(before[path[-1]]))
+    return path[::-1]
+
+
+def log_partition(emissions: Tensor, transitions: Transitions) -> Tensor:
+    """log Z: Viterbi's algorithm with a sum in place of the maximum; arguments as for ``best_path``."""
+    total = transitions.start + emissions[0]
+    for at_word in emissions[1:]:
+        total = (total[:, None] + transitions.pair).logsumexp(dim=0) + at_word
+    return (total + transitions.end).logsumexp(dim=0)
+
+
+def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitions:
+    """0 for each step that a notation allows, minus infinity for the others.
+
+    Args:
+        labels: K tags.
+        scheme: one of ``tags.SCHEMES``. IO allows all; IOB1 has B- after its own type only; BIO has I- after B- or I-
+            of its type only; in BIOES I- and E- stand after B- or I- of their type, and these after nothing else.
+
+    Source: Jurafsky & Martin, "Speech and Language Processing", chapter 17.
+    """
+    check_scheme(scheme)
+    pairs = [split_tag(label, SCHEMES[scheme]) for label in labels]
+
+    def allows(before: tuple[str, str], here: tuple[str, str]) -> bool:
+        if scheme == "IOB1":
+            return here[0] != "B" or before[0] in "IB" and before[1] == here[1]
+        if scheme == "BIOES":
+            return goes_on(before, here) == (before[0] in "BI") and (here[0] not in "IE" or goes_on(before, here))
+        return scheme == "IO" or here[0] != "I" or goes_on(before, here)
+
+    def scores(allowed: list) -> Tensor:
+        return torch.zeros(torch.tensor(allowed).shape).masked_fill(~torch.tensor(allowed), -torch.inf)
+
+    return Transitions(
+        start=scores([allows(OUTSIDE, here) for here in pairs]),
+        pair=scores([[allows(before, here) for here in pairs] for before in pairs]),
+        end=scores([allows(before, OUTSIDE) for before in pairs]),
+    )
+
+
+def invalid_steps(tags: Sequence[str], scheme: str = "BIO") -> list[int]:
+    """Where a sentence's tags break their notation: the indices of tags that must not follow the one before them.
+
+    Its length stands for its end, which no B- or I- of BIOES may be.
+
+    >>> invalid_steps(["O", "I-PER", "I-PER", "I-LOC"])
+    [1, 3]
+    """
+    labels = list(dict.fromkeys(["O", *tags]))
+    pair = allowed_transitions(labels, scheme).pair
+    padded = [labels.index(tag) for tag in ("O", *tags, "O")]
+    return [place for place, step in enumerate(zip(padded, padded[1:])) if pair[step] != 0]

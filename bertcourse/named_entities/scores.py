@@ -1,0 +1,110 @@
+"""Chapter 8: how well entities were found, and whether one tagger is better than another by more than luck.
+
+    precision = correct / found,   recall = correct / there,   F1 = 2 · correct / (found + there),
+
+where an entity that was found is correct if one with both its ends and its type is there (Tjong Kim Sang & De Meulder
+2003, section 2.3).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bertcourse.bootstrap import Comparison, compare
+from bertcourse.named_entities.conll import TaggedSentence
+from bertcourse.named_entities.tags import Entity, read_tags
+
+
+class EntityScores(NamedTuple):
+    """How well entities were found: shares from 0 to 1, and the counts behind them."""
+
+    precision: float
+    recall: float
+    f1: float
+    correct: int
+    found: int
+    there: int
+
+    @classmethod
+    def of(cls, correct: int, found: int, there: int) -> "EntityScores":
+        """The scores of some counts; 0 where there is nothing to divide by."""
+        precision, recall = correct / found if found else 0.0, correct / there if there else 0.0
+        return cls(precision, recall, 2 * correct / (found + there) if found + there else 0.0, correct, found, there)
+
+
+def entity_scores(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str | None = None
+) -> dict[str, EntityScores]:
+    """Precision, recall and F1 of entities, for each type and for "all", which counts every entity alike.
+
+    Args:
+        gold, predicted: for each sentence its tags.
+        scheme: None, as seqeval's default mode; one of ``SCHEMES``, as its strict mode.
+
+    >>> entity_scores([["B-PER", "I-PER", "B-LOC"]], [["B-PER", "I-PER", "B-ORG"]])["all"].f1
+    0.5
+    """
+    counts: dict[str, np.ndarray] = {}
+    for there, found in entity_pairs(gold, predicted, scheme):
+        for entity in there | found:
+            row = np.array([entity in there and entity in found, entity in found, entity in there], dtype=int)
+            counts[entity.type] = counts.get(entity.type, 0) + row
+    total = sum(counts.values(), np.zeros(3, dtype=int))
+    return {name: EntityScores.of(*map(int, row)) for name, row in [("all", total), *sorted(counts.items())]}
+
+
+def entity_pairs(
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str | None = None
+) -> list[tuple[set[Entity], set[Entity]]]:
+    """For each sentence the entities there are and those found."""
+    if len(gold) != len(predicted) or not len(gold):
+        raise ValueError(
+            f"gold and predicted must be tags of the same sentences, one or more; got {len(gold)} and {len(predicted)}."
+        )
+    for number, (a, b) in enumerate(zip(gold, predicted)):
+        if len(a) != len(b):
+            raise ValueError(f"sentence {number} must have a tag for each word; got {len(a)} gold, {len(b)} predicted.")
+    return [(set(read_tags(a, scheme)), set(read_tags(b, scheme))) for a, b in zip(gold, predicted)]
+
+
+def tagging_scores(examples: Sequence[TaggedSentence], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
+    """F1, precision and recall of entities, and the share of words with the right tag, in percent."""
+    gold = [example.tags for example in examples]
+    scores = entity_scores(gold, predicted)["all"]
+    right = [a == b for pair in zip(gold, predicted) for a, b in zip(*pair)]
+    return {
+        "f1": 100 * scores.f1,
+        "precision": 100 * scores.precision,
+        "recall": 100 * scores.recall,
+        "accuracy": 100 * sum(right) / max(len(right), 1),
+    }
+
+
+def compare_taggers(
+    gold: Sequence[Sequence[str]],
+    system: Sequence[Sequence[str]],
+    baseline: Sequence[Sequence[str]],
+    scheme: str | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Comparison:
+    """Is the F1 of one tagger better than another's by more than luck? Sentences are drawn again, with replacement.
+
+    Args:
+        gold, system, baseline: for each sentence its tags.
+        scheme, resamples, seed: as for ``entity_scores`` and ``bertcourse.bootstrap.compare``.
+
+    Source: Berg-Kirkpatrick et al. 2012; Jurafsky & Martin, "Speech and Language Processing", section 4.9.
+    """
+
+    def counts(predicted: Sequence[Sequence[str]]) -> np.ndarray:
+        pairs = entity_pairs(gold, predicted, scheme)
+        return np.array([(len(there & found), len(found) + len(there)) for there, found in pairs])
+
+    def difference(totals: np.ndarray) -> np.ndarray:
+        correct, both = totals[:, 0::2], totals[:, 1::2]
+        f1 = 2 * correct / np.maximum(both, 1)
+        return f1[:, 0] - f1[:, 1]
+
+    return compare(np.hstack([counts(system), counts(baseline)]), difference, resamples, seed)
