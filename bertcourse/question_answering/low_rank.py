@@ -90,7 +90,7 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
         ValueError: if the file is damaged or for another model; the model stays as it was.
     """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"expected the difference of a fine-tuned model in {path}; there is no such file.")
+        raise FileNotFoundError(f"expected the difference of a fine-tuned model at {path}; there is no such file.")
     learned = read_safetensors(Path(path), "Fetch it again.")
     check_numbers(learned, Path(path))
     weights, new = model.state_dict(), {}
@@ -102,15 +102,15 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
         )
     for name, tensor in learned.items():
         stem, _, last = name.rpartition(".")
-        if last == "U" and f"{stem}.V" in learned:
-            name, tensor = f"{stem}.weight", tensor.float() @ learned[f"{stem}.V"].float()
-        elif last == "V" and f"{stem}.U" in learned:
+        if last == "V":
             continue
+        if last == "U":
+            name, tensor = f"{stem}.weight", tensor.float() @ learned[f"{stem}.V"].float()
         if name not in weights or weights[name].shape != tensor.shape:
             expected = f"shape {tuple(weights[name].shape)}" if name in weights else "no such weight"
             raise ValueError(
-                f"{path} must fit the model: expected {expected} for {name}; got {tuple(tensor.shape)}. Put a new head "
-                "on the encoder that was trained."
+                f"{path} must fit the model: expected {expected} for {name}; got {tuple(tensor.shape)}. Put the head "
+                "on the encoder with which the file was made."
             )
         new[name] = tensor.to(weights[name]) + (weights[name] if last == "U" else 0)
     model.load_state_dict(new, strict=False)
