@@ -32,7 +32,7 @@ from torch import nn
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.datasets.registry import cache_folder
 from bertcourse.files import read_json, replace_files, write_table
-from bertcourse.fine_tuning.heads import SequenceClassifier, classification_scores
+from bertcourse.fine_tuning.classifiers import SequenceClassifier, classification_scores
 from bertcourse.fine_tuning.public_sets import Splits, rte, sst2
 from bertcourse.fine_tuning.readers import LabeledText
 from bertcourse.fine_tuning.training import CHECKPOINT, config_of, description, fine_tune

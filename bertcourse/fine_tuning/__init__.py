@@ -1,11 +1,11 @@
 """Chapter 7: fine-tuning. A few numbers on top of BERT, trained on some labelled examples, classify texts and pairs.
 
-In reading order: ``readers``, ``public_sets``, ``heads``, ``freezing``, ``config``, ``training``.
+In reading order: ``readers``, ``public_sets``, ``classifiers``, ``heads``, ``freezing``, ``config``, ``training``.
 """
 
+from bertcourse.fine_tuning.classifiers import SequenceClassifier
 from bertcourse.fine_tuning.config import FineTuningConfig
 from bertcourse.fine_tuning.freezing import freeze
-from bertcourse.fine_tuning.heads import SequenceClassifier
 from bertcourse.fine_tuning.public_sets import Splits, rte, split_by, sst2
 from bertcourse.fine_tuning.readers import LabeledText, read_nli, read_tsv
 from bertcourse.fine_tuning.training import FineTuned, fine_tune

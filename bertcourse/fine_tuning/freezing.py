@@ -1,8 +1,8 @@
-"""Chapter 7: which weights learn, and how fast each of them.
+"""Chapter 7: which weights learn, and how fast.
 
-A small head on a frozen encoder asks what pretraining alone knows; the last k blocks, or all, are adapted on top of it
-(Howard & Ruder 2018; Lee et al. 2019, "What Would Elsa Do?"). With layer-wise decay, a layer learns at ``layer_decay``
-times the rate of the one above it (Clark et al. 2020, appendix A).
+A head on a frozen encoder shows what pretraining alone knows; from there the last k blocks, or all, can be adapted
+(Howard & Ruder 2018; Lee et al. 2019, "What Would Elsa Do?"). With layer-wise decay, each layer learns at
+``layer_decay`` times the rate of the one above it (Clark et al. 2020, appendix A).
 """
 
 import re
@@ -13,13 +13,7 @@ from bertcourse.training import loop
 
 
 def depth(name: str, num_blocks: int) -> int:
-    """How far below the head a weight is: 0 for head and pooler, 1 for the last block, …, blocks + 1 for embeddings.
-
-    Args:
-        name: of a parameter of a head; the encoder's begin with "bert.".
-        num_blocks: of the encoder.
-
-    Source: Clark et al. 2020, "ELECTRA", whose layer-wise decay counts so.
+    """How far below the head a parameter is: 0 for head and pooler, 1 for the last block, …, blocks + 1 for embeddings.
 
     >>> names = ("classifier.weight", "bert.encoder.blocks.5.output.weight", "bert.embeddings.layer_norm.weight")
     >>> [depth(name, num_blocks=6) for name in names]
@@ -36,16 +30,11 @@ def freeze(model: nn.Module, trainable: str | int = "all") -> int:
 
     Args:
         model: a head.
-        trainable: "all"; "blocks", all but the embeddings; "head", the head and the pooler alone; or k, these and the
-            last k blocks.
+        trainable: "all"; "blocks", all but the embeddings; "head", only head and pooler; or k, these and the last k
+            blocks.
 
     Returns:
         How many numbers learn.
-
-    Raises:
-        ValueError: if ``trainable`` is none of these, or more blocks than there are.
-
-    Source: Howard & Ruder 2018, "Universal Language Model Fine-tuning", for gradual unfreezing.
     """
     num_blocks = count_blocks(model)
     if trainable == "all":
@@ -66,24 +55,21 @@ def freeze(model: nn.Module, trainable: str | int = "all") -> int:
 
 
 def count_blocks(model: nn.Module) -> int:
-    """How many blocks a head's encoder has; 0 for a head on features, which has none."""
+    """How many blocks a head's encoder has; 0 if it has no encoder."""
     return len(model.bert.encoder.blocks) if hasattr(model, "bert") else 0
 
 
 def parameter_groups(
     model: nn.Module, learning_rate: float, head_learning_rate: float, layer_decay: float, weight_decay: float
 ) -> list[dict]:
-    """Groups for AdamW, each with its highest learning rate as ``peak``; matrices decay, biases and layer norms do not.
+    """Groups for AdamW of what learns, each with its highest learning rate as ``peak``.
 
     Args:
-        model: a head, its weights frozen or not.
-        learning_rate: of the last block; that of a weight n layers below the head is this times layer_decay^(n - 1).
+        model: a head.
+        learning_rate: of the last block; a weight n layers below the head has this times layer_decay^(n - 1).
         head_learning_rate: of head and pooler.
         layer_decay: from 0 to 1; 1 for one rate everywhere.
-        weight_decay: of matrices.
-
-    Source: Devlin et al. 2019, the released ``optimization.py``, for weights without decay; Clark et al. 2020, appendix
-        A.
+        weight_decay: of matrices; biases and layer norms have none, as in Devlin et al.'s ``optimization.py``.
     """
     num_blocks = count_blocks(model)
 

@@ -1,47 +1,39 @@
-"""Chapters 7-9: a few numbers on top of BERT make a classifier, a tagger, or a reader that points at answers.
+"""Chapter 7: what every head on BERT has in common: its own encoder, rows, batches, logits and files.
 
-    class of a text   softmax(W · h_[CLS])               K × D numbers (Devlin et al. 2019, section 4.1)
-    tag of a token    softmax(W · h_i)                   K × D numbers (section 5.3)
-    span              S · h_i + E · h_j                  2 × D numbers (section 4.2)
+    class of a text   softmax(W · h_[CLS])   K × D numbers: ``classifiers``    Devlin et al. 2019, section 4.1
+    tag of a token    softmax(W · h_i)       K × D numbers: chapter 8          section 5.3
+    span              S · h_i + E · h_j      2 × D numbers: chapter 9          section 4.2
 
-Each head holds its own copy of the encoder it was given and its tokenizer, so that it takes texts and gives answers.
-``save`` writes Hugging Face's layout: ``transformers`` loads it as BertForSequenceClassification,
-BertForTokenClassification or BertForQuestionAnswering with the same logits.
+Files have Hugging Face's layout: ``transformers`` loads what ``save`` wrote and computes the same logits.
 """
 
 import copy
-import itertools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import torch
-import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bertcourse.bert import Batch, BertModel, length_buckets, pad_rows, save_pretrained
+from bertcourse.bert import Batch, BertConfig, BertModel, length_buckets, pad_rows, save_pretrained
 from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.model import initialize
 from bertcourse.bert.pretrained import copy_tensors, open_folder, read_files
 from bertcourse.files import read_json
-from bertcourse.fine_tuning.readers import LabeledText, check_examples
-from bertcourse.tokenization.encoding import check_text
-
-POOLINGS = ("cls", "mean")
+from bertcourse.training.modes import evaluation_mode
 
 
 class Row(NamedTuple):
-    """What a model reads at once, and what it should say.
+    """What a model reads at once, and what it should answer.
 
     Attributes:
-        ids, type_ids: of its tokens, with [CLS] and [SEP].
-        source: index of the example that it is from.
-        places: what ties tokens to the text: for each the index of its word, or its characters (start, end); None for a
-            token of neither. Empty where a row has one answer as a whole.
-        target: the index of a class, or of a tag for each token that has one, or the tokens (start, end); None if it is
-            not known.
+        ids, type_ids: of its tokens, [CLS] and [SEP] included.
+        source: index of the example it comes from; a long one has several rows.
+        places: for each token the index of its word, or its characters (start, end); None for a token of neither. Empty
+            where a row has one answer as a whole.
+        target: the index of a class, those of the tags, or the tokens (start, end); None if not known.
     """
 
     ids: list[int]
@@ -57,21 +49,17 @@ class Row(NamedTuple):
 
 
 class Head(nn.Module):
-    """What the heads have in common; use ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor``, or chapter
-    10's ``BiEncoder``.
+    """A copy of an encoder, to which a subclass adds a few numbers and what they mean.
+
+    A subclass defines ``forward(input_ids, attention_mask, token_type_ids)``; ``encode(texts)`` and ``rows(examples)``,
+    which make rows without and with target; ``loss(rows)``; and ``measure(examples, rows)``, the scores.
 
     Args:
         encoder: any BERT; it is copied, so that several heads can start from one.
         tokenizer: its tokenizer.
-        max_length: the most tokens to read at once; None for the longest the encoder can.
+        max_length: the most tokens to read at once, 8 or more; None for the longest the encoder can.
         dropout: probability of dropping a number that goes into the head, in training.
-        seed: of the head's initial weights, which are drawn from N(0, initializer_range²).
-
-    Raises:
-        TypeError: if the tokenizer is not of ``tokenizers``.
-        ValueError: if an argument is out of range.
-
-    Source: Devlin et al. 2019, section 3.2, "Fine-tuning BERT".
+        seed: of the head's initial weights, drawn from N(0, initializer_range²).
     """
 
     hugging_face_class: str
@@ -88,23 +76,21 @@ class Head(nn.Module):
         super().__init__()
         if not isinstance(encoder, BertModel):
             raise ValueError(
-                f"encoder must be a BertModel, as load_pretrained(name) gives; got {type(encoder).__name__}. The "
-                "encoder of a model with heads is its attribute bert."
+                f"encoder must be a BertModel, as load_pretrained(name) returns; got {type(encoder).__name__}. Of a "
+                "model with heads, take the attribute bert."
             )
         check_tokenizer(tokenizer)
         longest = encoder.config.max_position_embeddings
         self.max_length = longest if max_length is None else max_length
         if self.max_length not in range(8, longest + 1):
             raise ValueError(f"max_length must be from 8 to {longest}, the encoder's positions; got {max_length!r}.")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1; got {dropout}.")
         self.tokenizer = tokenizer
         self.bert = copy.deepcopy(encoder)
         self.dropout = nn.Dropout(dropout)
         self.seed = seed
 
     def new_layers(self, *outputs: int) -> list[nn.Linear]:
-        """Linear maps from D to so many numbers each; weights as BERT's, with this head's seed and no other's."""
+        """A linear map from D to each number of outputs, initialized as BERT is, from this head's seed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             layers = [nn.Linear(self.config.hidden_size, size) for size in outputs]
@@ -113,7 +99,7 @@ class Head(nn.Module):
         return layers
 
     @property
-    def config(self):
+    def config(self) -> BertConfig:
         """The encoder's sizes."""
         return self.bert.config
 
@@ -123,12 +109,11 @@ class Head(nn.Module):
         return next(self.parameters()).device
 
     def batch(self, rows: Sequence[Row]) -> Batch:
-        """Rows as tensors (B, L) where the weights are, padded to the longest of them."""
+        """Rows as tensors (B, L) on the head's device, padded to the longest."""
         return Batch(*(part.to(self.device) for part in pad_rows([r.ids for r in rows], [r.type_ids for r in rows])))
 
-    @torch.inference_mode()
     def logits(self, rows: Sequence[Row], max_tokens: int = 4096) -> list[Tensor]:
-        """Each row's logits, dropout off; those of tokens without padding.
+        """Each row's logits without dropout, padding cut off.
 
         Args:
             rows: of ``encode`` or ``rows``.
@@ -137,30 +122,19 @@ class Head(nn.Module):
         Returns:
             For each row a tensor on the CPU: (K,) of a classifier, (L, K) of a tagger, (L, 2) of a reader.
         """
-        was_training, results = self.training, [None] * len(rows)
-        self.eval()
-        try:
-            for bucket in length_buckets([len(row.ids) for row in rows], max_tokens):
+        results: list[Tensor] = [torch.empty(0)] * len(rows)
+        with evaluation_mode(self):
+            for bucket in length_buckets([row.length for row in rows], max_tokens):
                 for index, logits in zip(bucket, self(*self.batch([rows[i] for i in bucket])).float().cpu()):
-                    results[index] = logits if logits.dim() == 1 else logits[: len(rows[index].ids)]
-        finally:
-            self.train(was_training)
+                    results[index] = logits if logits.dim() == 1 else logits[: rows[index].length]
         return results
 
     def score(self, examples: Sequence) -> dict[str, float]:
-        """How well the model answers examples whose answers are known; ``measure`` says what is returned, ``rows``
-        what is refused."""
+        """The scores of ``measure`` on examples whose answers are known."""
         return self.measure(examples, self.rows(examples))
 
     def save(self, folder: str | os.PathLike) -> None:
-        """Write model and tokenizer, for ``load`` and for ``transformers``.
-
-        Args:
-            folder: as for ``bertcourse.bert.save_pretrained``, which does it.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
+        """Write model and tokenizer to a folder, for ``load`` and for ``transformers``."""
         further = {"architectures": [self.architecture], "classifier_dropout": self.dropout.p}
         if labels := getattr(self, "labels", None):
             further |= {
@@ -175,7 +149,7 @@ class Head(nn.Module):
         return self.hugging_face_class
 
     def options(self) -> dict:
-        """The arguments of this head that Hugging Face's files have no field for."""
+        """The arguments of this head for which Hugging Face's files have no field."""
         return {"max_length": self.max_length}
 
     @classmethod
@@ -183,12 +157,10 @@ class Head(nn.Module):
         """A model that ``save`` or ``transformers`` wrote, in evaluation mode.
 
         Args:
-            name_or_path: a folder, or a name, as for ``load_pretrained``.
+            name_or_path: as for ``load_pretrained``, which also says what can go wrong.
 
         Raises:
-            FileNotFoundError: if there is no such folder.
-            ValueError: if it holds a model for another task, damaged files, or not those that its name stands for.
-            ConnectionError: if the hub cannot be reached.
+            ValueError: if the folder holds a model for another task, or its config.json was damaged.
         """
         folder = open_folder(name_or_path)
         settings = read_json(folder / "config.json")
@@ -205,11 +177,7 @@ class Head(nn.Module):
 
     @classmethod
     def options_in(cls, settings: dict) -> dict:
-        """The arguments of this head that a config.json tells.
-
-        Args:
-            settings: what is in it; of any type, if somebody edited it.
-        """
+        """The arguments of this head in a config.json."""
         options = dict(settings.get("bertcourse") or {})
         dropout = settings.get("classifier_dropout")
         if dropout is not None:
@@ -223,186 +191,20 @@ class Head(nn.Module):
 
 
 def check_task(head: type[Head], settings: dict, folder: Path) -> None:
-    """Refuse a checkpoint that was not made for a head.
-
-    Raises:
-        ValueError: saying what it is, and what reads it.
-    """
+    """Refuse a checkpoint that was made for another head."""
     names = settings.get("architectures") or ["a model that it does not name"]
     found = names[0] if isinstance(names, list) else names
-    if found in (head.hugging_face_class, head.__name__):
-        return
-    arguments = ", labels" if "labels" in head.__init__.__annotations__ else ""
-    raise ValueError(
-        f"{folder} must hold a {head.hugging_face_class}, by its config.json, for {head.__name__}; it holds {found}. "
-        f"Load it with the head that saved it, or put a new head on its encoder: "
-        f"{head.__name__}(*load_pretrained(name){arguments}), and train it."
-    )
+    if found not in (head.hugging_face_class, head.__name__):
+        arguments = ", labels" if "labels" in head.__init__.__annotations__ else ""
+        raise ValueError(
+            f"{folder} must hold a {head.hugging_face_class}, for {head.__name__}; it holds {found}. Load it with the "
+            f"head that saved it, or train a new one: {head.__name__}(*load_pretrained(name){arguments})."
+        )
 
 
 def check_labels(labels: Sequence[str]) -> list[str]:
-    """Labels as a list.
-
-    Args:
-        labels: of a classifier, in the order of their indices.
-
-    Raises:
-        ValueError: if they are not at least two different strings.
-    """
+    """Labels as a list, if they are at least two different strings."""
     labels = [labels] if isinstance(labels, str) else list(labels)
     if len(set(labels)) < 2 or len(set(labels)) < len(labels) or not all(isinstance(label, str) for label in labels):
-        raise ValueError(
-            f"labels must be at least two different strings, as there is nothing to tell apart otherwise; got {labels}."
-        )
+        raise ValueError(f"labels must be at least two different strings, in the order of their indices; got {labels}.")
     return labels
-
-
-class SequenceClassifier(Head):
-    """A text, or a pair of texts, to one of K classes.
-
-    Args:
-        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer text is cut, of a pair the longer one.
-        labels: the K classes.
-        pooling: "cls", BERT's: tanh of a linear map of [CLS], the encoder's pooler (a new one, if it has none); or
-            "mean" of all tokens' vectors, for which ``transformers`` has no class.
-
-    Raises:
-        ValueError: if an argument is out of range.
-
-    Source: Devlin et al. 2019, section 4.1 and figure 4 (a) and (b); the mean from Reimers & Gurevych 2019.
-    """
-
-    hugging_face_class = "BertForSequenceClassification"
-
-    def __init__(
-        self,
-        encoder: BertModel,
-        tokenizer: Tokenizer,
-        labels: Sequence[str],
-        pooling: str = "cls",
-        max_length: int | None = None,
-        dropout: float = 0.1,
-        seed: int = 0,
-    ):
-        super().__init__(encoder, tokenizer, max_length, dropout, seed)
-        if pooling not in POOLINGS:
-            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
-        self.labels, self.pooling = check_labels(labels), pooling
-        self.classifier, new_pooler = self.new_layers(len(self.labels), self.config.hidden_size)
-        self.bert.pooler = None if pooling == "mean" else self.bert.pooler or new_pooler
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
-    ) -> Tensor:
-        """(B, K) logits; arguments (B, L) as for ``BertModel.forward``."""
-        hidden, pooled, *_ = self.bert(input_ids, attention_mask, token_type_ids)
-        if self.pooling == "mean":
-            mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-            pooled = (hidden * mask[..., None]).sum(1) / mask.sum(1, keepdim=True)
-        return self.classifier(self.dropout(pooled))
-
-    def options(self) -> dict:
-        """See ``Head``."""
-        return {**super().options(), "pooling": self.pooling}
-
-    @property
-    def architecture(self) -> str:
-        """See ``Head``: with the mean it is nothing that ``transformers`` knows."""
-        return self.hugging_face_class if self.pooling == "cls" else type(self).__name__
-
-    def encode(self, texts: Sequence[str | tuple[str, str]]) -> list[Row]:
-        """Texts, or pairs, as rows without target.
-
-        Raises:
-            ValueError: if one is neither a string nor a pair, or holds a lone surrogate.
-        """
-        if isinstance(texts, str) or not isinstance(texts, Iterable):
-            raise ValueError(
-                f"texts must be a list of strings or pairs of strings; got {type(texts).__name__} {texts!r:.60}."
-            )
-        parts = [[text] if isinstance(text, str) else list(text) for text in texts]
-        for number, pair in enumerate(parts):
-            if not 1 <= len(pair) <= 2 or not all(isinstance(part, str) for part in pair):
-                raise ValueError(f"text {number} must be a string or a pair of strings; got {texts[number]!r:.80}.")
-            for part in pair:
-                check_text(part, f"text {number}")
-        flat = self.tokenizer.encode_batch(list(itertools.chain(*parts)), add_special_tokens=False)
-        encoded = iter(each.ids for each in flat)
-        cls, sep = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
-        rows = []
-        for number, pair in enumerate(parts):
-            segments = shorten([next(encoded) for _ in pair], self.max_length - 1 - len(pair))
-            ids = [cls, *itertools.chain(*([*segment, sep] for segment in segments))]
-            second = len(segments[1]) + 1 if len(segments) == 2 else 0
-            rows.append(Row(ids, [0] * (len(ids) - second) + [1] * second, number))
-        return rows
-
-    def rows(self, examples: Sequence[LabeledText]) -> list[Row]:
-        """Examples as rows, each with the index of its class.
-
-        Raises:
-            TypeError: if an example is no ``LabeledText``.
-            ValueError: if a label is not one of ``labels``.
-        """
-        check_examples(examples, LabeledText)
-        index = {label: i for i, label in enumerate(self.labels)}
-        for number, example in enumerate(examples):
-            if example.label not in index:
-                raise ValueError(
-                    f"example {number}: the label must be one of {', '.join(self.labels)}; got {example.label!r}. "
-                    "Correct it, or make the classifier with all labels."
-                )
-        rows = self.encode([example.text for example in examples])
-        return [row._replace(target=index[example.label]) for row, example in zip(rows, examples)]
-
-    def loss(self, rows: Sequence[Row]) -> Tensor:
-        """The mean cross-entropy of a batch."""
-        targets = torch.tensor([row.target for row in rows], device=self.device)
-        return F.cross_entropy(self(*self.batch(rows)), targets)
-
-    def probabilities(self, texts: Sequence[str | tuple[str, str]]) -> Tensor:
-        """(n, K), the probability of each class for each text; ``encode`` says what is refused."""
-        rows = self.encode(texts)
-        return torch.stack(self.logits(rows)).softmax(dim=1) if rows else torch.empty(0, len(self.labels))
-
-    def predict(self, texts: Sequence[str | tuple[str, str]]) -> list[str]:
-        """The most probable class of each text; ``encode`` says what is refused."""
-        return [self.labels[int(logits.argmax())] for logits in self.logits(self.encode(texts))]
-
-    def measure(self, examples: Sequence[LabeledText], rows: Sequence[Row]) -> dict[str, float]:
-        """Accuracy, and F1 averaged over the classes that occur, in percent.
-
-        Args:
-            examples: with their labels.
-            rows: of these examples.
-        """
-        gold = torch.tensor([row.target for row in rows])
-        return classification_scores(gold, torch.stack(self.logits(rows)).argmax(dim=1))
-
-
-def classification_scores(gold: Tensor, predicted: Tensor) -> dict[str, float]:
-    """Accuracy, and F1 averaged over the classes that occur, in percent.
-
-    Args:
-        gold, predicted: (n,), the number of each text's class.
-
-    Raises:
-        RuntimeError: if there are not as many of the one as of the other.
-    """
-    f1 = []
-    for label in gold.unique():
-        correct = ((gold == label) & (predicted == label)).sum().item()
-        f1.append(2 * correct / ((gold == label).sum() + (predicted == label).sum()).item())
-    return {"accuracy": 100 * (gold == predicted).float().mean().item(), "macro_f1": 100 * sum(f1) / len(f1)}
-
-
-def shorten(segments: list[list[int]], room: int) -> list[list[int]]:
-    """Cut one or two segments to the tokens there is room for, a token at a time from the longer one.
-
-    >>> shorten([[1, 2, 3, 4], [5, 6]], room=4)
-    [[1, 2], [5, 6]]
-    """
-    sizes = [len(segment) for segment in segments]
-    while sum(sizes) > room:
-        sizes[sizes.index(max(sizes))] -= 1
-    return [segment[:size] for segment, size in zip(segments, sizes)]

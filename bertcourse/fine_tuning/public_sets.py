@@ -1,8 +1,7 @@
-"""Chapters 7-9: public sets with their splits, from ``BERTCOURSE_DATA``, this user's cache or the network.
+"""Chapter 7: public sets of texts and pairs, from ``BERTCOURSE_DATA``, the user's cache or the network.
 
-Hyperparameters and the moment to stop are to be chosen on ``dev``, and ``test`` is to be looked at once. Where the
-official test labels are not public, ``test`` is the official dev split, which papers report, and ``dev`` is a part
-of the official train split.
+Choose hyperparameters and when to stop on ``dev``; look at ``test`` once. Where the official test labels are secret,
+``test`` is the official dev split, which papers report, and ``dev`` is a part of the official train split.
 """
 
 import itertools
@@ -18,11 +17,7 @@ SENTIMENTS = {"0": "negative", "1": "positive"}
 
 
 class Splits(NamedTuple):
-    """Examples to learn from, to choose with, and to report on.
-
-    Attributes:
-        train, dev, test: lists of examples of one kind.
-    """
+    """Lists of examples to learn from, to choose with, and to report on."""
 
     train: list
     dev: list
@@ -33,24 +28,16 @@ def sst2(held_out: bool = True, shortest: int = 1) -> Splits:
     """SST-2: is a phrase of a film review positive or negative? 58,886 phrases, 860 sentences, and the official 872.
 
     The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and
-    ``train`` has no phrase cut from them (one that two sentences share is the longer one's). With phrases drawn at
-    random as dev, a model was right on 96 % of dev and 89 % of test. Texts are as people write them; see
-    ``untokenized``.
+    ``train`` has no phrase cut from them: with phrases drawn at random as dev, a model was right on 96 % of dev and
+    89 % of test. Texts are ``untokenized``.
 
     Args:
-        held_out: whether dev is kept from train; else train is the whole of the official one, 67,349 phrases, dev among
-            them: to learn from once dev has chosen the settings.
-        shortest: words that a phrase of train must have, unless it is a sentence. More than a quarter have less than
-            four, with one word in sixteen.
+        held_out: False for the whole official train split, 67,349 phrases, dev among them: to learn from once dev has
+            chosen the settings.
+        shortest: words that a phrase of train must have, unless it is a sentence; more than a quarter have fewer than
+            four.
 
-    Returns:
-        ``Splits`` of ``LabeledText``.
-
-    Raises:
-        ConnectionError: if it is not here and cannot be fetched.
-        ValueError: if a file is not the one we know.
-
-    Source: Socher et al. 2013, "Recursive Deep Models"; GLUE, Wang et al. 2019.
+    Socher et al. 2013, "Recursive Deep Models"; GLUE, Wang et al. 2019.
     """
     train, dev, test = (
         [LabeledText(text, SENTIMENTS[label]) for text, label in read_tsv(path)] for path in fetch("sst2")
@@ -69,7 +56,7 @@ def sst2(held_out: bool = True, shortest: int = 1) -> Splits:
 
 
 def untokenized(text: str) -> str:
-    """Words that the Penn Treebank cuts in two, and its quotes, as people write them, and as a model has read them.
+    """Words that the Penn Treebank cuts in two, and its quotes, as people write them.
 
     >>> print(untokenized("it does n't ``work''"))
     it doesn't "work"
@@ -80,35 +67,23 @@ def untokenized(text: str) -> str:
 def rte() -> Splits:
     """RTE: does a text entail a hypothesis? 2,127 pairs, 363, and the official 277.
 
-    Returns:
-        ``Splits`` of ``LabeledText`` with pairs.
-
-    Raises:
-        ConnectionError: if it is not here and cannot be fetched.
-        ValueError: if a file is not the one we know.
-
-    Source: Dagan et al. 2006 and later, "The PASCAL Recognising Textual Entailment Challenge"; GLUE, Wang et al. 2019.
+    Dagan et al. 2006 and later, "The PASCAL Recognising Textual Entailment Challenge"; GLUE, Wang et al. 2019.
     """
     train, dev, test = fetch("rte")
     return Splits(read_tsv(train), read_tsv(dev, ("index", "sentence1", "sentence2", "label")), read_tsv(test))
 
 
 def split_by(examples: Sequence, group_of: Callable[..., Hashable], seed: int = 0) -> Splits:
-    """Whole groups into 80/10/10 %, so that no document is in two splits.
+    """Examples into 80/10/10 % by whole groups, so that no document is in two splits.
 
     Args:
         examples: in any order, which is kept.
         group_of: from an example to its document or article.
         seed: of the shuffle.
-
-    Raises:
-        ValueError: if there are fewer than three groups.
-
-    Source: the hold-out split, whose unit here is the document.
     """
     groups = list(dict.fromkeys(map(group_of, examples)))
     if len(groups) < 3:
-        raise ValueError(f"there must be at least three documents, one for each split; got {len(groups)}.")
+        raise ValueError(f"expected at least three documents, one per split; got {len(groups)}.")
     random.Random(seed).shuffle(groups)
     tenth = max(1, round(len(groups) / 10))
     split_of = {group: min(number // tenth, 2) for number, group in enumerate(groups)}
@@ -117,15 +92,7 @@ def split_by(examples: Sequence, group_of: Callable[..., Hashable], seed: int = 
 
 
 def sentences_of(phrases: Sequence[str]) -> list[int]:
-    """For each phrase, which of them is the sentence that it was cut from: the longest one with its words in a row.
-
-    Args:
-        phrases: with words between spaces.
-
-    Returns:
-        Indices of ``phrases``; a sentence has its own.
-
-    Source: Socher et al. 2013, section 3: the phrases are the nodes of the sentences' parse trees.
+    """For each phrase the index of the sentence that it was cut from: the longest one with its words in a row.
 
     >>> sentences_of(["a fine", "a fine film", "film", "fine film ."])
     [1, 1, 1, 3]
@@ -134,7 +101,6 @@ def sentences_of(phrases: Sequence[str]) -> list[int]:
     sentence_of: dict[tuple[str, ...], int] = {}
     for index in sorted(range(len(phrases)), key=lambda index: -len(words[index])):
         if tuple(words[index]) not in sentence_of:
-            parts = itertools.combinations(range(len(words[index]) + 1), 2)
-            for start, end in parts:
+            for start, end in itertools.combinations(range(len(words[index]) + 1), 2):
                 sentence_of.setdefault(tuple(words[index][start:end]), index)
     return [sentence_of.get(tuple(each), index) for index, each in enumerate(words)]

@@ -1,7 +1,6 @@
-"""Chapters 7-9: labelled data, from the formats it comes in.
+"""Chapter 7: labelled texts from the files they come in, and what the readers of later chapters share.
 
-What is read are lists of ``LabeledText``, ``TaggedSentence`` or ``Question``. A file that is not what it should be is
-refused with its name, the line, what was expected and what came.
+The error for a bad file names the file, the line, what was expected and what was there.
 """
 
 import json
@@ -27,21 +26,12 @@ class LabeledText(NamedTuple):
 
 
 def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> list[LabeledText]:
-    """Texts with labels, one a line, tabs between the columns: of this course, SST-2 and RTE.
+    """Texts with labels, one per line, tabs between the columns: the course's own sets, and GLUE's SST-2 and RTE.
 
     Args:
         path: a UTF-8 file. Its first line names the columns: "label", and "text" or "sentence", or for pairs "premise"
-            and "hypothesis" or "sentence1" and "sentence2"; others are left aside.
+            and "hypothesis" or "sentence1" and "sentence2"; others are ignored.
         columns: their names, for a file without such a line.
-
-    Returns:
-        At least one text.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming file and line, if it is not such a file.
-
-    Source: GLUE, Wang et al. 2019, for its files.
     """
     lines = read_lines(path)
     if columns is None:
@@ -50,8 +40,8 @@ def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> l
     texts = next((names for names in TEXT_COLUMNS if set(names) <= set(columns)), None)
     if texts is None or "label" not in columns:
         raise ValueError(
-            f"{path}, line 1: expected the names of columns, label and text (or sentence, or premise and hypothesis, "
-            f"or sentence1 and sentence2), with tabs between; got {list(columns)}."
+            f"{path}, line 1: expected the columns label and text (or sentence, premise and hypothesis, sentence1 and "
+            f"sentence2), with tabs between; got {list(columns)}."
         )
     examples = []
     for number, line in lines:
@@ -67,20 +57,11 @@ def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> l
 
 
 def read_nli(path: str | os.PathLike) -> list[LabeledText]:
-    """Pairs of a premise and a hypothesis from SNLI's or MultiNLI's jsonl.
+    """Pairs of premise and hypothesis from SNLI (Bowman et al. 2015) or MultiNLI (Williams et al. 2018).
 
     Args:
-        path: a UTF-8 file, a JSON object a line with sentence1, sentence2 and gold_label. Where the annotators did not
-            agree, gold_label is "-", and the pair is left out, as their papers do.
-
-    Returns:
-        At least one pair.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming file and line, if it is not such a file.
-
-    Source: Bowman et al. 2015, "SNLI"; Williams et al. 2018, "MultiNLI".
+        path: a UTF-8 file, a JSON object per line with sentence1, sentence2 and gold_label. Pairs on which the
+            annotators did not agree, gold_label "-", are left out, as in the papers.
     """
     examples = []
     for number, line in read_lines(path):
@@ -97,15 +78,7 @@ def read_nli(path: str | os.PathLike) -> list[LabeledText]:
 
 
 def check_examples(examples: Sequence, kind: type[NamedTuple]) -> None:
-    """Refuse examples of another kind, such as plain tuples.
-
-    Args:
-        examples: of a split.
-        kind: ``LabeledText``, ``TaggedSentence`` or ``Question``.
-
-    Raises:
-        TypeError: naming the example.
-    """
+    """Refuse examples that are not of ``kind``, such as plain tuples."""
     needed = [name for name in kind._fields if name not in kind._field_defaults]
     for number, example in enumerate(examples):
         if not all(hasattr(example, name) for name in needed):
@@ -116,26 +89,16 @@ def check_examples(examples: Sequence, kind: type[NamedTuple]) -> None:
 
 
 def read_lines(path: str | os.PathLike, keep_empty: bool = False) -> Iterator[tuple[int, str]]:
-    """The lines of a file with their numbers from 1, without line ends; empty ones only if asked for.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is not UTF-8.
-    """
+    """The lines of a UTF-8 file with their numbers from 1, without line ends; empty ones only if asked for."""
     for number, line in enumerate(read_whole(Path(path)).replace("\r\n", "\n").split("\n"), start=1):
         if line.strip() or keep_empty:
             yield number, line
 
 
 def read_whole(path: Path) -> str:
-    """A file's text; of a zip, that of the one file in it.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is not UTF-8, or a zip of another content.
-    """
+    """A file's text; of a zip, that of the one file in it."""
     if not path.is_file():
-        raise FileNotFoundError(f"expected a file of labelled data in {path}; there is none.")
+        raise FileNotFoundError(f"expected a file of labelled data at {path}; there is none.")
     try:
         if path.suffix != ".zip":
             return path.read_text(encoding="utf-8-sig")
@@ -143,22 +106,18 @@ def read_whole(path: Path) -> str:
             (name,) = archive.namelist()
             return archive.read(name).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8; {error}. Save it so.") from None
+        raise ValueError(f"{path} must be UTF-8; {error}. Convert it.") from None
     except (zipfile.BadZipFile, ValueError) as error:
         raise ValueError(f"{path} must be a zip with one file; {error}. Unpack it, and name the file.") from None
 
 
 def wrong(path: str | os.PathLike, number: int, expected: str, line: str) -> ValueError:
-    """The error of a line that is not what it should be."""
+    """The error for an invalid line."""
     return ValueError(f"{path}, line {number}: expected {expected}; got {line[:80]!r}.")
 
 
 def some(examples: list, path: str | os.PathLike) -> list:
-    """The examples of a file.
-
-    Raises:
-        ValueError: if there is none.
-    """
+    """The examples of a file, if there are any."""
     if not examples:
         raise ValueError(f"{path} must hold at least one example; it holds none. Is it the right file?")
     return examples

@@ -2,9 +2,9 @@
 
     W' = W + U·V        U (out, r), V (r, in): r·(in + out) numbers learn in place of in·out
 
-W stays as it is. U begins with zeros, so that training begins with the pretrained model. What is learned fits in a
-small file, and added to W it costs nothing at run time (Hu et al. 2022, "LoRA"). Biases, layer norms and the head learn
-as they are: they are few.
+Hu et al. 2022, "LoRA", equation 3, where U·V is B·A. W stays as it is; U starts at zero, so that training starts with
+the pretrained model. What is learned fits in a small file, and added to W it costs nothing at run time. Biases, layer
+norms and the head learn as they are: they are few.
 """
 
 import os
@@ -23,14 +23,9 @@ class LowRankLinear(nn.Module):
     """A linear map of which only a difference of rank r learns: x ↦ (W + U·V)·x + b.
 
     Args:
-        linear: the map; its weight is kept as a buffer, which no optimizer sees, its bias learns.
+        linear: the map; its weight becomes a buffer, which no optimizer sees; its bias learns.
         rank: r, the rows of V and columns of U.
         seed: of V, drawn from N(0, 1/in).
-
-    Raises:
-        ValueError: if the rank is not from 1 to the smaller side of W.
-
-    Source: Hu et al. 2022, equation 3, where U·V is B·A.
     """
 
     def __init__(self, linear: nn.Linear, rank: int, seed: int = 0):
@@ -50,20 +45,15 @@ class LowRankLinear(nn.Module):
 
 
 def add_low_rank(model: nn.Module, rank: int, seed: int = 0) -> nn.Module:
-    """Let every linear map of the blocks learn a difference of low rank only.
+    """Let every linear map of the blocks learn a difference of low rank only, as Dettmers et al. 2023, "QLoRA".
 
     Args:
-        model: a head; changed in place. Train it with ``trainable="blocks"``, and the embeddings stay, too.
+        model: a head; changed in place. Train it with ``trainable="blocks"``: then the embeddings stay as well.
         rank: of the differences.
         seed: of their initial weights.
 
     Returns:
         The model.
-
-    Raises:
-        ValueError: if the rank is out of range.
-
-    Source: Hu et al. 2022, who change only the maps to queries and values; all maps as Dettmers et al. 2023, "QLoRA".
     """
     linears = [name for name, part in model.bert.encoder.blocks.named_modules() if isinstance(part, nn.Linear)]
     for number, name in enumerate(linears):
@@ -77,13 +67,8 @@ def save_difference(model: nn.Module, path: str | os.PathLike) -> None:
     """Write what has learned, in half precision: U and V of each map, and the other weights that were not frozen.
 
     Args:
-        model: on which ``add_low_rank`` was called, trained.
+        model: a trained one, from ``add_low_rank``.
         path: a safetensors file.
-
-    Raises:
-        OSError: if it cannot be written.
-
-    Source: safetensors, for the format.
     """
     path = Path(path)
     learned = {name: p.detach().half().cpu() for name, p in model.named_parameters() if p.requires_grad}
@@ -102,14 +87,10 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
         The model.
 
     Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is damaged, has numbers that are none, or is made for another model; the model is then as it
-            was.
-
-    Source: Hu et al. 2022, section 4.1, "No Additional Inference Latency".
+        ValueError: if the file is damaged or for another model; the model stays as it was.
     """
     if not Path(path).is_file():
-        raise FileNotFoundError(f"expected the difference of a fine-tuned model in {path}; there is no such file.")
+        raise FileNotFoundError(f"expected the difference of a fine-tuned model at {path}; there is no such file.")
     learned = read_safetensors(Path(path), "Fetch it again.")
     check_numbers(learned, Path(path))
     weights, new = model.state_dict(), {}
@@ -117,19 +98,19 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
     head = {name for name, _ in model.named_parameters() if not name.startswith("bert.")}
     if missing := sorted((halves | head) - set(learned)):
         raise ValueError(
-            f"{path} must have the head and U and V of each map; {', '.join(missing)} missing. Fetch it again."
+            f"{path} must have the head, and U and V of each map; {', '.join(missing)} missing. Fetch it again."
         )
     for name, tensor in learned.items():
         stem, _, last = name.rpartition(".")
-        if last == "U" and f"{stem}.V" in learned:
-            name, tensor = f"{stem}.weight", tensor.float() @ learned[f"{stem}.V"].float()
-        elif last == "V" and f"{stem}.U" in learned:
+        if last == "V":
             continue
+        if last == "U":
+            name, tensor = f"{stem}.weight", tensor.float() @ learned[f"{stem}.V"].float()
         if name not in weights or weights[name].shape != tensor.shape:
-            there = f"of shape {tuple(weights[name].shape)}" if name in weights else "missing"
+            expected = f"shape {tuple(weights[name].shape)}" if name in weights else "no such weight"
             raise ValueError(
-                f"{path} must fit the model; it changes {name} of shape {tuple(tensor.shape)}, which is {there} there. "
-                "Put a new head on the encoder that was trained."
+                f"{path} must fit the model: expected {expected} for {name}; got {tuple(tensor.shape)}. Put the head "
+                "on the encoder with which the file was made."
             )
         new[name] = tensor.to(weights[name]) + (weights[name] if last == "U" else 0)
     model.load_state_dict(new, strict=False)

@@ -12,26 +12,19 @@ from bertcourse.fine_tuning.readers import read_whole, some
 
 
 class Answer(NamedTuple):
-    """A part of a context that answers a question.
-
-    Attributes:
-        text: of the answer.
-        start: its first character in the context.
-    """
+    """A part of a context that answers a question: its text, and where in the context it starts."""
 
     text: str
     start: int
 
 
 class Question(NamedTuple):
-    """A question on a text.
+    """A question about a text.
 
     Attributes:
-        id: of the question.
-        question: its words.
-        context: the text.
-        answers: those that people marked; none if the text does not answer it.
-        article: title of what the context is from.
+        id, question, context: strings.
+        answers: those that people marked; none if the context does not answer it.
+        article: title of the article that the context is from.
     """
 
     id: str
@@ -42,19 +35,10 @@ class Question(NamedTuple):
 
 
 def read_squad(path: str | os.PathLike) -> list[Question]:
-    """Questions on paragraphs, from SQuAD's JSON, version 1.1 or 2.0.
+    """Questions about paragraphs, from SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016; 2018).
 
     Args:
-        path: the JSON file, or a zip with it alone.
-
-    Returns:
-        At least one question.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming the file and the question, if it is not such a file, or an answer is not where it says.
-
-    Source: Rajpurkar et al. 2016, "SQuAD"; Rajpurkar et al. 2018, "Know What You Don't Know".
+        path: the JSON file, or a zip of it alone.
     """
     expected = "SQuAD's JSON: data, a list of articles with title and paragraphs, these with context and qas"
     try:
@@ -82,41 +66,18 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
 
 
 def check_answers(question: Question) -> None:
-    """Refuse an answer that is not where it says.
-
-    Args:
-        question: with its context and answers.
-
-    Raises:
-        ValueError: naming the question, the place and what stands there.
-
-    Source: the format of Rajpurkar et al. 2016.
-    """
+    """Refuse answers that are empty or do not start where they say."""
     for text, start in question.answers:
         is_place = isinstance(text, str) and isinstance(start, int) and start >= 0
-        if not is_place or not text or start + len(text) > len(question.context):
+        there = question.context[start : start + len(text)] if is_place else ""
+        if not there or there != text:
             raise ValueError(
-                f"question {question.id}: an answer must be characters 0 to {len(question.context)} of its context, at "
-                f"least one; got {text!r} at {start}. Correct its text or its start."
-            )
-        if (there := question.context[start : start + len(text)]) != text:
-            raise ValueError(
-                f"question {question.id}: expected the answer {text!r} at character {start} of its context; there "
-                f"stands {there!r}. Correct its text or its start."
+                f"question {question.id}: expected the answer {text!r} at character {start!r} of its context; got "
+                f"{there!r} there. Correct its text or its start."
             )
 
 
 def squad() -> Splits:
-    """SQuAD 1.1: the 10,570 questions of its official dev split, on 48 Wikipedia articles, 80/10/10 % of these.
-
-    Returns:
-        ``Splits`` of ``Question``.
-
-    Raises:
-        ConnectionError: if it is not here and cannot be fetched.
-        ValueError: if the file is not the one we know.
-
-    Source: Rajpurkar et al. 2016, "SQuAD".
-    """
+    """SQuAD 1.1's official dev split: 10,570 questions on 48 Wikipedia articles, 80/10/10 % of the articles."""
     (path,) = fetch("squad")
     return split_by(read_squad(path), lambda question: question.article)

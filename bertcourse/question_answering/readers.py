@@ -1,6 +1,6 @@
 """Chapter 9: a reader points at answers: S · h_i + E · h_j scores the span from token i to token j, 2 × D numbers.
 
-Devlin et al. 2019, section 4.2 and 4.3.
+Devlin et al. 2019, sections 4.2 and 4.3.
 """
 
 import math
@@ -16,26 +16,33 @@ from bertcourse.bert import BertModel
 from bertcourse.fine_tuning.heads import Head, Row
 from bertcourse.fine_tuning.readers import check_examples
 from bertcourse.question_answering.questions import Question, check_answers
-from bertcourse.question_answering.spans import Span, SpanWindow, answer_tokens, best_answer, span_windows, squad_scores
+from bertcourse.question_answering.scores import squad_scores
+from bertcourse.question_answering.spans import Span, SpanWindow, answer_tokens, best_answer, span_windows
 
 
 class SpanPredictor(Head):
-    """A question and a context to the part of the context that answers it.
+    """A question and a context to the part of the context that answers the question.
+
+    Paper:
+        Devlin et al. 2019, sections 4.2 and 4.3, and figure 4 (c).
+
+    Inputs:
+        Pairs (question, context). A long context is read in overlapping windows.
 
     Args:
         encoder, tokenizer, seed: as for ``Head``.
-        max_length: the most tokens to read at once; None for 384, or fewer if the encoder reads fewer. A longer context
-            is read in windows.
+        max_length: the most tokens to read at once; None for 384, or fewer if the encoder reads fewer.
         overlap: tokens that two windows share; None for a third of ``max_length``.
         no_answer_margin: "" is the answer where [CLS] scores higher than the best span by more than this; None to
-            answer always. ``spans.best_margin`` finds a good one.
+            answer always. ``scores.best_margin`` finds a good one.
         max_answer_tokens: the longest answer.
         dropout: as for ``Head``; BERT has none here.
 
-    Raises:
-        ValueError: if an argument is out of range.
-
-    Source: Devlin et al. 2019, sections 4.2 and 4.3, and figure 4 (c).
+    >>> from bertcourse.bert import load_pretrained
+    >>> reader = SpanPredictor(*load_pretrained("course"))
+    >>> [span] = reader.answer([("Who dances?", "Bees dance to show the way.")])  # untrained: any span
+    >>> span.text == "Bees dance to show the way."[span.start : span.end]
+    True
     """
 
     hugging_face_class = "BertForQuestionAnswering"
@@ -71,24 +78,20 @@ class SpanPredictor(Head):
         """(B, L, 2), a score for each token as start and as end; arguments (B, L) as for ``BertModel.forward``."""
         return self.span_head(self.dropout(self.bert(input_ids, attention_mask, token_type_ids).last_hidden_state))
 
-    def options(self) -> dict:
-        """See ``Head``."""
-        names = ("overlap", "no_answer_margin", "max_answer_tokens")
-        return {**super().options(), **{name: getattr(self, name) for name in names}}
+    def loss(self, rows: Sequence[Row]) -> Tensor:
+        """The mean of the cross-entropies of start and end; padding is left out."""
+        batch = self.batch(rows)
+        logits = self(*batch).float().masked_fill(batch.attention_mask[..., None] == 0, -torch.inf)
+        return F.cross_entropy(logits, torch.tensor([row.target for row in rows], device=self.device))
 
     def windows(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, SpanWindow]]:
-        """The windows of all pairs of question and context, each with the index of its pair.
-
-        Raises:
-            ValueError: naming the pair, if it is none, has no token, or there is no room for the context.
-        """
+        """The windows of all pairs of question and context, each with the index of its pair."""
         found = []
         for source, pair in enumerate(pairs):
             try:
                 if isinstance(pair, str) or len(pair) != 2:
-                    raise ValueError(f"it must be a pair, (question, context); got {pair!r:.80}.")
-                question, context = pair
-                windows = span_windows(self.tokenizer, question, context, self.max_length, self.overlap)
+                    raise ValueError(f"expected a pair (question, context); got {pair!r:.80}.")
+                windows = span_windows(self.tokenizer, *pair, self.max_length, self.overlap)
             except ValueError as error:
                 raise ValueError(f"question {source}: {error}") from None
             found += [(source, window) for window in windows]
@@ -99,36 +102,20 @@ class SpanPredictor(Head):
         return [Row(window.ids, window.type_ids, source, window.offsets) for source, window in self.windows(pairs)]
 
     def rows(self, examples: Sequence[Question]) -> list[Row]:
-        """Examples as rows, each with the tokens of its first answer, or (0, 0).
-
-        Raises:
-            TypeError: if an example is no ``Question``.
-            ValueError: if an answer is not where it says, or two questions have one id.
-        """
+        """Questions as rows, each with the tokens of its first answer, or (0, 0)."""
         check_examples(examples, Question)
         for example in examples:
             check_answers(example)
         if repeated := [name for name, times in Counter(example.id for example in examples).items() if times > 1]:
-            raise ValueError(f"every question must have an id of its own; {repeated[0]!r} is there more than once.")
+            raise ValueError(f"every question must have an id of its own; got {repeated[0]!r} more than once.")
         rows = []
         for source, window in self.windows([(example.question, example.context) for example in examples]):
             target = answer_tokens(window, next(iter(examples[source].answers), None))
             rows.append(Row(window.ids, window.type_ids, source, window.offsets, target))
         return rows
 
-    def loss(self, rows: Sequence[Row]) -> Tensor:
-        """The mean of the cross-entropies of start and end; padding is left out."""
-        batch = self.batch(rows)
-        logits = self(*batch).float().masked_fill(batch.attention_mask[..., None] == 0, -torch.inf)
-        return F.cross_entropy(logits, torch.tensor([row.target for row in rows], device=self.device))
-
     def spans(self, contexts: Sequence[str], rows: Sequence[Row]) -> list[Span]:
-        """The answer in each context.
-
-        Args:
-            contexts: of all questions.
-            rows: of these.
-        """
+        """The answer in each context, given the rows of all of them."""
         windows: list[list] = [[] for _ in contexts]
         for row, logits in zip(rows, self.logits(rows)):
             windows[row.source].append((row.places, logits))
@@ -138,7 +125,7 @@ class SpanPredictor(Head):
         ]
 
     def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Span]:
-        """Per pair of question and context the answer with its place and scores; ``windows`` says what is refused."""
+        """For each pair of question and context the answer with its place and scores."""
         return self.spans([context for _, context in pairs], self.encode(pairs))
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -146,11 +133,11 @@ class SpanPredictor(Head):
         return [span.text for span in self.answer(pairs)]
 
     def measure(self, examples: Sequence[Question], rows: Sequence[Row]) -> dict[str, float]:
-        """F1 and exact match, as SQuAD's script computes them, in percent.
-
-        Args:
-            examples: with their answers.
-            rows: of these examples.
-        """
+        """``squad_scores`` of examples, given their rows."""
         spans = self.spans([example.context for example in examples], rows)
         return squad_scores({example.id: span.text for example, span in zip(examples, spans)}, examples)
+
+    def options(self) -> dict:
+        """See ``Head``."""
+        names = ("overlap", "no_answer_margin", "max_answer_tokens")
+        return {**super().options(), **{name: getattr(self, name) for name in names}}

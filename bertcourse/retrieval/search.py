@@ -12,7 +12,7 @@ from numbers import Integral, Real
 import numpy as np
 from torch import Tensor
 
-from bertcourse.fine_tuning.heads import SequenceClassifier
+from bertcourse.fine_tuning.classifiers import SequenceClassifier
 from bertcourse.fine_tuning.readers import LabeledText
 from bertcourse.retrieval.collection import Collection
 from bertcourse.retrieval.encoders import TrainingPair, check_pairs

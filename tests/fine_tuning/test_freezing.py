@@ -56,5 +56,5 @@ def test_layers_learn_more_slowly_the_deeper_they_are(classifier):
 
 @pytest.mark.parametrize("trainable", ["tail", 0, 3, True, -1])
 def test_what_cannot_be_frozen_so_is_named(classifier, trainable):
-    with pytest.raises(ValueError, match='trainable must be "all", "blocks", "head", or 1 to 2, the last blocks'):
+    with pytest.raises(ValueError, match="trainable"):
         freeze(classifier, trainable)

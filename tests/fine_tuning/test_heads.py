@@ -5,20 +5,17 @@ import json
 
 import pytest
 import torch
-from tokenizers import models, pre_tokenizers
 
 from bertcourse.bert import BertForPreTraining, BertModel, save_pretrained
-from bertcourse.fine_tuning import LabeledText, SequenceClassifier
-from bertcourse.fine_tuning.heads import shorten
+from bertcourse.fine_tuning import SequenceClassifier
 from bertcourse.named_entities import TaggedSentence, TokenClassifier, read_tags, tag_set, write_tags
-from bertcourse.question_answering import Answer, Question, SpanPredictor
+from bertcourse.question_answering import SpanPredictor
 
 LABELS = ["hardware", "software", "billing"]
 TAGS = tag_set(["PER", "ORG"])
 IDS = torch.tensor([[2, 5, 6, 3, 0], [2, 7, 3, 8, 3]])
 MASK = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
 TYPES = torch.tensor([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])
-CONTEXT = "a b c d e f g h i j k l m n o p q r s t u v a b c d e f g h i j k"
 
 
 @pytest.fixture
@@ -90,13 +87,14 @@ def test_a_tagger_of_other_things_than_entities_loads(small_config, small_tokeni
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"bertcourse": [1]}, "must describe a SequenceClassifier"),
-        ({"bertcourse": {"colour": "red"}}, "unexpected keyword argument 'colour'"),
-        ({"bertcourse": {"max_length": 10**9}}, "max_length must be from 8 to 32"),
-        ({"id2label": ["a", "b"]}, "must describe a SequenceClassifier"),
-        ({"id2label": {"first": "a"}}, "must describe a SequenceClassifier"),
-        ({"classifier_dropout": "none"}, "must describe a SequenceClassifier"),
-        ({"architectures": 7}, "must hold a BertForSequenceClassification, .* it holds 7"),
+        ({"bertcourse": [1]}, "SequenceClassifier"),
+        ({"bertcourse": {"colour": "red"}}, "colour"),
+        ({"bertcourse": {"max_length": 10**9}}, "max_length"),
+        ({"id2label": ["a", "b"]}, "SequenceClassifier"),
+        ({"id2label": {"first": "a"}}, "SequenceClassifier"),
+        ({"classifier_dropout": "none"}, "SequenceClassifier"),
+        ({"classifier_dropout": 1.5}, "SequenceClassifier"),
+        ({"architectures": 7}, "holds 7"),
     ],
 )
 def test_a_config_that_was_edited_is_named(encoder, small_tokenizer, tmp_path, fields, message):
@@ -109,26 +107,25 @@ def test_a_config_that_was_edited_is_named(encoder, small_tokenizer, tmp_path, f
 
 def test_examples_and_tokenizers_of_another_kind_are_named(encoder, small_tokenizer):
     classifier = SequenceClassifier(encoder, small_tokenizer, LABELS)
-    with pytest.raises(TypeError, match=r"example 0 must be a LabeledText\(text, label\); got tuple: \('a', 'x'\)"):
+    with pytest.raises(TypeError, match="example 0.*LabeledText.*tuple"):
         classifier.rows([("a", "x")])
-    with pytest.raises(TypeError, match="example 1 must be a TaggedSentence.*; got str: 'a'"):
+    with pytest.raises(TypeError, match="example 1.*TaggedSentence.*str"):
         TokenClassifier(encoder, small_tokenizer, TAGS).rows([TaggedSentence(["a"], ["O"]), "a"])
-    with pytest.raises(TypeError, match="example 0 must be a Question.*; got dict"):
+    with pytest.raises(TypeError, match="example 0.*Question.*dict"):
         SpanPredictor(encoder, small_tokenizer).rows([{"question": "a"}])
-    with pytest.raises(TypeError, match="the tokenizer must be a tokenizers.Tokenizer; got NoneType"):
+    with pytest.raises(TypeError, match="tokenizer.*NoneType"):
         SequenceClassifier(encoder, None, LABELS)
-    assert classifier.probabilities([]).shape == (0, len(LABELS))
 
 
 def test_heads_are_read_as_the_encoder_is(encoder, small_tokenizer, tmp_path, edit_safetensors):
     SequenceClassifier(encoder, small_tokenizer, LABELS).save(tmp_path)
     edit_safetensors(tmp_path / "model.safetensors", lambda t: t["classifier.bias"].fill_(torch.inf))
-    with pytest.raises(ValueError, match="model.safetensors: classifier.bias must hold finite numbers"):
+    with pytest.raises(ValueError, match="classifier.bias"):
         SequenceClassifier.load(tmp_path)
     path = tmp_path / "config.json"
     config = json.loads(path.read_text(encoding="utf-8")) | {"vocab_size": 10**12}
     path.write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ValueError, match="config.json must have the sizes of the weights .* vocab_size 1000000000000"):
+    with pytest.raises(ValueError, match="config.json.*vocab_size"):
         SequenceClassifier.load(tmp_path)
 
 
@@ -149,22 +146,19 @@ def test_saved_and_loaded_keeps_every_option(encoder, small_tokenizer, tmp_path)
 def test_a_checkpoint_for_another_task_is_refused(heads, encoder, small_tokenizer, tmp_path):
     for name, head in heads.items():
         head.save(tmp_path / name)
-    with pytest.raises(ValueError, match="must hold a BertForSequence.* holds BertForTokenClassification"):
+    with pytest.raises(ValueError, match="holds BertForTokenClassification"):
         SequenceClassifier.load(tmp_path / "BertForTokenClassification")
-    with pytest.raises(ValueError, match="it holds BertForSequenceClassification"):
+    with pytest.raises(ValueError, match="holds BertForSequenceClassification"):
         TokenClassifier.load(tmp_path / "BertForSequenceClassification")
     SequenceClassifier(encoder, small_tokenizer, LABELS, pooling="mean").save(tmp_path / "mean")
-    with pytest.raises(ValueError, match="it holds SequenceClassifier"):
+    with pytest.raises(ValueError, match="holds SequenceClassifier"):
         SpanPredictor.load(tmp_path / "mean")
     save_pretrained(BertForPreTraining(encoder.config), small_tokenizer, tmp_path / "pretrained")
-    with pytest.raises(
-        ValueError,
-        match=r"it holds BertForPreTraining.* put a new head .*SequenceClassifier\(\*load_pretrained\(name\), labels\)",
-    ):
+    with pytest.raises(ValueError, match="holds BertForPreTraining.*SequenceClassifier.*labels"):
         SequenceClassifier.load(tmp_path / "pretrained")
     config = json.loads((tmp_path / "mean/config.json").read_text())
     (tmp_path / "mean/config.json").write_text(json.dumps({**config, "architectures": None}))
-    with pytest.raises(ValueError, match="it holds a model that it does not name"):
+    with pytest.raises(ValueError, match="does not name"):
         SequenceClassifier.load(tmp_path / "mean")
 
 
@@ -176,42 +170,6 @@ def test_heads_start_from_copies_and_from_their_own_seed(encoder, small_tokenize
     assert not torch.equal(one.classifier.weight, other.classifier.weight)
     one.bert.embeddings.word_embeddings.weight.data.zero_()
     assert encoder.embeddings.word_embeddings.weight.abs().sum() > 0
-
-
-def test_an_encoder_without_a_pooler_gets_a_new_one(small_config, small_tokenizer):
-    head = SequenceClassifier(BertModel(small_config, add_pooler=False), small_tokenizer, LABELS)
-    assert head.bert.pooler.weight.std() > 0.01
-    assert not torch.equal(head.bert.pooler.weight[:3], head.classifier.weight)
-
-
-def test_pairs_and_long_texts_are_encoded_as_bert_does(encoder, small_tokenizer):
-    head = SequenceClassifier(encoder, small_tokenizer, LABELS, max_length=8)
-    single, pair, long, empty = head.encode(["ab c", ("a", "b"), ("a b c d e f", "g h"), ""])
-    for row, expected in ((single, small_tokenizer.encode("ab c")), (pair, small_tokenizer.encode("a", "b"))):
-        assert (row.ids, row.type_ids) == (expected.ids, expected.type_ids)
-    assert [small_tokenizer.id_to_token(i) for i in long.ids] == ["[CLS]", "a", "b", "c", "[SEP]", "g", "h", "[SEP]"]
-    assert empty.ids == [2, 3]
-    assert shorten([[1] * 9, [2] * 9], 5) == [[1, 1], [2, 2, 2]]
-
-
-def test_padding_changes_no_prediction(encoder, small_tokenizer):
-    for pooling in ("cls", "mean"):
-        head = SequenceClassifier(encoder, small_tokenizer, LABELS, pooling=pooling).eval()
-        texts = ["a", "a b c d e f g", ("ab", "cd e")]
-        alone = torch.stack([head(*head.batch([row]))[0] for row in head.encode(texts)])
-        torch.testing.assert_close(head.probabilities(texts), alone.softmax(1), atol=1e-5, rtol=1e-5)
-        assert head.predict(texts) == [LABELS[i] for i in alone.argmax(1)]
-
-
-def test_classifier_scores_equal_scikit_learn(encoder, small_tokenizer, monkeypatch):
-    metrics = pytest.importorskip("sklearn.metrics")
-    head = SequenceClassifier(encoder, small_tokenizer, LABELS)
-    gold, predicted = torch.randint(3, (40,)), torch.randint(3, (40,))
-    monkeypatch.setattr(head, "logits", lambda rows: list(torch.eye(3)[predicted]))
-    examples = [LabeledText("a", LABELS[i]) for i in gold]
-    scores = head.score(examples)
-    assert scores["accuracy"] == pytest.approx(100 * metrics.accuracy_score(gold, predicted))
-    assert scores["macro_f1"] == pytest.approx(100 * metrics.f1_score(gold, predicted, average="macro"))
 
 
 def one_segment(encoder):
@@ -283,77 +241,20 @@ def test_token_loss_is_cross_entropy_over_first_subwords(encoder, small_tokenize
     torch.testing.assert_close(head.loss(rows), expected)
 
 
-def test_span_loss_is_that_of_transformers(encoder, small_tokenizer, tmp_path):
-    transformers = pytest.importorskip("transformers")
-    head = SpanPredictor(encoder, small_tokenizer).eval()
-    rows = head.rows([Question("1", "a", "b c d", (Answer("c d", 2),)), Question("2", "a", "e f g")])
-    assert [row.target for row in rows] == [(4, 5), (0, 0)]
-    head.save(tmp_path)
-    theirs = transformers.BertForQuestionAnswering.from_pretrained(tmp_path).eval()
-    starts, ends = torch.tensor([row.target for row in rows]).unbind(1)
-    batch = head.batch(rows)
-    loss = theirs(**batch._asdict(), start_positions=starts, end_positions=ends).loss
-    torch.testing.assert_close(head.loss(rows), loss, atol=1e-5, rtol=1e-5)
-
-
-def test_answers_come_from_the_window_that_has_them(encoder, small_tokenizer, monkeypatch):
-    head = SpanPredictor(encoder, small_tokenizer, max_length=12, overlap=3)
-    question = Question("1", "q", CONTEXT, (Answer("n o p", CONTEXT.index("n")),))
-    rows = head.rows([question])
-    pointed = [row.target for row in rows if row.target != (0, 0)]
-    assert len(rows) > 3 and len(pointed) >= 1
-
-    def told(rows):
-        return [torch.eye(row.length)[list(row.target)].T if row.target else torch.zeros(row.length, 2) for row in rows]
-
-    monkeypatch.setattr(head, "logits", told)
-    assert head.measure([question], rows) == {"f1": 100.0, "exact_match": 100.0}
-    monkeypatch.setattr(head, "encode", lambda pairs: rows)
-    (span,) = head.answer([("q", CONTEXT)])
-    assert span.text == "n o p" == CONTEXT[span.start : span.end] and head.predict([("q", CONTEXT)]) == ["n o p"]
-
-
-def other_vocabulary(tokenizer):
-    tokenizer.model = models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]")
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    return tokenizer
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda e, t: SequenceClassifier(e, t, ["one"]),
-            r"labels must be at least two different strings.*got \['one'\]",
-        ),
-        (lambda e, t: SequenceClassifier(e, t, ["a", "a"]), "labels must be at least two different strings"),
-        (lambda e, t: SequenceClassifier(e, t, "ab"), "labels must be at least two different strings"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS, pooling="max"), "pooling must be one of cls, mean; got 'max'"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length=99), "max_length must be from 8 to 32.*got 99"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS, dropout=1.0), "dropout must be at least 0 and below 1"),
+        (lambda e, t: SequenceClassifier(e, t, ["one"]), "labels"),
+        (lambda e, t: SequenceClassifier(e, t, ["a", "a"]), "labels"),
+        (lambda e, t: SequenceClassifier(e, t, "ab"), "labels"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length=99), "max_length.*99"),
         (
             lambda e, t: SequenceClassifier(BertForPreTraining(e.config), t, LABELS),
-            "encoder must be a BertModel.*got BertForPreTraining",
+            "encoder.*BertForPreTraining",
         ),
-        (lambda e, t: SequenceClassifier(e, t, LABELS).predict("a b"), "texts must be a list of strings or pairs"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "b", "c")]), "text 0 must be a string or a pair"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS).predict([("a", "\ud800")]), "text 0 must be .*lone surrogate"),
         (lambda e, t: TokenClassifier(e, t, TAGS).predict([["\ud800"]]), "word of sentence 0 must be .*lone surrogate"),
-        (lambda e, t: SpanPredictor(e, t).predict([("a", "\ud800")]), "question 0: context must be .*lone surrogate"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS).predict(None), "texts must be a list .*; got NoneType"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length=10.5), "max_length must be from 8 to 32.*got 10.5"),
-        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length="10"), "max_length must be from 8 to 32.*got '10'"),
-        (lambda e, t: SpanPredictor(e, t, no_answer_margin=float("nan")), "no_answer_margin must be a finite number"),
-        (lambda e, t: SpanPredictor(e, t, overlap=0.5), "overlap must be from 0 to below max_length, 32; got 0.5"),
-        (lambda e, t: SpanPredictor(e, t).predict(["ab"]), r"question 0: it must be a pair, .*; got 'ab'"),
-        (
-            lambda e, t: SpanPredictor(e, t).rows([Question("1", "a", "a b", (Answer("b", 2),))] * 2),
-            "every question must have an id of its own; '1' is there more than once",
-        ),
-        (
-            lambda e, t: SequenceClassifier(e, t, LABELS).rows([LabeledText("a", "x")]),
-            "example 0: the label must be one of hardware.*got 'x'",
-        ),
+        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length=10.5), "max_length.*10.5"),
+        (lambda e, t: SequenceClassifier(e, t, LABELS, max_length="10"), "max_length.*'10'"),
         (lambda e, t: TokenClassifier(e, t, TAGS, subwords="last"), "subwords must be one of first, all, copy"),
         (
             lambda e, t: TokenClassifier(e, t, tag_set(["X"], "BIOES"), "copy", "viterbi", "BIOES"),
@@ -376,20 +277,6 @@ def other_vocabulary(tokenizer):
         (
             lambda e, t: TokenClassifier(e, t, TAGS).rows([TaggedSentence(["a"], ["B-LOC"])]),
             "sentence 0: a tag must be one of O, B-PER.*got B-LOC",
-        ),
-        (lambda e, t: SpanPredictor(e, t, overlap=40), "overlap must be from 0 to below max_length, 32; got 40"),
-        (lambda e, t: SpanPredictor(e, t, max_answer_tokens=0), "max_answer_tokens must be at least 1"),
-        (
-            lambda e, t: SpanPredictor(e, t).predict([("", "a")]),
-            "question 0: question and context must have a token each",
-        ),
-        (
-            lambda e, t: SpanPredictor(e, t).rows([Question("7", "q", "a b", (Answer("b", 9),))]),
-            "question 7: an answer must be characters 0 to 3",
-        ),
-        (
-            lambda e, t: SpanPredictor(e, t).rows([Question("7", "q", "a b", (Answer("a", 2),))]),
-            "question 7: expected the answer 'a' at character 2.*stands 'b'",
         ),
     ],
 )

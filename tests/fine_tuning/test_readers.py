@@ -100,23 +100,15 @@ def misplaced(text: str, start) -> str:
 @pytest.mark.parametrize(
     ("read", "text", "message"),
     [
-        (read_tsv, "text\nabc\n", r"file.txt, line 1: expected the names of columns, label and text.*got \['text'\]"),
-        (
-            read_tsv,
-            "label\ttext\nx\ty\nx\n",
-            "file.txt, line 3: expected 2 columns, label, text, with tabs between; got 'x'",
-        ),
+        (read_tsv, "text\nabc\n", "file.txt, line 1: expected the columns"),
+        (read_tsv, "label\ttext\nx\ty\nx\n", "file.txt, line 3: expected 2 columns"),
         (read_tsv, "label\ttext\n \ty\n", "file.txt, line 2: expected a label"),
-        (read_tsv, "label\ttext\n", "file.txt must hold at least one example; it holds none"),
-        (read_tsv, "", "file.txt, line 1: expected the names of columns"),
-        (read_tsv, b"label\ttext\nx\t\xff\n", "file.txt must be UTF-8; .*0xff"),
-        (
-            read_nli,
-            '{"sentence1": "A"}',
-            "file.txt, line 1: expected a JSON object with sentence1, sentence2 and gold_label",
-        ),
+        (read_tsv, "label\ttext\n", "file.txt .*at least one"),
+        (read_tsv, "", "file.txt, line 1: expected the columns"),
+        (read_tsv, b"label\ttext\nx\t\xff\n", "file.txt .*UTF-8"),
+        (read_nli, '{"sentence1": "A"}', "file.txt, line 1: expected a JSON object"),
         (read_nli, "A\tB", "file.txt, line 1: expected a JSON object"),
-        (read_nli, '{"sentence1": 1, "sentence2": "B", "gold_label": "x"}', "line 1: expected strings"),
+        (read_nli, '{"sentence1": 1, "sentence2": "B", "gold_label": "x"}', "file.txt, line 1: expected strings"),
         (
             read_conll,
             "a O\nb\n",
@@ -125,22 +117,14 @@ def misplaced(text: str, start) -> str:
         (read_conll, "a b O\n", "file.txt, line 1: expected a word and its tag in 2 or 4 columns"),
         (read_conll, "a O\nb B_PER\n", "file.txt, line 2: a tag must be one like .*; got 'B_PER'"),
         (read_conll, "-DOCSTART- O\n\n", "file.txt must hold at least one example"),
-        (read_squad, "{}", "file.txt must be SQuAD's JSON: .*KeyError: 'data'"),
-        (read_squad, '{"data": [', "file.txt must be SQuAD's JSON"),
-        (read_squad, '{"data": []}', "file.txt must hold at least one example"),
-        (
-            read_squad,
-            misplaced("dance", 6),
-            "file.txt: question 1: expected the answer 'dance' at character 6 .* stands 'ance '",
-        ),
-        (
-            read_squad,
-            misplaced("way.", 99),
-            "question 1: an answer must be characters 0 to 27 of its context.*'way.' at 99",
-        ),
-        (read_squad, misplaced("way.", -4), "question 1: an answer must be characters 0 to 27"),
-        (read_squad, misplaced("", 0), "question 1: an answer must be characters 0 to 27 of its context, at least one"),
-        (read_squad, misplaced("Bees", "0"), "question 1: an answer must be characters"),
+        (read_squad, "{}", "file.txt .*SQuAD.*data"),
+        (read_squad, '{"data": [', "file.txt .*SQuAD"),
+        (read_squad, '{"data": []}', "file.txt .*at least one"),
+        (read_squad, misplaced("dance", 6), "file.txt: question 1: .*'dance' at character 6.*'ance '"),
+        (read_squad, misplaced("way.", 99), "file.txt: question 1: .*'way.' at character 99"),
+        (read_squad, misplaced("way.", -4), "file.txt: question 1: .*-4"),
+        (read_squad, misplaced("", 0), "file.txt: question 1: .*''"),
+        (read_squad, misplaced("Bees", "0"), "file.txt: question 1: .*'0'"),
     ],
 )
 def test_a_broken_file_names_itself_and_the_line(written, read, text, message):
@@ -150,14 +134,14 @@ def test_a_broken_file_names_itself_and_the_line(written, read, text, message):
 
 @pytest.mark.parametrize("read", [read_tsv, read_nli, read_conll, read_squad])
 def test_a_missing_file_is_named(read, tmp_path):
-    with pytest.raises(FileNotFoundError, match="expected a file of labelled data in .*absent; there is none"):
+    with pytest.raises(FileNotFoundError, match="absent"):
         read(tmp_path / "absent")
 
 
 def test_a_zip_of_two_files_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
         archive.writestr("a", "{}"), archive.writestr("b", "{}")
-    with pytest.raises(ValueError, match="two.zip must be a zip with one file"):
+    with pytest.raises(ValueError, match="two.zip .*one file"):
         read_squad(tmp_path / "two.zip")
 
 
@@ -180,7 +164,7 @@ def test_splits_are_of_whole_documents():
         == split_by(sentences, lambda sentence: sentence.document)
         != split_by(sentences, lambda s: s.document, seed=1)
     )
-    with pytest.raises(ValueError, match="at least three documents, one for each split; got 2"):
+    with pytest.raises(ValueError, match="three documents"):
         split_by(sentences[:6], lambda sentence: sentence.document)
 
 

@@ -1,0 +1,93 @@
+"""Chapter 9: how good answers are, as SQuAD's own script, ``evaluate-v2.0.py``, counts it.
+
+    F1 = 2 · common words / (words predicted + words of the right answer)
+
+Rajpurkar et al. 2016, section 6.1: exact match and F1, of several right answers the best.
+"""
+
+import re
+import string
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from bertcourse.question_answering.questions import Question
+from bertcourse.question_answering.spans import Span
+
+
+def normalize_answer(text: str) -> str:
+    """Lower case, without punctuation and articles, one space between words.
+
+    >>> normalize_answer("The  Denver Broncos!")
+    'denver broncos'
+    """
+    text = "".join(letter for letter in text.lower() if letter not in string.punctuation)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+
+
+def exact_match(predicted: str, gold: str) -> int:
+    """1 if two answers, "" for none, are equal once normalized, else 0.
+
+    >>> exact_match("the Denver Broncos!", "Denver Broncos")
+    1
+    """
+    return int(normalize_answer(predicted) == normalize_answer(gold))
+
+
+def answer_f1(predicted: str, gold: str) -> float:
+    """The harmonic mean of precision and recall of an answer's words; where either has no word, 1 if both have none.
+
+    >>> answer_f1("the Denver Broncos team", "Denver Broncos")
+    0.8
+    """
+    ours, theirs = normalize_answer(predicted).split(), normalize_answer(gold).split()
+    if not ours or not theirs:
+        return float(ours == theirs)
+    common = (Counter(ours) & Counter(theirs)).total()
+    return 2 * common / (len(ours) + len(theirs))
+
+
+def squad_scores(predicted: Mapping[str, str], questions: Sequence[Question]) -> dict[str, float]:
+    """F1 and exact match in percent, the best over each question's answers.
+
+    Args:
+        predicted: from the id of each question to an answer; "" for none.
+        questions: with the answers that people marked; none of them where the context has no answer.
+
+    Returns:
+        ``{"f1": …, "exact_match": …}``.
+    """
+    if not questions:
+        raise ValueError("questions must hold at least one; got none.")
+    if missing := [question.id for question in questions if question.id not in predicted]:
+        raise ValueError(f"every question must have an answer, or ''; got none for {len(missing)}: {missing[:3]}.")
+    f1 = exact = 0.0
+    for question in questions:
+        texts = [text for text, _ in question.answers if normalize_answer(text)] or [""]
+        f1 += max(answer_f1(predicted[question.id], text) for text in texts)
+        exact += max(exact_match(predicted[question.id], text) for text in texts)
+    return {"f1": 100 * f1 / len(questions), "exact_match": 100 * exact / len(questions)}
+
+
+def best_margin(spans: Sequence[Span], questions: Sequence[Question]) -> float:
+    """The margin for ``best_answer`` that gives the highest F1 on a dev split; ``find_best_thresh`` of SQuAD's script.
+
+    Args:
+        spans: for each question what the model answers when it always answers.
+        questions: in the same order, some without an answer.
+
+    Returns:
+        Of equally good margins the lowest that one of the questions has; minus infinity if it is best never to answer.
+    """
+    if len(spans) != len(questions) or not questions:
+        raise ValueError(f"spans must be one per question, at least one; got {len(spans)} and {len(questions)}.")
+    gains = []  # of answering, rather than not
+    for span, question in zip(spans, questions):
+        answered, silent = (squad_scores({question.id: text}, [question])["f1"] for text in (span.text, ""))
+        gains.append((span.no_answer_score - span.score, answered - silent))
+    best, margin, total = 0.0, -float("inf"), 0.0
+    for place, (difference, gain) in enumerate(ordered := sorted(gains)):
+        total += gain
+        last_of_its_kind = place + 1 == len(ordered) or ordered[place + 1][0] > difference
+        if last_of_its_kind and total > best:
+            best, margin = total, difference
+    return margin
