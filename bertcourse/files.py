@@ -1,5 +1,7 @@
-"""Files of every chapter: replaced whole, and read with the path in the message when something is wrong."""
+"""Files of every chapter: replaced whole, and named in the message when they are damaged or not the ones we know."""
 
+import errno
+import hashlib
 import json
 import os
 import tempfile
@@ -10,8 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[Path]:
-    """Hand out an empty folder to write into; what is written takes the place of the old files when the block ends
-    well.
+    """Hand out an empty folder to write into; if the block ends well, what it wrote replaces the old files.
 
     A reader finds each file old or new, never half written. The files are replaced one after the other, so a failure
     between two of them leaves the first ones new and the rest old.
@@ -19,11 +20,6 @@ def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[P
     Args:
         folder: where the files belong; made if it is not there.
         names: the files that the block writes, in the order to replace them.
-
-    Raises:
-        OSError: if the folder cannot be written.
-
-    Source: rename(2) of POSIX, which replaces a file in one step.
     """
     folder = make_folder(folder)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".saving-") as draft:
@@ -33,14 +29,7 @@ def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[P
 
 
 def make_folder(path: str | os.PathLike) -> Path:
-    """The folder of this path, made if it is not there.
-
-    Raises:
-        NotADirectoryError: if there is a file of this name, or of that of a folder above it.
-        OSError: if it cannot be made.
-
-    Source: mkdir(2) of POSIX.
-    """
+    """The folder of this path, made if it is not there; a NotADirectoryError names the file that is in the way."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
@@ -49,28 +38,22 @@ def make_folder(path: str | os.PathLike) -> Path:
 
 
 def is_of_the_disk(error: OSError) -> bool:
-    """Whether an error of a download is the disk's, such as a full one, and not the network's.
+    """Whether an error of a download is the disk's, such as a full one: the network's are OSErrors, too."""
+    if isinstance(error, ConnectionError | TimeoutError) or error.errno is None:
+        return False
+    return bool(error.filename) or error.errno in (errno.ENOSPC, errno.EDQUOT)  # a full disk does not name the file
 
-    Args:
-        error: what was raised; the errors of requests are OSErrors, too.
 
-    Source: the errno and filename that Python gives errors of files.
-    """
-    return error.errno is not None and bool(error.filename) and not isinstance(error, ConnectionError | TimeoutError)
+def expect_file(path: Path, advice: str = "Fetch or save it again.") -> None:
+    """Refuse, by a FileNotFoundError, a folder without this file, saying what is there instead."""
+    if not path.is_file():
+        names = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
+        there = f"the folder holds {', '.join(names[:8])}" if names else "the folder is empty or not there"
+        raise FileNotFoundError(f"expected {path}; {there}{' …' if len(names) > 8 else ''}. {advice}")
 
 
 def read_json(path: Path) -> dict:
-    """The JSON object in a file.
-
-    Args:
-        path: the file, in UTF-8.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming the file, if it is not UTF-8, not JSON, or no object.
-
-    Source: RFC 8259.
-    """
+    """The JSON object in a file, which must be UTF-8; a ValueError names the file and what is wrong with it."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
@@ -78,6 +61,29 @@ def read_json(path: Path) -> dict:
     if not isinstance(content, dict):
         raise ValueError(f"{path} must hold a JSON object, {{…}}; got {content!r:.60}. Fetch or save it again.")
     return content
+
+
+def sha256(content: Path | bytes) -> str:
+    """The SHA-256 of a file or of bytes, as 64 hexadecimal digits."""
+    if isinstance(content, bytes):
+        return hashlib.sha256(content).hexdigest()
+    with open(content, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_sha256(source: str | Path, digest: str, expected: str, advice: str = "delete it and fetch it again") -> None:
+    """Refuse, by a ValueError, what is not the file we know.
+
+    Args:
+        source: the file or address, named in the message.
+        digest: its SHA-256, as ``sha256`` returns it.
+        expected: the one we know.
+        advice: what to do.
+    """
+    if digest != expected:
+        raise ValueError(
+            f"{source} must have the SHA-256 {expected}; got {digest}. It is not the file we know: {advice}."
+        )
 
 
 def write_table(folder: str | os.PathLike, name: str, result: dict, table: str) -> None:
@@ -88,11 +94,6 @@ def write_table(folder: str | os.PathLike, name: str, result: dict, table: str) 
         name: of both files.
         result: what JSON can say.
         table: Markdown.
-
-    Raises:
-        OSError: if the folder cannot be written.
-
-    Source: RFC 8259; CommonMark.
     """
     with replace_files(folder, [f"{name}.json", f"{name}.md"]) as draft:
         (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

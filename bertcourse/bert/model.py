@@ -45,11 +45,6 @@ class BertConfig:
         initializer_range: standard deviation of the initial weights.
         layer_norm_eps: added to the variance in layer normalization.
         pad_token_id: id of [PAD], whose embedding starts at zero.
-
-    Raises:
-        ValueError: naming the field, if one is out of range or two do not fit.
-
-    Source: Devlin et al. 2019, section 3 and appendix A.2.
     """
 
     vocab_size: int = 30522
@@ -71,20 +66,18 @@ class BertConfig:
             value, kind = getattr(self, field.name), type(field.default)
             if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
                 raise ValueError(f"{field.name} must be of type {kind.__name__}; got {value!r}.")
-        for name in SIZES:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1; got {getattr(self, name)}.")
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)}.")
-        if not 0 < self.layer_norm_eps < math.inf:
-            raise ValueError(f"layer_norm_eps must be above 0 and finite; got {self.layer_norm_eps}.")
-        if not 0 <= self.initializer_range < math.inf:
-            raise ValueError(f"initializer_range must be at least 0 and finite; got {self.initializer_range}.")
-        if self.hidden_act not in ACTIVATIONS:
-            raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATIONS)}; got {self.hidden_act!r}.")
-        if not 0 <= self.pad_token_id < self.vocab_size:
-            raise ValueError(f"pad_token_id must be an id below vocab_size {self.vocab_size}; got {self.pad_token_id}.")
+        allowed = {
+            **{name: (getattr(self, name) >= 1, "at least 1") for name in SIZES},
+            "hidden_act": (self.hidden_act in ACTIVATIONS, f"one of {', '.join(ACTIVATIONS)}"),
+            "hidden_dropout_prob": (0 <= self.hidden_dropout_prob < 1, "at least 0 and below 1"),
+            "attention_probs_dropout_prob": (0 <= self.attention_probs_dropout_prob < 1, "at least 0 and below 1"),
+            "initializer_range": (0 <= self.initializer_range < math.inf, "at least 0 and finite"),
+            "layer_norm_eps": (0 < self.layer_norm_eps < math.inf, "above 0 and finite"),
+            "pad_token_id": (0 <= self.pad_token_id < self.vocab_size, f"an id below vocab_size {self.vocab_size}"),
+        }
+        for name, (fits, expected) in allowed.items():
+            if not fits:
+                raise ValueError(f"{name} must be {expected}; got {getattr(self, name)!r}.")
         check_heads(self.hidden_size, self.num_attention_heads)
 
 
@@ -120,13 +113,7 @@ class PreTrainingOutput(NamedTuple):
 
 
 class BertEmbeddings(nn.Module):
-    """Word + position + segment, then layer normalization and dropout.
-
-    Args:
-        config: sizes.
-
-    Source: Devlin et al. 2019, figure 2.
-    """
+    """Word + position + segment, then layer normalization and dropout (Devlin et al. 2019, figure 2)."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -137,20 +124,12 @@ class BertEmbeddings(nn.Module):
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(self, input_ids: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """(B, L) token ids, and segment ids (zeros if None), to (B, L, D).
-
-        Raises:
-            ValueError: if the input is empty, too long, or has an id that no row belongs to.
-        """
-        check_ids(
-            "input_ids", input_ids, self.word_embeddings.num_embeddings, "does the tokenizer belong to this model?"
-        )
+        """(B, L) token ids, and segment ids (zeros if None), to (B, L, D)."""
+        check_ids("input_ids", input_ids, self.word_embeddings, "does the tokenizer belong to this model?")
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
         else:
-            check_ids(
-                "token_type_ids", token_type_ids, self.token_type_embeddings.num_embeddings, "0 is the first segment."
-            )
+            check_ids("token_type_ids", token_type_ids, self.token_type_embeddings, "0 is the first segment.")
             check_same_shape("token_type_ids", token_type_ids, input_ids)
         words = self.word_embeddings(input_ids)
         positions = self.position_embeddings(input_ids.shape[1])
@@ -164,8 +143,6 @@ class BertModel(nn.Module):
     Args:
         config: sizes.
         add_pooler: False leaves the pooler out, as checkpoints trained without NSP do.
-
-    Source: Devlin et al. 2019, section 3.
     """
 
     def __init__(self, config: BertConfig, add_pooler: bool = True):
@@ -202,14 +179,6 @@ class BertModel(nn.Module):
             token_type_ids: (B, L), 0 for the first segment, 1 for the second; None for all zeros.
             output_hidden_states: return the embeddings and each layer's result.
             output_attentions: return each layer's weights; slower, as they must be written down.
-
-        Returns:
-            ``BertOutput``.
-
-        Raises:
-            TypeError: if an argument is no tensor.
-            ValueError: if the input is empty, too long, has an id out of range, shapes differ, or the mask holds
-                anything but ones and zeros.
         """
         x = self.embeddings(input_ids, token_type_ids)
         mask = None
@@ -222,15 +191,11 @@ class BertModel(nn.Module):
 
 
 class MLMHead(nn.Module):
-    """From a contextual vector to a score for each word: a linear map, the activation ``hidden_act`` (GELU in BERT),
-    layer normalization, then the word embeddings.
+    """From a contextual vector to a score for each word: a linear map, the activation, layer normalization, then the
+    word embeddings.
 
-    The last map is tied: it is the embedding table itself, which the caller hands in, with a bias of its own.
-
-    Args:
-        config: sizes.
-
-    Source: Devlin et al. 2019, section 3.1; tying from Press & Wolf 2017.
+    The last map is tied (Press & Wolf 2017): it is the embedding table itself, which the caller hands in, with a bias
+    of its own.
     """
 
     def __init__(self, config: BertConfig):
@@ -246,13 +211,7 @@ class MLMHead(nn.Module):
 
 
 class BertForPreTraining(nn.Module):
-    """BERT with its two heads: which word was masked (MLM), and does B follow A (NSP)?
-
-    Args:
-        config: sizes.
-
-    Source: Devlin et al. 2019, section 3.1.
-    """
+    """BERT with its two heads: which word was masked (MLM), and does B follow A (NSP)? Devlin et al. 2019, 3.1."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -271,29 +230,17 @@ class BertForPreTraining(nn.Module):
         output_hidden_states: bool = False,
         output_attentions: bool = False,
     ) -> PreTrainingOutput:
-        """Scores of both tasks; arguments and errors as for ``BertModel.forward``.
-
-        Returns:
-            ``PreTrainingOutput``.
-        """
+        """Scores of both tasks; arguments as for ``BertModel.forward``."""
         output = self.bert(input_ids, attention_mask, token_type_ids, output_hidden_states, output_attentions)
         mlm_logits = self.mlm_head(output.last_hidden_state, self.bert.embeddings.word_embeddings.weight)
         return PreTrainingOutput(mlm_logits, self.nsp_head(output.pooled), output.hidden_states, output.attentions)
 
 
 def count_parameters(config: BertConfig) -> dict[str, int]:
-    """How many numbers a BERT of this size learns, by part, without making one in memory.
+    """How many numbers a BERT of this size learns, by part and without its heads; none is made in memory.
 
-    Args:
-        config: sizes.
-
-    Returns:
-        ``{"embeddings": …, "encoder": …, "pooler": …, "total": …}``, the heads not counted.
-
-    Source: Devlin et al. 2019, section 3, where base has 110 M and large 340 M.
-
-    >>> count_parameters(BertConfig())["total"]
-    109482240
+    >>> count_parameters(BertConfig())
+    {'embeddings': 23837184, 'encoder': 85054464, 'pooler': 590592, 'total': 109482240}
     """
     with torch.device("meta"):
         model = BertModel(config)
@@ -304,11 +251,7 @@ def count_parameters(config: BertConfig) -> dict[str, int]:
 def initialize(module: nn.Module, config: BertConfig) -> None:
     """Draw the weights of a new model in place: N(0, initializer_range²), biases and [PAD] zero, layer norms one.
 
-    Args:
-        module: a model of this file.
-        config: its sizes.
-
-    Source: Devlin et al. 2019, the released ``modeling.py`` (which truncates the normal at two deviations).
+    BERT's own code truncates the normal distribution at two deviations.
     """
     for part in module.modules():
         if isinstance(part, nn.Linear | nn.Embedding):
@@ -319,40 +262,33 @@ def initialize(module: nn.Module, config: BertConfig) -> None:
             nn.init.zeros_(part.weight[part.padding_idx])
 
 
-def check_ids(name: str, ids: Tensor, size: int, hint: str) -> None:
-    """Refuse ids that are not whole numbers from 0 to size - 1 in a (B, L) tensor with something in it.
+def check_ids(name: str, ids: Tensor, table: nn.Embedding, hint: str) -> None:
+    """Refuse ids that are no (B, L) tensor of whole numbers, or have no row in the table.
 
     While torch.compile traces, values are not looked at, which would cut its graph in two.
-
-    Raises:
-        TypeError: if they are no tensor, such as a list.
-        ValueError: naming the tensor, what is allowed and what came.
     """
-    if not isinstance(ids, Tensor):
-        raise TypeError(f"{name} must be a tensor (B, L), such as encode_batch gives; got {type(ids).__name__}.")
+    check_tensor(name, ids)
     if ids.dim() != 2 or ids.numel() == 0 or ids.dtype not in (torch.int64, torch.int32):
         raise ValueError(
-            f"{name} must be integers (int64 or int32) of shape (B, L), at least one sequence of at least one "
-            f"token; got "
-            f"{ids.dtype} of shape {tuple(ids.shape)}."
+            f"{name} must be integers (int64 or int32) of shape (B, L), at least one sequence of at least one token; "
+            f"got {ids.dtype} of shape {tuple(ids.shape)}."
         )
-    if torch.compiler.is_compiling():
-        return
-    low, high = int(ids.min()), int(ids.max())
-    if low < 0 or high >= size:
-        raise ValueError(f"{name} must be between 0 and {size - 1}; got {low if low < 0 else high}: {hint}")
+    if not torch.compiler.is_compiling():
+        low, high, size = int(ids.min()), int(ids.max()), table.num_embeddings
+        if low < 0 or high >= size:
+            raise ValueError(f"{name} must be between 0 and {size - 1}; got {low if low < 0 else high}: {hint}")
 
 
 def check_same_shape(name: str, tensor: Tensor, input_ids: Tensor) -> None:
-    """Refuse a companion of ``input_ids`` that has another shape.
-
-    Raises:
-        TypeError: if it is no tensor, such as a list.
-        ValueError: naming both shapes.
-    """
-    if not isinstance(tensor, Tensor):
-        raise TypeError(f"{name} must be a tensor (B, L), such as encode_batch gives; got {type(tensor).__name__}.")
+    """Refuse a companion of ``input_ids`` that has another shape."""
+    check_tensor(name, tensor)
     if tensor.shape != input_ids.shape:
         raise ValueError(
             f"{name} must have the shape of input_ids, {tuple(input_ids.shape)}; got {tuple(tensor.shape)}."
         )
+
+
+def check_tensor(name: str, tensor: Tensor) -> None:
+    """Refuse a list."""
+    if not isinstance(tensor, Tensor):
+        raise TypeError(f"{name} must be a tensor (B, L), such as encode_batch gives; got {type(tensor).__name__}.")

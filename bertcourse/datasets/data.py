@@ -21,7 +21,7 @@ import pooch
 from tqdm import tqdm
 
 from bertcourse.datasets.ebooks import book_text
-from bertcourse.files import is_of_the_disk, replace_files
+from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
 
 BOOKS_URL = "https://codeload.github.com/standardebooks"
 BOOKS_FILE = "standardebooks/standardebooks.txt.xz"  # in BERTCOURSE_DATA: all books, an empty line between two
@@ -65,7 +65,7 @@ def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = Non
     """
     if (data := os.environ.get("BERTCOURSE_DATA")) and (path := Path(data).expanduser() / BOOKS_FILE).is_file():
         text = read_xz(path)
-        check_sha256(text, BOOKS_SHA256, str(path))
+        check_sha256(path, sha256(text.encode()), BOOKS_SHA256)
         return text
     folder = Path(folder or pooch.os_cache("bertcourse") / "standardebooks")
     books = read_books()
@@ -133,7 +133,7 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
     kept = folder / f"{book.name}.txt"
     if kept.is_file():
         text = kept.read_bytes().decode("utf-8", errors="replace")
-        if hashlib.sha256(text.encode()).hexdigest() == book.sha256:
+        if sha256(text.encode()) == book.sha256:
             return text
     address = f"{url}/{book.name}/tar.gz/{book.commit}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -153,7 +153,7 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
         # A part that is missing is a KeyError or ValueError, what is no XML a SyntaxError.
         except (tarfile.TarError, zlib.error, EOFError, OSError, LookupError, ValueError, SyntaxError) as error:
             raise ValueError(f"{address} must be the archive of a book; it is damaged ({error}). Try again.") from error
-    check_sha256(text, book.sha256, address)
+    check_sha256(address, sha256(text.encode()), book.sha256)
     with replace_files(folder, [kept.name]) as draft:
         (draft / kept.name).write_bytes(text.encode())
     return text
@@ -185,18 +185,6 @@ def read_xz(path: Path) -> str:
         raise ValueError(
             f"{path} must be a UTF-8 text packed by xz; it is damaged ({error}). Fetch it again."
         ) from error
-
-
-def check_sha256(text: str, expected: str, source: str) -> None:
-    """Refuse a text that is not the one we know.
-
-    Raises:
-        ValueError: naming both digests.
-    """
-    if (digest := hashlib.sha256(text.encode()).hexdigest()) != expected:
-        raise ValueError(
-            f"the text of {source} must have the SHA-256 {expected}; got {digest}. Delete it and fetch it again."
-        )
 
 
 # What the course wrote itself: inside an installed package, beside the package in a checkout.
@@ -234,7 +222,7 @@ def damaged_course_files() -> list[str]:
         path = COURSE_DATA / name
         if not path.is_file():
             damaged.append(f"{name} is missing")
-        elif hashlib.sha256(path.read_bytes()).hexdigest() != digest:
+        elif sha256(path) != digest:
             damaged.append(f"{name} is altered")
     return damaged
 

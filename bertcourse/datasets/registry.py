@@ -20,7 +20,7 @@ import pooch
 from tqdm import tqdm
 
 from bertcourse.datasets.semcor import framework_files
-from bertcourse.files import is_of_the_disk, replace_files
+from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
 
 AR_MAGIC, AR_HEADER = b"!<arch>\n", 60  # a Debian package is an ar archive
 
@@ -122,10 +122,7 @@ def find(file: PublicFile, folder: Path) -> Path | None:
 
 def is_known(path: Path, file: PublicFile) -> bool:
     """Whether a file is the one in the table, itself or by what it unpacks to."""
-    with open(path, "rb") as opened:
-        if hashlib.file_digest(opened, "sha256").hexdigest() == file.sha256:
-            return True
-    return bool(file.content_sha256) and content_sha256(path) == file.content_sha256
+    return sha256(path) == file.sha256 or bool(file.content_sha256) and content_sha256(path) == file.content_sha256
 
 
 def check(path: Path, file: PublicFile) -> None:
@@ -135,13 +132,11 @@ def check(path: Path, file: PublicFile) -> None:
         ValueError: naming both digests.
     """
     if not is_known(path, file):
-        kind, expected = ("unpack to", file.content_sha256) if file.content_sha256 else ("have", file.sha256)
-        digest = content_sha256(path) if file.content_sha256 else hashlib.sha256(path.read_bytes()).hexdigest()
-        raise ValueError(
-            f"{path} must {kind} the SHA-256 {expected}; got {digest}. It is not the file we know: delete it, and "
-            f"fetch "
-            f"it again with: bertcourse data get {file.set}."
-        )
+        advice = f"delete it, and fetch it again with: bertcourse data get {file.set}"
+        if file.content_sha256:
+            check_sha256(f"what {path} unpacks to", content_sha256(path), file.content_sha256, advice)
+        else:
+            check_sha256(path, sha256(path), file.sha256, advice)
 
 
 def content_sha256(path: Path) -> str:

@@ -220,18 +220,18 @@ def test_hidden_states_and_attentions_only_when_asked_for(small_model):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"hidden_size": 25}, "hidden_size must be a multiple of num_heads.*got hidden_size 25 and num_heads 4"),
-        ({"vocab_size": 0}, "vocab_size must be at least 1; got 0"),
-        ({"num_hidden_layers": 0}, "num_hidden_layers must be at least 1; got 0"),
-        ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob must be at least 0 and below 1; got 1.0"),
-        ({"attention_probs_dropout_prob": -0.1}, "attention_probs_dropout_prob must be at least 0"),
-        ({"hidden_act": "swish"}, "hidden_act must be one of .*; got 'swish'"),
-        ({"pad_token_id": 60}, "pad_token_id must be an id below vocab_size 60; got 60"),
-        ({"intermediate_size": "40"}, "intermediate_size must be of type int; got '40'"),
-        ({"layer_norm_eps": 0.0}, "layer_norm_eps must be above 0 and finite; got 0.0"),
-        ({"initializer_range": -0.02}, "initializer_range must be at least 0 and finite; got -0.02"),
-        ({"hidden_dropout_prob": float("nan")}, "hidden_dropout_prob must be at least 0 and below 1; got nan"),
-        ({"num_attention_heads": True}, "num_attention_heads must be of type int; got True"),
+        ({"hidden_size": 25}, "hidden_size 25 and num_heads 4"),
+        ({"vocab_size": 0}, "vocab_size"),
+        ({"num_hidden_layers": 0}, "num_hidden_layers"),
+        ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob"),
+        ({"hidden_dropout_prob": float("nan")}, "hidden_dropout_prob .* nan"),
+        ({"attention_probs_dropout_prob": -0.1}, "attention_probs_dropout_prob"),
+        ({"hidden_act": "swish"}, "hidden_act .* 'swish'"),
+        ({"pad_token_id": 60}, "pad_token_id"),
+        ({"intermediate_size": "40"}, "intermediate_size .* int; got '40'"),
+        ({"layer_norm_eps": 0.0}, "layer_norm_eps"),
+        ({"initializer_range": -0.02}, "initializer_range"),
+        ({"num_attention_heads": True}, "num_attention_heads .* int; got True"),
     ],
 )
 def test_config_refuses(small_config, fields, message):
@@ -244,7 +244,7 @@ def test_a_subclass_checks_the_fields_it_inherits():
     class Wider(BertConfig):
         num_languages: int = 1
 
-    with pytest.raises(ValueError, match="vocab_size must be of type int; got '60'"):
+    with pytest.raises(ValueError, match="vocab_size"):
         Wider(vocab_size="60")
 
 
@@ -254,26 +254,18 @@ IDS = torch.tensor([[2, 7, 3]])
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((torch.zeros(1, 33, dtype=torch.long),), "the sequence has 33 tokens, but there are positions for 32 only"),
-        (
-            (torch.tensor([[2, 60]]),),
-            r"input_ids must be between 0 and 59; got 60: does the tokenizer belong to this model\?",
-        ),
-        ((torch.tensor([[2, -1]]),), "input_ids must be between 0 and 59; got -1"),
-        (
-            (torch.zeros(1, 0, dtype=torch.long),),
-            r"input_ids must be integers .*of shape \(B, L\).*got torch.int64 of shape \(1, 0\)",
-        ),
-        ((torch.zeros(0, 4, dtype=torch.long),), r"at least one sequence"),
-        ((torch.tensor([2, 3]),), r"shape \(B, L\).*got torch.int64 of shape \(2,\)"),
-        ((torch.tensor([[2.0, 3.0]]),), "input_ids must be integers.*got torch.float32"),
-        ((torch.tensor([[True, True]]),), r"input_ids must be integers \(int64 or int32\).*got torch.bool"),
-        ((IDS, torch.ones(1, 4)), r"attention_mask must have the shape of input_ids, \(1, 3\); got \(1, 4\)"),
-        ((IDS, None, torch.tensor([[0, 1, 2]])), "token_type_ids must be between 0 and 1; got 2"),
-        (
-            (IDS, None, torch.tensor([[0, 1]])),
-            r"token_type_ids must have the shape of input_ids, \(1, 3\); got \(1, 2\)",
-        ),
+        ((torch.zeros(1, 33, dtype=torch.long),), "33 tokens.* 32 only"),
+        ((torch.tensor([[2, 60]]),), "input_ids .* 59; got 60"),
+        ((torch.tensor([[2, -1]]),), "input_ids .* 59; got -1"),
+        ((torch.zeros(1, 0, dtype=torch.long),), r"input_ids .* shape \(1, 0\)"),
+        ((torch.zeros(0, 4, dtype=torch.long),), r"input_ids .* shape \(0, 4\)"),
+        ((torch.tensor([2, 3]),), r"input_ids .* shape \(2,\)"),
+        ((torch.tensor([[2.0, 3.0]]),), "input_ids .*got torch.float32"),
+        ((torch.tensor([[True, True]]),), "input_ids .*got torch.bool"),
+        ((IDS, torch.ones(1, 4)), r"attention_mask .*\(1, 3\); got \(1, 4\)"),
+        ((IDS, IDS), "attention_mask .* got 2"),
+        ((IDS, None, torch.tensor([[0, 1, 2]])), "token_type_ids .* 1; got 2"),
+        ((IDS, None, torch.tensor([[0, 1]])), r"token_type_ids .*\(1, 3\); got \(1, 2\)"),
     ],
 )
 def test_model_refuses(small_model, arguments, message):
@@ -282,21 +274,16 @@ def test_model_refuses(small_model, arguments, message):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "name"),
     [
-        (([[2, 7, 3]],), r"input_ids must be a tensor \(B, L\), such as encode_batch gives; got list"),
-        ((IDS, [[1, 1, 1]]), "attention_mask must be a tensor .*; got list"),
-        ((IDS, None, [[0, 0, 0]]), "token_type_ids must be a tensor .*; got list"),
+        (([[2, 7, 3]],), "input_ids"),
+        ((IDS, [[1, 1, 1]]), "attention_mask"),
+        ((IDS, None, [[0, 0, 0]]), "token_type_ids"),
     ],
 )
-def test_model_refuses_what_is_no_tensor(small_model, arguments, message):
-    with pytest.raises(TypeError, match=message):
+def test_model_refuses_what_is_no_tensor(small_model, arguments, name):
+    with pytest.raises(TypeError, match=f"{name} .*got list"):
         small_model(*arguments)
-
-
-def test_model_refuses_a_mask_of_ids(small_model):
-    with pytest.raises(ValueError, match="attention_mask must be 1 for a token and 0 for padding; got 2"):
-        small_model(IDS, IDS)
 
 
 def test_ids_may_be_of_32_bits(small_model):

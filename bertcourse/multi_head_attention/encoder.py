@@ -1,8 +1,8 @@
-"""Chapter 2: multi-head attention and the encoder block.
+"""Multi-head attention and the encoder block, in the order in which data meets them.
 
 H attentions side by side, each in D/H dimensions, cost no more than one in D (Vaswani et al. 2017, section 3.2.2).
 Around them stand the parts that make a stack of them trainable: positions, a feed-forward network, residual
-connections and layer normalization. Reading order is the order in which data meets them.
+connections and layer normalization.
 """
 
 from typing import Literal, NamedTuple
@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertcourse.self_attention import check_attention_shapes, scaled_dot_product_attention
+from bertcourse.multi_head_attention.fast import fused_attention, overwriting
+from bertcourse.self_attention import scaled_dot_product_attention
 
 ACTIVATIONS = {
     "gelu": F.gelu,
@@ -22,61 +23,41 @@ ACTIVATIONS = {
 
 
 def sinusoidal_positions(length: int, hidden_size: int) -> Tensor:
-    """One vector a position, made of sines and cosines of ever longer wavelength.
+    """One vector per position, made of sines and cosines of ever longer wavelength (Vaswani et al. 2017, section 3.5).
 
-    Even columns hold sin(p / 10000^(2i/D)), odd ones the cosine, so that p + k is a rotation of p for every k.
+    Column 2i holds sin(p / 10000^(2i/D)), column 2i + 1 the cosine, so that p + k is a rotation of p for every k.
 
     Args:
-        length: L, how many positions, at least 1.
+        length: L, how many positions.
         hidden_size: D, even.
 
     Returns:
         (L, D), values in [-1, 1].
 
-    Raises:
-        ValueError: if ``length`` is below 1, or ``hidden_size`` is odd or below 2.
-
-    Source: Vaswani et al. 2017, section 3.5.
-
     >>> sinusoidal_positions(2, 4)
     tensor([[0.0000, 1.0000, 0.0000, 1.0000],
             [0.8415, 0.5403, 0.0100, 0.9999]])
     """
-    if length < 1 or hidden_size < 2 or hidden_size % 2:
-        raise ValueError(
-            f"sinusoidal positions need a length of at least 1 and an even hidden_size (a sine and a cosine for each "
-            f"wavelength); got length {length}, hidden_size {hidden_size}."
-        )
+    if hidden_size % 2:
+        raise ValueError(f"hidden_size must be even, a sine and a cosine for each wavelength; got {hidden_size}.")
     frequencies = 10000 ** (-torch.arange(0, hidden_size, 2) / hidden_size)
     angles = torch.arange(length)[:, None] * frequencies
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
 class LearnedPositions(nn.Embedding):
-    """One trainable vector a position, as in BERT: position p is row p of a table.
+    """One trainable vector per position, as in BERT (Devlin et al. 2019, figure 2): position p is row p of a table.
 
     Args:
         max_length: how many positions the table has; there is no vector for a longer text.
         hidden_size: D.
-
-    Source: Devlin et al. 2019, "BERT", section 3 and figure 2.
     """
 
     def __init__(self, max_length: int, hidden_size: int):
         super().__init__(max_length, hidden_size)
 
     def forward(self, length: int) -> Tensor:
-        """The vectors of positions 0 … length-1.
-
-        Args:
-            length: L.
-
-        Returns:
-            (L, D).
-
-        Raises:
-            ValueError: if ``length`` is more than the table has.
-        """
+        """(L, D), the vectors of positions 0 … L - 1."""
         if length > self.num_embeddings:
             raise ValueError(
                 f"the sequence has {length} tokens, but there are positions for {self.num_embeddings} only; shorten it "
@@ -88,22 +69,17 @@ class LearnedPositions(nn.Embedding):
 class MultiHeadAttention(nn.Module):
     """H scaled dot-product attentions over slices of one projection, then a linear map that mixes their results.
 
+    Vaswani et al. 2017, section 3.2.2.
+
     Args:
         hidden_size: D, divisible by ``num_heads``.
         num_heads: H.
-        dropout: probability of dropping an attention weight in training, at least 0 and below 1.
-
-    Raises:
-        ValueError: if ``hidden_size`` is not divisible by ``num_heads``, or ``dropout`` is out of range.
-
-    Source: Vaswani et al. 2017, section 3.2.2.
+        dropout: probability of dropping an attention weight in training.
     """
 
     def __init__(self, hidden_size: int, num_heads: int, dropout: float = 0.0):
         super().__init__()
         check_heads(hidden_size, num_heads)
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1; got {dropout}.")
         self.num_heads = num_heads
         self.dropout = dropout
         self.query = nn.Linear(hidden_size, hidden_size)
@@ -132,11 +108,8 @@ class MultiHeadAttention(nn.Module):
 
         Returns:
             ``(output, weights)``: (B, L, D), and (B, H, L, L) or None.
-
-        Raises:
-            ValueError: if ``x`` or ``mask`` has the wrong shape.
         """
-        if x.dim() != 3 or x.shape[-1] != self.query.in_features:
+        if x.dim() != 3:  # or heads and positions would trade places
             raise ValueError(f"x must have shape (B, L, {self.query.in_features}); got {tuple(x.shape)}.")
         query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
         attend = scaled_dot_product_attention if need_weights else fused_attention
@@ -144,48 +117,14 @@ class MultiHeadAttention(nn.Module):
         return self.output(self.merge_heads(heads)), weights
 
 
-def fused_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, dropout: float = 0.0
-) -> tuple[Tensor, None]:
-    """``scaled_dot_product_attention`` by torch's fused kernel: the same output, and no weights.
-
-    The L×L weights are never held in memory at once.
-
-    Args:
-        query, key, value, mask, dropout: as for ``bertcourse.self_attention.scaled_dot_product_attention``.
-
-    Returns:
-        ``(output, None)``.
-
-    Raises:
-        ValueError: as ``bertcourse.self_attention.scaled_dot_product_attention``.
-
-    Source: Dao et al. 2022, "FlashAttention".
-    """
-    if query.device.type == "cpu" and query.dtype == torch.bfloat16:  # torch's kernel takes four times as long there
-        return scaled_dot_product_attention(query, key, value, mask, dropout)[0], None
-    check_attention_shapes(query, key, value, mask)
-    if mask is None:
-        return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout), None
-    mask = torch.atleast_2d(mask)  # kernels want a dimension of the queries, and all of the keys
-    mask = mask.expand(*mask.shape[:-1], key.shape[-2])
-    blind = ~mask.any(dim=-1, keepdim=True)  # may attend nowhere, for which kernels give NaN, in gradients at least
-    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask | blind, dropout_p=dropout)
-    return output.masked_fill(blind, 0.0), None
-
-
 class FeedForward(nn.Module):
-    """Two linear maps with a nonlinearity between them, on every position by itself.
+    """W₂ f(W₁x + b₁) + b₂ at every position by itself (Vaswani et al. 2017, section 3.3).
 
     Args:
         hidden_size: D.
-        intermediate_size: width between the two maps, 4·D in BERT.
-        activation: one of ``ACTIVATIONS``: gelu, gelu_new, gelu_pytorch_tanh, relu.
-
-    Raises:
-        ValueError: if ``activation`` is not one of these.
-
-    Source: Vaswani et al. 2017, section 3.3; GELU from Hendrycks & Gimpel 2016.
+        intermediate_size: rows of W₁, 4·D in BERT.
+        activation: f, one of ``ACTIVATIONS``. BERT's is GELU(x) = x·Φ(x), with Φ the distribution function of the
+            normal distribution (Hendrycks & Gimpel 2016).
     """
 
     def __init__(self, hidden_size: int, intermediate_size: int, activation: str = "gelu"):
@@ -198,20 +137,16 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) to (..., D)."""
-        x = self.expand(x)
-        ours_alone = type(self.expand) is nn.Linear and not self.expand._forward_hooks  # nobody else holds this x
-        if self.activation is F.gelu and ours_alone and not torch.is_grad_enabled():
-            x = torch.ops.aten.gelu_(x)  # in place: a new tensor of this size takes longer than the function
-        else:
-            x = self.activation(x)
-        return self.contract(x)
+        activation = overwriting(self.activation, self.expand)  # the same function, in less memory
+        return self.contract(activation(self.expand(x)))
 
 
 class EncoderBlock(nn.Module):
     """Attention, then a feed-forward network, each with a residual connection and layer normalization.
 
-    Post-LN, BERT's order, normalizes what the residual stream carries: x ← norm(x + f(x)). Pre-LN normalizes what goes
-    into the sublayer, and leaves the stream alone: x ← x + f(norm(x)).
+    Post-LN, BERT's order, normalizes what the residual stream carries: x ← norm(x + f(x)) (Vaswani et al. 2017,
+    section 3.1). Pre-LN normalizes what goes into the sublayer, and leaves the stream alone: x ← x + f(norm(x))
+    (Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture").
 
     Args:
         hidden_size: D.
@@ -222,12 +157,6 @@ class EncoderBlock(nn.Module):
         dropout: probability of dropping a value of a sublayer's result in training.
         attention_dropout: probability of dropping an attention weight in training.
         layer_norm_eps: added to the variance in layer normalization.
-
-    Raises:
-        ValueError: if ``norm`` is neither, or as ``MultiHeadAttention`` and ``FeedForward`` do.
-
-    Source: post-LN, Vaswani et al. 2017, section 3.1; pre-LN, Xiong et al. 2020, "On Layer Normalization in the
-    Transformer Architecture".
     """
 
     def __init__(
@@ -254,17 +183,7 @@ class EncoderBlock(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """One layer of the encoder.
-
-        Args:
-            x, mask, need_weights: as for ``MultiHeadAttention.forward``.
-
-        Returns:
-            ``(x, weights)``: (B, L, D), and (B, H, L, L) or None.
-
-        Raises:
-            ValueError: if ``x`` or ``mask`` has the wrong shape.
-        """
+        """One layer of the encoder; arguments and result as for ``MultiHeadAttention.forward``."""
         if self.norm == "post":
             attended, weights = self.attention(x, mask, need_weights)
             x = self.attention_norm(x + self.dropout(attended))
@@ -298,11 +217,6 @@ class TransformerEncoder(nn.Module):
         num_layers: how many blocks.
         hidden_size, num_heads, intermediate_size, norm, activation, dropout, attention_dropout, layer_norm_eps: as for
             ``EncoderBlock``.
-
-    Raises:
-        ValueError: if ``num_layers`` is below 1, or as ``EncoderBlock`` does.
-
-    Source: Vaswani et al. 2017, section 3.1.
     """
 
     def __init__(
@@ -318,19 +232,9 @@ class TransformerEncoder(nn.Module):
         layer_norm_eps: float = 1e-12,
     ):
         super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1; got {num_layers}.")
-        block = (
-            hidden_size,
-            num_heads,
-            intermediate_size,
-            norm,
-            activation,
-            dropout,
-            attention_dropout,
-            layer_norm_eps,
-        )
-        self.blocks = nn.ModuleList(EncoderBlock(*block) for _ in range(num_layers))
+        sizes = (hidden_size, num_heads, intermediate_size)
+        options = (norm, activation, dropout, attention_dropout, layer_norm_eps)
+        self.blocks = nn.ModuleList(EncoderBlock(*sizes, *options) for _ in range(num_layers))
         self.final_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps) if norm == "pre" else nn.Identity()
 
     def forward(
@@ -344,15 +248,9 @@ class TransformerEncoder(nn.Module):
 
         Args:
             x: (B, L, D), embeddings with their positions added.
-            mask: boolean, broadcastable to (B, H, L, L), True where a query may attend; None for everywhere.
+            mask: as for ``MultiHeadAttention.forward``.
             output_hidden_states: keep what goes into each layer.
             output_attentions: keep each layer's weights; this takes the plain path.
-
-        Returns:
-            ``EncoderOutput``.
-
-        Raises:
-            ValueError: if ``x`` or ``mask`` has the wrong shape.
         """
         hidden_states, attentions = [], []
         for block in self.blocks:
@@ -369,18 +267,8 @@ class TransformerEncoder(nn.Module):
 
 
 def check_heads(hidden_size: int, num_heads: int) -> None:
-    """Refuse a hidden size that cannot be cut into equal heads.
-
-    Args:
-        hidden_size: D.
-        num_heads: H.
-
-    Raises:
-        ValueError: if either is below 1 or D is not a multiple of H.
-
-    Source: Vaswani et al. 2017, section 3.2.2, where each head has D/H dimensions.
-    """
-    if hidden_size < 1 or num_heads < 1 or hidden_size % num_heads:
+    """Refuse a hidden size that cannot be cut into equal heads."""
+    if num_heads < 1 or hidden_size % num_heads:
         raise ValueError(
             f"hidden_size must be a multiple of num_heads, as each head gets hidden_size / num_heads dimensions; got "
             f"hidden_size {hidden_size} and num_heads {num_heads}."

@@ -1,0 +1,124 @@
+"""BERT's tokenizer in Hugging Face's files: tokenizer.json, or vocab.txt with the settings beside it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from tokenizers import Tokenizer, decoders, normalizers
+
+from bertcourse.files import expect_file, read_json
+from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
+
+BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast", "PreTrainedTokenizerFast")
+BERT_PARTS = {"pre_tokenizer": "BertPreTokenizer", "model": "WordPiece"}
+SAVE_AGAIN = "Load it with the transformers library and save it again, as tokenizer.json."
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """tokenizer.json, or a BERT tokenizer made from vocab.txt; padding and truncation off."""
+    path = folder / "tokenizer.json"
+    if path.is_file():
+        try:
+            tokenizer = Tokenizer.from_file(str(path))
+        except Exception as error:  # the Rust library raises plain Exception
+            raise ValueError(f"{path} is damaged ({error}). Fetch or save it again.") from error
+    else:
+        expect_file(folder / "vocab.txt", "A tokenizer is read from tokenizer.json or vocab.txt.")
+        tokenizer = tokenizer_from_vocabulary(folder)
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def tokenizer_from_vocabulary(folder: Path) -> Tokenizer:
+    """BERT's tokenizer from vocab.txt, one token a line, with the settings that tokenizer_config.json may have."""
+    path = folder / "tokenizer_config.json"
+    settings = {name: value for name, value in (read_json(path) if path.is_file() else {}).items() if value is not None}
+    if (kind := settings.get("tokenizer_class")) not in BERT_CLASSES:
+        raise ValueError(
+            f"{path}: tokenizer_class must be BertTokenizer without a tokenizer.json; got {kind!r}. {SAVE_AGAIN}"
+        )
+    ours = WordPieceTokenizer.from_file(folder / "vocab.txt", lowercase=settings.get("do_lower_case", True))
+    path = folder / "added_tokens.json"
+    for token, token_id in (read_json(path) if path.is_file() else {}).items():
+        if ours.token_ids.get(token) != token_id:
+            raise ValueError(
+                f"{path}: added tokens must be in vocab.txt; {token!r} with id {token_id!r} is not. {SAVE_AGAIN}"
+            )
+    tokenizer = ours.to_tokenizers()
+    tokenizer.normalizer = normalizers.BertNormalizer(
+        lowercase=ours.lowercase,
+        strip_accents=settings.get("strip_accents"),  # None: as lowercase
+        handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
+    )
+    tokenizer.decoder = decoders.WordPiece()  # which also takes the space before a comma away
+    return tokenizer
+
+
+def check_vocabulary(tokenizer: Tokenizer, vocab_size: int) -> None:
+    """Refuse a tokenizer whose ids go beyond the model's embeddings."""
+    if (largest := max(tokenizer.get_vocab().values(), default=-1)) >= vocab_size:
+        raise ValueError(
+            f"the tokenizer has ids up to {largest}, the model embeddings for ids below its vocab_size of "
+            f"{vocab_size}; do both belong to one model?"
+        )
+
+
+def check_special_tokens(tokenizer: Tokenizer, needed: Sequence[str] = ("[UNK]", "[CLS]", "[SEP]")) -> None:
+    """Refuse a tokenizer without BERT's special tokens, or that does not put [CLS] before a text and [SEP] after it."""
+    if missing := [token for token in needed if tokenizer.token_to_id(token) is None]:
+        raise ValueError(
+            f"the tokenizer must have BERT's special tokens {', '.join(needed)}; missing: {', '.join(missing)}. Take "
+            f"the tokenizer that the model was trained with."
+        )
+    frame = [token for token in tokenizer.encode("").tokens if token != "[PAD]"]
+    if frame != ["[CLS]", "[SEP]"]:
+        raise ValueError(
+            f"the tokenizer must put [CLS] before a text and [SEP] after it; an empty text becomes {frame}. Set its "
+            f"post_processor, such as tokenizers.processors.BertProcessing, and save it again."
+        )
+
+
+def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
+    """The vocabulary in order of id, as the lines of vocab.txt; refused if the ids are not 0, 1, …, one token each."""
+    ids = tokenizer.get_vocab()
+    tokens = sorted(ids, key=ids.get)
+    for line, token in enumerate(tokens):
+        if ids[token] != line:
+            raise ValueError(
+                f"the tokenizer's ids must be 0 to {len(ids) - 1}, one token each, as vocab.txt has a line for each; "
+                f"got id {ids[token]} for {token!r} where {line} was expected. Add tokens such as [unused{line}]."
+            )
+    return tokens
+
+
+def tokenizer_config(tokenizer: Tokenizer) -> dict:
+    """What tokenizer_config.json says to ``transformers``: the class, and what happens to case, accents and Chinese.
+
+    ``transformers`` makes a BertTokenizer anew from vocab.txt and these settings, so that only BERT's own pipeline goes
+    by that name; any other is read from tokenizer.json as it stands.
+    """
+    backend = json.loads(tokenizer.to_str())
+    steps = normalizer_steps(backend["normalizer"])
+    nothing = {"clean_text": False, "lowercase": False, "strip_accents": False, "handle_chinese_chars": False}
+    bert = steps.get("BertNormalizer", nothing)
+    settings = {
+        "do_lower_case": bert["lowercase"] or "Lowercase" in steps,
+        "strip_accents": True if "StripAccents" in steps else bert["strip_accents"],
+        "tokenize_chinese_chars": bert["handle_chinese_chars"],
+    }
+    parts = {part: (backend[part] or {}).get("type") for part in ("pre_tokenizer", "model")}
+    if list(steps) == ["BertNormalizer"] and bert["clean_text"] and parts == BERT_PARTS:
+        return {"tokenizer_class": "BertTokenizer", **settings}
+    special = [token for token in BERT_SPECIAL_TOKENS if tokenizer.token_to_id(token) is not None]
+    names = {f"{token[1:-1].lower()}_token": token for token in special}  # "cls_token": "[CLS]"
+    return {"tokenizer_class": "PreTrainedTokenizerFast", **settings, **names}
+
+
+def normalizer_steps(normalizer: dict | None) -> dict[str, dict]:
+    """The steps of a tokenizer.json's normalizer by their type, those of a Sequence one by one."""
+    if normalizer is None:
+        return {}
+    if normalizer["type"] == "Sequence":
+        return {kind: step for part in normalizer["normalizers"] for kind, step in normalizer_steps(part).items()}
+    return {normalizer["type"]: normalizer}

@@ -1,0 +1,27 @@
+"""Chapter 2: multi-head attention and the encoder block (``encoder``); the faster forms of two steps (``fast``)."""
+
+from bertcourse.multi_head_attention.encoder import (
+    ACTIVATIONS,
+    EncoderBlock,
+    EncoderOutput,
+    FeedForward,
+    LearnedPositions,
+    MultiHeadAttention,
+    TransformerEncoder,
+    check_heads,
+    sinusoidal_positions,
+)
+from bertcourse.multi_head_attention.fast import fused_attention
+
+__all__ = [
+    "ACTIVATIONS",
+    "EncoderBlock",
+    "EncoderOutput",
+    "FeedForward",
+    "LearnedPositions",
+    "MultiHeadAttention",
+    "TransformerEncoder",
+    "check_heads",
+    "fused_attention",
+    "sinusoidal_positions",
+]
