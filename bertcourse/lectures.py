@@ -1,11 +1,5 @@
-"""Running the notebooks, and the rules that they keep.
+"""Running the notebooks: ``run_notebook`` executes one in a fresh kernel and measures it."""
 
-``run_notebook`` executes one in a fresh kernel and measures it. ``problems`` lists where one breaks the rules that make
-validation mean something: nbval compares only cells that were run, in order, and whose output is not ignored, and
-never prose (``bertcourse.measured`` does).
-"""
-
-import ast
 import os
 import re
 import subprocess
@@ -21,14 +15,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from bertcourse.measured import misstated
-
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
-KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
-MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
-NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
-HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
 # A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
 # lecture then takes four times the CPU seconds, and a test that trains ten times as long, all of it spent waiting; if
@@ -53,14 +40,7 @@ class Cost:
 
 
 def read_notebook(path: Path) -> NotebookNode:
-    """A notebook from its file.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is not a notebook.
-
-    Source: nbformat 4.
-    """
+    """A notebook from its file."""
     if not path.is_file():
         raise FileNotFoundError(f"no notebook {path}. Name one, such as notebooks/01_self_attention.ipynb.")
     try:
@@ -70,10 +50,7 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def write_notebook(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook under another name and then rename it, so that none is ever half written.
-
-    Source: nbformat 4.
-    """
+    """Write a notebook under another name and then rename it, so that none is ever half written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_suffix(".tmp")
     nbformat.write(notebook, draft)
@@ -81,10 +58,7 @@ def write_notebook(notebook: NotebookNode, path: Path) -> None:
 
 
 def stated_cost(notebook: NotebookNode) -> Cost | None:
-    """What a lecture says it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"; None if it does not.
-
-    Source: the opening that every lecture has.
-    """
+    """What a lecture says it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"; None if it does not."""
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and (found := TAKES.search(cell.source)):
             return Cost(float(found[1]), float(found[2]))
@@ -92,10 +66,7 @@ def stated_cost(notebook: NotebookNode) -> Cost | None:
 
 
 def yardstick() -> float:
-    """CPU seconds that a fixed piece of work takes in this process: a small BERT's training steps, and plain Python.
-
-    Source: the two things that the lectures spend their time on.
-    """
+    """CPU seconds of a fixed piece of work in this process: a small BERT's training steps, and plain Python."""
     import torch  # here, because everything else in this module does without
 
     from bertcourse.bert import BertConfig, BertModel
@@ -116,14 +87,10 @@ def yardstick() -> float:
 
 
 def slowdown() -> float:
-    """How many times as long as on the machine where the costs were measured work takes here and now; at least 1.
+    """How many times as long work takes here and now as where the costs were measured; at least 1.
 
-    Another processor, or one that others use too, needs more CPU seconds for the same work.
-
-    Raises:
-        subprocess.CalledProcessError: if the other process fails.
-
-    Source: ``yardstick``, in a process of its own with the settings that a lecture's kernel has.
+    Another processor, or one that others use too, needs more CPU seconds for the same work. ``yardstick`` runs in a
+    process of its own, with the settings of a lecture's kernel.
     """
     program = "from bertcourse.lectures import yardstick; print(yardstick())"
     environment = {**os.environ, **LECTURE_ENVIRONMENT}
@@ -134,20 +101,13 @@ def slowdown() -> float:
 
 
 def within_twice(cpu_seconds: float, stated: Cost) -> bool:
-    """Whether a lecture took at most twice what it states, or as much longer as this machine is slower.
-
-    Args:
-        cpu_seconds: what it took, just now.
-        stated: what it says it takes.
-
-    Source: the rule that every lecture keeps.
-    """
+    """Whether a lecture took at most twice what it states, or as much longer as this machine is slower."""
     limit = 2 * stated.cpu_seconds
     return cpu_seconds <= limit or cpu_seconds <= limit * slowdown()
 
 
 def run_notebook(notebook: NotebookNode, folder: Path, cell_timeout: int = 900) -> Cost:
-    """Execute all cells in place, top to bottom, in a fresh kernel; once more if the kernel hangs or dies.
+    """Execute all cells in place, top to bottom, in a fresh kernel; again if the kernel hangs or dies.
 
     Args:
         notebook: its outputs and execution counts are replaced.
@@ -160,16 +120,14 @@ def run_notebook(notebook: NotebookNode, folder: Path, cell_timeout: int = 900) 
     Raises:
         nbclient.exceptions.CellExecutionError: if a cell raises.
         nbclient.exceptions.CellTimeoutError, DeadKernelError: if the kernel hangs or dies twice.
-
-    Source: nbclient.
     """
     try:
-        return run_once(notebook, folder, cell_timeout)
+        return run_in_kernel(notebook, folder, cell_timeout)
     except (CellTimeoutError, DeadKernelError):
-        return run_once(notebook, folder, cell_timeout)
+        return run_in_kernel(notebook, folder, cell_timeout)
 
 
-def run_once(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Cost:
+def run_in_kernel(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Cost:
     """``run_notebook`` without the second try."""
     client = NotebookClient(
         notebook,
@@ -211,9 +169,6 @@ def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: in
 
     Returns:
         True if every one ran, within twice the CPU time that it states (``within_twice``).
-
-    Raises:
-        FileNotFoundError, ValueError: if one is not there or not a notebook.
     """
     all_well = True
     for path in paths:
@@ -231,133 +186,7 @@ def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: in
         says = f"states {stated.cpu_seconds:.0f} s, {stated.gigabytes:.1f} GB" if stated else "states nothing"
         print(
             f"{'ok    ' if within else 'SLOW  '}  {path.name}: {cost.cpu_seconds:.0f} s of CPU, "
-            f"{cost.gigabytes:.1f} GB "
-            f"({says}), {time.perf_counter() - start:.0f} s on the clock",
+            f"{cost.gigabytes:.1f} GB ({says}), {time.perf_counter() - start:.0f} s on the clock",
             flush=True,
         )
     return all_well
-
-
-def problems(path: Path) -> list[str]:
-    """Where a notebook breaks the rules: each a line that says what is wrong; empty if nothing is.
-
-    Args:
-        path: the notebook; homework, which nbgrader's marks betray, may have longer cells.
-
-    Returns:
-        The problems found.
-
-    Raises:
-        FileNotFoundError, ValueError: if it is not there or not a notebook.
-
-    Source: the rules are the course's; nbval passes a cell without an execution count silently, hence the first.
-    """
-    notebook, found = read_notebook(path), []
-    is_homework = any("nbgrader" in cell.metadata for cell in notebook.cells)
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    counts = [cell.execution_count for cell in code]
-    if counts != list(range(1, len(code) + 1)):
-        found.append(
-            f"execution counts must be 1 to {len(code)}, in order; got {counts}. Run it: bertcourse run {path}"
-        )
-    kernel = notebook.metadata.get("kernelspec", {}).get("name")
-    if kernel != "python3":
-        found.append(f'the kernelspec must be "python3"; got {kernel!r}')
-    for number, cell in enumerate(code, start=1):
-        tags = set(cell.metadata.get("tags", []))
-        for output in cell.outputs:
-            if output.output_type == "error" and not tags & {"nbval-raises-exception", "raises-exception"}:
-                found.append(f"code cell {number} stores an error: {output.ename}: {output.evalue}")
-        for tag in tags:
-            if NBVAL_MARK.search(tag) and tag not in KNOWN_TAGS:
-                found.append(f"code cell {number} has the tag {tag!r}, which nbval does not know: {sorted(KNOWN_TAGS)}")
-        if re.search(rf"#.*({NBVAL_MARK.pattern})", cell.source, re.IGNORECASE):
-            found.append(
-                f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag"
-            )
-        if (lines := sum(map(bool, cell.source.splitlines()))) > MOST_LINES and not is_homework:
-            found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
-        if (columns := max(map(len, cell.source.splitlines()), default=0)) > MOST_COLUMNS:
-            found.append(f"code cell {number} has a line of {columns} characters; at most {MOST_COLUMNS}")
-    ignored = sum(bool(set(cell.metadata.get("tags", [])) & IGNORING_TAGS) for cell in code)
-    if ignored > MOST_IGNORED * len(code):
-        found.append(f"{ignored} of {len(code)} code cells ignore their output; at most {MOST_IGNORED:.0%}")
-    found += problems_of_kind(notebook) + misstated(notebook)
-    for number, cell in enumerate(code, start=1):
-        found += [f"code cell {number} {problem}" for problem in problems_of_code(cell.source)]
-    return found if is_homework else found + problems_of_figures(code) + problems_of_opening(notebook)
-
-
-def problems_of_kind(notebook: NotebookNode) -> list[str]:
-    """Cells that no validation runs although they look like code, or may have been."""
-    found = []
-    for place, cell in enumerate(notebook.cells, start=1):
-        if cell.cell_type == "raw":
-            found.append(f"cell {place} is raw, which nothing runs and no site shows: make it code or markdown")
-        elif cell.cell_type == "markdown" and is_code(cell.source):
-            found.append(f"cell {place} is markdown but holds nothing but code, which nothing runs: make it code")
-    return found
-
-
-def is_code(markdown: str) -> bool:
-    """Whether markdown is Python from end to end, be it in a fence.
-
-    >>> is_code("```python\\nmodel.train()\\n```"), is_code("# Summary"), is_code("Train it: `model.train()`")
-    (True, False, False)
-    """
-    fenced = re.fullmatch(r"\s*```\w*\n(.*?)```\s*", markdown, re.DOTALL)
-    try:
-        statements = ast.parse(fenced[1] if fenced else markdown).body
-    except (SyntaxError, ValueError):  # the second where it holds a null character
-        return False
-    return any(not isinstance(s, ast.Expr) or isinstance(s.value, ast.Call | ast.Await) for s in statements)
-
-
-def problems_of_code(source: str) -> list[str]:
-    """Where a cell may hide what it prints, or asserts what cannot fail.
-
-    >>> problems_of_code("assert True")
-    ['has an assertion that cannot fail: assert True']
-    """
-    try:
-        tree = ast.parse(source)
-    except SyntaxError as error:
-        return [f"is not plain Python; a magic such as %%capture hides what a cell prints: {error}"]
-    found = []
-    if re.search(r";\s*(?:#.*)?\Z", source):
-        found.append("ends in a semicolon, which hides its output")
-    for node in ast.walk(tree):
-        if names := {getattr(node, part, None) for part in ("id", "attr", "name")} & HIDERS:
-            found.append(f"uses {names.pop()}, which may hide an output")
-        if isinstance(node, ast.Assert) and is_settled(node.test):
-            found.append(f"has an assertion that cannot fail: {ast.unparse(node)}")
-        constant = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else None
-        if constant and not isinstance(constant.value, str | type(...)):  # docstrings, and what students fill in
-            found.append(f"has a statement that does nothing: {ast.unparse(node)}")
-    return found
-
-
-def is_settled(test: ast.expr) -> bool:
-    """Whether a condition is known before anything runs: no name in it, a tuple, or something settled by *or*."""
-    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
-        return any(map(is_settled, test.values))
-    return isinstance(test, ast.Tuple) or not any(isinstance(node, ast.Name) for node in ast.walk(test))
-
-
-def problems_of_figures(code: list[NotebookNode]) -> list[str]:
-    """Images without a text: nobody who cannot see them knows what they show, and nothing compares them."""
-    found = []
-    for number, cell in enumerate(code, start=1):
-        for output in cell.outputs:
-            data = output.get("data", {})
-            text = data.get("text/plain", "").strip()
-            if any(kind.startswith("image/") for kind in data) and (not text or text.startswith("<")):
-                found.append(f"code cell {number} has a figure without a text: end it with plots.show(alt)")
-    return found
-
-
-def problems_of_opening(notebook: nbformat.NotebookNode) -> list[str]:
-    """What a lecture's opening must say and homework's need not."""
-    if stated_cost(notebook) is not None:
-        return []
-    return ['its opening must state what it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"']

@@ -26,7 +26,7 @@ READING_ORDER = [
     "retrieval",
 ]
 SHARED = {"bootstrap", "datasets", "files", "training"}  # below all chapters: they import none
-ABOVE = {"benchmarks", "checks", "figures", "cli", "doctor", "lectures", "measured", "__main__"}  # they may import all
+ABOVE = {"benchmarks", "checks", "figures", "cli", "doctor", "lectures", "__main__"}  # they may import all
 TESTS = Path(__file__).parent
 NOTEBOOKS = TESTS.parent / "notebooks"
 CHAPTERS = [name for name in MODULES if len(parts := name.split(".")) > 1 and parts[1] in READING_ORDER]

@@ -2,8 +2,7 @@
 
 import nbformat
 import pytest
-
-from bertcourse.measured import measured_passages, misstated, numbers
+from measured import measured_passages, misstated, numbers
 
 MARK = "<!-- measured -->"
 

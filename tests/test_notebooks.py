@@ -12,8 +12,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from measured import ASIDE, measured_passages, misstated, numbers
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
+from notebook_rules import problems
 
 from bertcourse import lectures
 from bertcourse.lectures import (
@@ -21,7 +23,6 @@ from bertcourse.lectures import (
     LECTURE_ENVIRONMENT,
     YARDSTICK_SECONDS,
     Cost,
-    problems,
     read_notebook,
     run_lectures,
     run_notebook,
@@ -31,7 +32,6 @@ from bertcourse.lectures import (
     write_notebook,
     yardstick,
 )
-from bertcourse.measured import ASIDE, measured_passages, misstated, numbers
 from conftest import Installed
 
 ROOT = Path(__file__).parent.parent
@@ -351,7 +351,7 @@ def test_a_kernel_that_hangs_once_is_given_another_try(monkeypatch):
             raise CellTimeoutError("A cell timed out")
         return Cost(1.0, 0.1)
 
-    monkeypatch.setattr(lectures, "run_once", hang_once)
+    monkeypatch.setattr(lectures, "run_in_kernel", hang_once)
     assert run_notebook(notebook_of(), ROOT, cell_timeout=7) == Cost(1.0, 0.1)
     assert tries == [7, 7]
 

@@ -1,1 +1,2 @@
-"""What ``bertcourse benchmark`` runs: published tasks, measured: ``word_senses``, ``fine_tuning``, ``retrieval``."""
+"""What ``bertcourse benchmark`` runs: published tasks, measured: ``word_senses``, ``fine_tuning``, ``retrieval``; and
+``tables``, which they share."""

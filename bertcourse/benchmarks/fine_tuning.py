@@ -29,9 +29,10 @@ import torch
 from tokenizers import Tokenizer
 from torch import nn
 
+from bertcourse.benchmarks.tables import publish, table_lines, table_name
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.datasets.registry import cache_folder
-from bertcourse.files import read_json, replace_files, write_table
+from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.classifiers import SequenceClassifier, classification_scores
 from bertcourse.fine_tuning.public_sets import Splits, rte, sst2
 from bertcourse.fine_tuning.readers import LabeledText
@@ -123,10 +124,7 @@ def run_benchmark(
         What is in the JSON file.
 
     Raises:
-        ValueError: if an argument is out of range, or data or weights are not those we know.
-        ConnectionError, FileNotFoundError: if data or the model are not here and cannot be fetched.
         Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
-        OSError: if the disk fails or is full.
 
     Source: Devlin et al. 2019, section 4 and appendix B.1, for tasks and protocol.
     """
@@ -138,7 +136,7 @@ def run_benchmark(
     encoder, tokenizer = load_pretrained(model_name)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     weights = weights_digest(encoder)
-    name = f"finetune_{task}_{Path(model_name).name}" + (f"_limit{limit}" if limit else "")
+    name = table_name(f"finetune_{task}", model_name, limit)
     folder = Path(output or cache_folder() / "runs")
     sets = {}
     for title, each in TASKS[task].items():
@@ -158,17 +156,8 @@ def run_benchmark(
             "ensemble": ensemble_scores([run.pop("probabilities", None) for run in runs], splits.test),
             "runs": runs,
         }
-    result = {
-        "task": task,
-        "model": model_name,
-        "limit": limit,
-        "sets": sets,
-    }
-    table = markdown(result)
-    print(table)
-    if output is not None:
-        write_table(output, name, result, table)
-    return result
+    result = {"task": task, "model": model_name, "limit": limit, "sets": sets}
+    return publish(result, run_table(result), output, name)
 
 
 def cut(splits: Splits, limit: int | None, most_dev: int) -> Splits:
@@ -211,7 +200,7 @@ def run_seed(
         weights: the encoder's digest.
 
     Returns:
-        Scores on test and dev, seconds, steps and examples a second, and where it ran; a classifier's probabilities
+        Scores on test and dev, seconds, steps and examples per second, and where it ran; a classifier's probabilities
         on test, too, for each class a list.
     """
     model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
@@ -223,8 +212,8 @@ def run_seed(
     start = time.perf_counter()
     result = {
         "seed": settings["seed"],
-        "test": rounded(model.score(splits.test)),
-        "dev": None if task.learns_dev else rounded(tuned.scores),
+        "test": in_hundredths(model.score(splits.test)),
+        "dev": None if task.learns_dev else in_hundredths(tuned.scores),
         "best_step": tuned.step,
         "steps": tuned.steps,
         "train_seconds": round(tuned.seconds, 1),
@@ -255,15 +244,15 @@ def ensemble_scores(probabilities: list[dict[str, list[float]] | None], test: li
     given = torch.tensor([[run[label] for label in labels] for run in probabilities])  # (runs, K, n)
     gold = torch.tensor([labels.index(example.label) for example in test])
     all_wrong = 100 * (given.argmax(dim=1) != gold).all(dim=0).float().mean().item()
-    return rounded({**classification_scores(gold, given.mean(dim=0).argmax(dim=0)), "all_wrong": all_wrong})
+    return in_hundredths({**classification_scores(gold, given.mean(dim=0).argmax(dim=0)), "all_wrong": all_wrong})
 
 
-def rounded(scores: dict[str, float]) -> dict[str, float]:
-    """Scores in percent with two digits."""
+def in_hundredths(scores: dict[str, float]) -> dict[str, float]:
+    """Scores in percent, rounded to hundredths."""
     return {name: round(score, 2) for name, score in scores.items()}
 
 
-def markdown(result: dict) -> str:
+def run_table(result: dict) -> str:
     """The table for people to read."""
     every = [run for measured in result["sets"].values() for run in measured["runs"]]
     places = dict.fromkeys(f"{run['device']}, torch {run['versions']['torch']}" for run in every)
@@ -273,30 +262,30 @@ def markdown(result: dict) -> str:
         f"In percent; mean and standard deviation over seeds, then each seed. {'; '.join(places)}.",
     ]
     for title, measured in result["sets"].items():
-        runs, settings = measured["runs"], measured["settings"]
-        train, dev, test = measured["examples"]
-        used = "the {dev:,} of dev among them" if measured["learns_dev"] else "{dev:,} to choose the best weights with"
-        lines += [
-            "",
-            f"## {title}",
-            "",
-            f"{train:,} examples to train on, {used.format(dev=dev)}, {test:,} to measure. "
-            + ", ".join(f"{name} {value}" for name, value in settings.items())
-            + ".",
-            "",
-            f"| score, by seed | mean ± deviation | {' | '.join(str(run['seed']) for run in runs)} |",
-            f"|---|---|{'---|' * len(runs)}",
-        ]
-        for name in runs[0]["test"]:
-            scores = [run["test"][name] for run in runs]
-            spread = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
-            lines.append(
-                f"| {name} | {statistics.mean(scores):.1f}{spread} | {' | '.join(f'{s:.1f}' for s in scores)} |"
-            )
-        for name, unit in (("train_seconds", "minutes of training"), ("examples_per_second", "examples/s")):
-            numbers = [run[name] / (60 if unit.startswith("minutes") else 1) for run in runs]
-            lines.append(f"| {unit} | {statistics.mean(numbers):.1f} | {' | '.join(f'{n:.1f}' for n in numbers)} |")
-        if together := measured["ensemble"]:
-            scores = ", ".join(f"{name} {score:.1f}" for name, score in together.items())
-            lines += ["", f"The {len(runs)} as an ensemble, probabilities averaged, and what all get wrong: {scores}."]
+        lines += ["", f"## {title}", "", *set_table(measured)]
     return "\n".join([*lines, ""])
+
+
+def set_table(measured: dict) -> list[str]:
+    """The lines about one set."""
+    runs, settings = measured["runs"], measured["settings"]
+    train, dev, test = measured["examples"]
+    used = f"the {dev:,} of dev among them" if measured["learns_dev"] else f"{dev:,} to choose the best weights with"
+    told = ", ".join(f"{name} {value}" for name, value in settings.items())
+    rows = []
+    for name in runs[0]["test"]:
+        scores = [run["test"][name] for run in runs]
+        spread = f" ± {statistics.stdev(scores):.1f}" if len(scores) > 1 else ""
+        rows.append([name, f"{statistics.mean(scores):.1f}{spread}", *(f"{score:.1f}" for score in scores)])
+    minutes, speed = [run["train_seconds"] / 60 for run in runs], [run["examples_per_second"] for run in runs]
+    for unit, numbers in (("minutes of training", minutes), ("examples/s", speed)):
+        rows.append([unit, f"{statistics.mean(numbers):.1f}", *(f"{number:.1f}" for number in numbers)])
+    lines = [
+        f"{train:,} examples to train on, {used}, {test:,} to measure. {told}.",
+        "",
+        *table_lines(["score, by seed", "mean ± deviation", *(str(run["seed"]) for run in runs)], rows),
+    ]
+    if together := measured["ensemble"]:
+        scores = ", ".join(f"{name} {score:.1f}" for name, score in together.items())
+        lines += ["", f"The {len(runs)} as an ensemble, probabilities averaged, and what all get wrong: {scores}."]
+    return lines

@@ -5,7 +5,6 @@ the k1 and b of Lucene, and a model's vectors are what they are.
 """
 
 import os
-import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -14,9 +13,9 @@ import torch
 import torch.nn.functional as F
 
 from bertcourse.anisotropy import Standardizer
+from bertcourse.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.bootstrap import compare
-from bertcourse.files import write_table
 from bertcourse.retrieval.bm25 import BM25
 from bertcourse.retrieval.collection import Collection, cranfield, read_beir, reading_questions
 from bertcourse.retrieval.encoders import POOLINGS, BiEncoder, late_interaction
@@ -44,11 +43,6 @@ def run_benchmark(
     Returns:
         What is in the JSON file.
 
-    Raises:
-        ValueError: if ``limit`` is below 1, or data or weights are not those we know.
-        ConnectionError, FileNotFoundError: if data or the model are not here and cannot be fetched.
-        OSError: if the disk fails or is full.
-
     Source: Thakur et al. 2021, "BEIR", whose score nDCG@10 is the one that is compared.
     """
     if limit is not None and limit < 1:
@@ -62,26 +56,18 @@ def run_benchmark(
         "limit": limit,
         "passages": len(collection.passages),
         "queries": len(collection.queries),
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
-        "rows": measure(collection, searches(collection, encoder, tokenizer)),
+        "versions": versions(),
+        "rows": compare_searches(collection, searches(collection, encoder, tokenizer)),
     }
-    table = markdown(result)
-    print(table)
-    if output is not None:
-        name = f"retrieval_{result['collection']}_{Path(model_name).name}{f'_limit{limit}' if limit else ''}"
-        write_table(output, name, result, table)
-    return result
+    name = table_name(f"retrieval_{result['collection']}", model_name, limit)
+    return publish(result, search_table(result), output, name)
 
 
 def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str, dict[str, list[str]]]:
     """The rankings of each search, by its name.
 
-    "centred" takes from queries and passages each their own mean; "standardized" has mean and standard deviation of the
-    passages for both.
-
-    Args:
-        collection: to search.
-        encoder, tokenizer: any BERT, of which texts of at most ``LONGEST`` tokens are read.
+    "centred" takes from queries and passages each their own mean; "standardized" uses the passages' mean and standard
+    deviation for both. Of a text at most ``LONGEST`` tokens are read.
     """
     queries, passages = list(collection.queries.values()), list(collection.passages.values())
     index = BM25(passages)
@@ -103,16 +89,8 @@ def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str,
     return found
 
 
-def measure(collection: Collection, found: Mapping[str, dict[str, list[str]]]) -> list[dict]:
-    """The rows of the table.
-
-    Args:
-        collection: with judgements.
-        found: the rankings of each search, ``BASELINE`` among them.
-
-    Returns:
-        For each search its name, its mean scores, and its comparison with the baseline.
-    """
+def compare_searches(collection: Collection, found: Mapping[str, dict[str, list[str]]]) -> list[dict]:
+    """For each search, ``BASELINE`` among them, its name, its mean scores, and its comparison with the baseline."""
     scores = {name: query_scores(rankings, collection.relevance) for name, rankings in found.items()}
     rows = []
     for name, by_query in scores.items():
@@ -123,22 +101,24 @@ def measure(collection: Collection, found: Mapping[str, dict[str, list[str]]]) -
     return rows
 
 
-def markdown(result: dict) -> str:
+def search_table(result: dict) -> str:
     """The table for people to read."""
+    rows = [
+        [
+            row["search"],
+            *(f"{row['scores'][score]:.3f}" for score in SCORES),
+            "" if row["search"] == BASELINE else with_interval(row["against_bm25"], digits=3),
+        ]
+        for row in result["rows"]
+    ]
     lines = [
         f"# Retrieval on {result['collection']}: {result['model']}",
         "",
         f"{result['passages']:,} passages, {result['queries']:,} queries. Δ: {COMPARED} above {BASELINE}, with the "
-        f"95 % interval "
-        f"of a paired bootstrap over queries. Texts are cut to {LONGEST} tokens for the vectors, and not for "
-        f"{BASELINE}.",
+        f"95 % interval of a paired bootstrap over queries. Texts are cut to {LONGEST} tokens for the vectors, and not "
+        f"for {BASELINE}.",
         "",
-        f"| search | {' | '.join(SCORES)} | Δ |",
-        f"|---|{'---|' * len(SCORES)}---|",
+        *table_lines(["search", *SCORES, "Δ"], rows),
+        "",
     ]
-    for row in result["rows"]:
-        difference, low, high = (f"{row['against_bm25'][name]:+.3f}" for name in ("difference", "low", "high"))
-        compared = "" if row["search"] == BASELINE else f"{difference} [{low}, {high}]"
-        scores = " | ".join(f"{row['scores'][score]:.3f}" for score in SCORES)
-        lines.append(f"| {row['search']} | {scores} | {compared} |")
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)

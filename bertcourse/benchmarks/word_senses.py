@@ -7,17 +7,15 @@ instances.
 """
 
 import os
-import platform
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from bertcourse.anisotropy import Standardizer
+from bertcourse.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
 from bertcourse.bert import load_pretrained
 from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.datasets.registry import cache_folder
-from bertcourse.files import write_table
 from bertcourse.word_senses import (
     PARTS_OF_SPEECH,
     NearestSense,
@@ -52,19 +50,13 @@ def run_benchmark(
     Returns:
         What is in the JSON file.
 
-    Raises:
-        ValueError: if ``limit`` is below 1, or data or weights are not those we know.
-        ConnectionError, FileNotFoundError: if data or the model are not here and cannot be fetched.
-        ModuleNotFoundError: if NLTK, which reads WordNet, is not installed.
-        OSError: if the disk fails or is full.
-
     Source: Raganato et al. 2017 for data and baselines; Loureiro & Jorge 2019 for the method.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"--limit must be at least 1 sentence; got {limit}.")
     model, tokenizer = load_pretrained(model_name)  # first what may be misspelt or missing: it shows at once
     dictionary = wordnet()
-    train, test = cut(sense_corpus("semcor"), limit), cut(sense_corpus("ALL"), limit)
+    train, test = (first_sentences(sense_corpus(name), limit) for name in ("semcor", "ALL"))
     train_words, test_words = ({each.word for each in corpus.instances} for corpus in (train, test))
     senses = word_senses(dictionary, train_words | test_words)
     cache = Path(cache or cache_folder() / "vectors")
@@ -87,19 +79,14 @@ def run_benchmark(
         "limit": limit,
         "sentences": [len(train.sentences), len(test.sentences)],
         "instances": [len(train.instances), len(test.instances)],
-        "versions": {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__},
+        "versions": versions(),
         "without_example": len(test_words - train_words),
-        "rows": measure(train, test, vectors[1], vectors[0], senses),
+        "rows": compare_systems(train, test, vectors[1], vectors[0], senses),
     }
-    table = markdown(result)
-    print(table)
-    if output is not None:
-        name = f"wsd_{Path(model_name).name}{f'_limit{limit}' if limit else ''}"
-        write_table(output, name, result, table)
-    return result
+    return publish(result, system_table(result), output, table_name("wsd", model_name, limit))
 
 
-def cut(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
+def first_sentences(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
     """The first sentences of a corpus, all if ``limit`` is None."""
     if limit is None:
         return corpus
@@ -108,18 +95,15 @@ def cut(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
     )
 
 
-def measure(
+def compare_systems(
     train: SenseCorpus, test: SenseCorpus, train_vectors: np.ndarray, test_vectors: np.ndarray, senses: dict
 ) -> list[dict]:
-    """The rows of the table.
+    """For each system its name, its F1 by column, and its comparison with the first one.
 
     Args:
         train, test: corpora.
         train_vectors, test_vectors: (instances, layers, D).
         senses: word to its senses in WordNet's order.
-
-    Returns:
-        For each system its name, its F1 by column, and its comparison with the first row's.
     """
     words, gold = [each.word for each in test.instances], [each.senses for each in test.instances]
     first = {word: keys[0] for word, keys in senses.items()}
@@ -165,31 +149,27 @@ def columns(right: np.ndarray, test: SenseCorpus) -> dict[str, float | None]:
     }
 
 
-def markdown(result: dict) -> str:
+def system_table(result: dict) -> str:
     """The table for people to read."""
     (train, test), (train_sentences, test_sentences) = result["instances"], result["sentences"]
+    rows = []
+    for row in result["rows"]:
+        scores = ["–" if (score := row["f1"][name]) is None else f"{score:.1f}" for name in COLUMNS]
+        delta = row["against_first_sense"]
+        compared = [with_interval(delta, digits=1, times=100), p_text(delta["p_value"])]
+        rows.append([row["system"], *scores, *(["", ""] if row["system"] == BASELINE else compared)])
     lines = [
         f"# Word sense disambiguation: {result['model']}",
         "",
         f"F1 in percent. Learned from {train:,} instances of SemCor ({train_sentences:,} sentences), measured on "
-        f"{test:,} "
-        f"of the WSD Evaluation Framework ({test_sentences:,} sentences); WordNet 3.0; a word without example takes "
-        f"WordNet's first sense. Δ: points above WordNet first sense on ALL, with the 95 % interval of a paired "
-        f"bootstrap "
-        f"over instances, and its p-value.",
+        f"{test:,} of the WSD Evaluation Framework ({test_sentences:,} sentences); WordNet 3.0; a word without example "
+        "takes WordNet's first sense. Δ: points above WordNet first sense on ALL, with the 95 % interval of a paired "
+        "bootstrap over instances, and its p-value.",
         "",
-        f"| system | {' | '.join(COLUMNS)} | Δ | p |",
-        f"|---|{'---|' * len(COLUMNS)}---|---|",
+        *table_lines(["system", *COLUMNS, "Δ", "p"], rows),
+        "",
     ]
-    for row in result["rows"]:
-        scores = ["–" if (score := row["f1"][name]) is None else f"{score:.1f}" for name in COLUMNS]
-        delta = row["against_first_sense"]
-        difference, low, high = (f"{100 * delta[name]:+.1f}" for name in ("difference", "low", "high"))
-        compared = (
-            f"{difference} [{low}, {high}] | {p_text(delta['p_value'])} |" if row["system"] != BASELINE else "| |"
-        )
-        lines.append(f"| {row['system']} | {' | '.join(scores)} | {compared}")
-    return "\n".join([*lines, ""])
+    return "\n".join(lines)
 
 
 def p_text(p_value: float) -> str:

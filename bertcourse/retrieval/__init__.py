@@ -1,5 +1,5 @@
 """Chapter 10: finding the passage that answers. In reading order: ``collection``, ``scores``, ``bm25``, ``encoders``,
-``search``, ``benchmark``.
+``search``.
 
 By words (BM25), by one vector for a text or one for each token, and by reading query and passage together.
 """

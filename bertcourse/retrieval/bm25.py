@@ -12,11 +12,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from numbers import Real
 
 import numpy as np
-
-from bertcourse.tokenization.encoding import check_text
 
 WORD = re.compile(r"[^\W_]+")
 
@@ -30,25 +27,14 @@ def words_of(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
-def check_texts(texts: Sequence[str], name: str = "text") -> list[str]:
-    """Texts as a list, if each is one.
-
-    Args:
-        texts: what should be a list of strings.
-        name: what the message calls one of them; a list of them has an s at its end.
-
-    Raises:
-        ValueError: if they are a single string, or one of them is not a string or holds half of a character.
-    """
+def check_texts(texts: Iterable[str], name: str = "text") -> list[str]:
+    """Texts as a list, unless they are one string or one of them is none; ``name`` is what a message calls one."""
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise ValueError(f"{name}s must be a list of strings; got {type(texts).__name__} {texts!r:.60}. Write [text].")
     texts = list(texts)
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ValueError(
-                f"{name} {number} must be a string; got {type(text).__name__} {text!r:.60}. Leave out what has no text."
-            )
-        check_text(text, f"{name} {number}")
+            raise ValueError(f"{name} {number} must be a string; got {type(text).__name__} {text!r:.60}. Leave it out.")
     return texts
 
 
@@ -58,12 +44,8 @@ class BM25:
     Args:
         passages: N texts, at least one.
         k1: how soon a word that occurs again stops counting; 0: at once.
-        b: how much a long passage has to have more of a word; from 0, not at all, to 1.
+        b: how much a long passage must have more of a word; from 0, not at all, to 1.
         tokenize: from a text to its words, for passages and queries alike.
-
-    Raises:
-        ValueError: if there is no passage, ``passages`` is a string, one of them is not a string or holds half of a
-            character, or k1 or b is out of range.
 
     Source: Robertson & Zaragoza 2009; k1 and b as in Lucene.
 
@@ -82,10 +64,8 @@ class BM25:
         passages = check_texts(passages, "passage")
         if not passages:
             raise ValueError("passages must hold at least one text; got none.")
-        if not isinstance(k1, Real) or not 0 <= k1 < math.inf:
-            raise ValueError(f"k1 must be a number of at least 0; got {k1!r}.")
-        if not isinstance(b, Real) or not 0 <= b <= 1:
-            raise ValueError(f"b must be a number from 0 to 1; got {b!r}.")
+        if not (0 <= k1 < math.inf and 0 <= b <= 1):
+            raise ValueError(f"k1 must be a number of at least 0, and b one from 0 to 1; got {k1} and {b}.")
         self.tokenize, self.size = tokenize, len(passages)
         counts = [Counter(tokenize(passage)) for passage in passages]
         lengths = np.array([count.total() for count in counts])
@@ -107,19 +87,12 @@ class BM25:
         return math.log(1 + (self.size - num_passages + 0.5) / (num_passages + 0.5))
 
     def scores(self, query: str) -> np.ndarray:
-        """(N,), the score of each passage; a word that no passage has adds nothing, one that is asked twice counts
-        twice.
+        """(N,), each passage's score; a word that no passage has adds nothing, one that is asked twice counts twice.
 
         Only the passages that have a word of the query are touched: this is what makes it fast.
-
-        Raises:
-            ValueError: if the query is not a string or holds half of a character.
         """
         if not isinstance(query, str):
-            raise ValueError(
-                f"query must be a string; got {type(query).__name__} {query!r:.60}. Call scores for each query."
-            )
-        check_text(query, "query")
+            raise ValueError(f"query must be a string; got {type(query).__name__} {query!r:.60}. Ask them one by one.")
         scores = np.zeros(self.size)
         for word in self.tokenize(query):
             if word in self.postings:

@@ -7,7 +7,6 @@ began, and any folder in the format of BEIR (Thakur et al. 2021).
 import json
 import os
 import re
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -39,10 +38,10 @@ class Collection(NamedTuple):
         return Collection(self.passages, dict(queries), {query: self.relevance[query] for query in queries})
 
     def own_passages(self) -> "Collection":
-        """The same queries, with the passages only that are relevant to one of them.
+        """The same queries, with only those passages that are relevant to one of them.
 
-        Negatives must come from these: a passage that is never right in training, and often wrong, is learned as wrong,
-        whatever it is asked. If it is the answer to a question of the test, that question is lost.
+        Negatives must come from these: a passage that in training is often wrong and never right is learned as wrong,
+        whatever is asked. If it answers a question of the test, that question is lost.
         """
         own = {passage for grades in self.relevance.values() for passage, grade in grades.items() if grade > 0}
         passages = {passage: text for passage, text in self.passages.items() if passage in own}
@@ -53,36 +52,8 @@ class Collection(NamedTuple):
         return Collection(passages, self.queries, relevance)
 
 
-def check_collection(collection: Collection, source: str) -> Collection:
-    """The collection, if its parts fit together.
-
-    Args:
-        collection: passages, queries and relevance.
-        source: what to call it in a message.
-
-    Raises:
-        ValueError: if it is empty, a judgement names what is not there, or a query has no relevant passage.
-    """
-    passages, queries, relevance = collection
-    if not passages or not queries:
-        raise ValueError(
-            f"{source} must hold at least one passage and one query; got {len(passages)} and {len(queries)}."
-        )
-    for query, grades in relevance.items():
-        if query not in queries:
-            raise ValueError(f"{source} has judgements on query {query!r}, which it does not hold.")
-        if missing := [passage for passage in grades if passage not in passages]:
-            raise ValueError(f"{source}: query {query!r} has a judgement on {missing[0]!r}, which is no passage of it.")
-    for query in queries:
-        if not any(grade > 0 for grade in relevance.get(query, {}).values()):
-            raise ValueError(
-                f"{source}: query {query!r} has no relevant passage, so that no search can find one. Leave it out."
-            )
-    return collection
-
-
 def reading_questions(*splits: str) -> Collection:
-    """The course's 80 paragraphs, and questions that one of them answers, in words of their own.
+    """The course's 80 paragraphs, and questions that one of them answers, in words of their own (data/reading).
 
     Args:
         splits: of the questions, among "train", "dev" and "test" (192, 64 and 64); none for all. The paragraphs are
@@ -90,12 +61,6 @@ def reading_questions(*splits: str) -> Collection:
 
     Returns:
         ``Collection``; the ids of passages are their titles, each question has one relevant passage.
-
-    Raises:
-        ValueError: if there is no such split.
-        FileNotFoundError: if the data are not there.
-
-    Source: data/reading, written for the course; questions without an answer are left out.
     """
     if unknown := set(splits) - {"train", "dev", "test"}:
         raise ValueError(f"splits must be among train, dev, test; got {', '.join(sorted(unknown))}.")
@@ -105,21 +70,15 @@ def reading_questions(*splits: str) -> Collection:
             passages[question.article] = question.context
             if question.answers and (not splits or split in splits):
                 queries[question.id], relevance[question.id] = question.question, {question.article: 1}
-    return check_collection(Collection(passages, queries, relevance), "data/reading")
+    return Collection(passages, queries, relevance)
 
 
 def cranfield() -> Collection:
     """Cranfield: 1,400 abstracts on aerodynamics and 225 questions of those who worked on it.
 
     Two traps are taken care of. The judgements number the queries 1 to 225 in the order of the file, and not by the
-    numbers that stand there (1, 2, 4, 8, …). And their best grade is 1: here it is 4, and the least 1.
-
-    Returns:
-        ``Collection``. The two abstracts without a text are left out, with their judgements.
-
-    Raises:
-        ConnectionError: if it is not here and cannot be fetched.
-        ValueError: if a file is not the one we know.
+    numbers that stand there (1, 2, 4, 8, …). And their best grade is 1: here it is 4, and the least 1. The two
+    abstracts without a text are left out.
 
     Source: Cleverdon 1967, "The Cranfield Tests on Index Language Devices".
     """
@@ -131,23 +90,14 @@ def cranfield() -> Collection:
         query, passage, code = line.split()
         if passage in passages:
             relevance[query][passage] = GRADES.get(int(code), 0)
-    return check_collection(Collection(passages, queries, relevance), "Cranfield")
+    return Collection(passages, queries, relevance)
 
 
 def read_records(path: Path) -> list[tuple[str, str]]:
-    """Number and text (field .W) of each record of a file in the format of the SMART system.
+    """Number and text (field .W) of each record of a file of the SMART system (Salton 1971).
 
     A line ".I 12" begins a record, and ".T", ".A", ".B" or ".W" alone a field. (Cranfield has a line ".I" within a
     text.)
-
-    Args:
-        path: the file.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it does not begin with a record.
-
-    Source: Salton 1971, "The SMART Retrieval System", whose input it was.
     """
     records: list[tuple[str, list[str]]] = []
     field = None
@@ -175,8 +125,7 @@ def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
         ``Collection``; a passage is its title, if it has one, and its text.
 
     Raises:
-        FileNotFoundError: if a file is not there.
-        ValueError: naming file and line, if one is not as it should be.
+        ValueError: naming the file, if one is not as it should be.
 
     Source: Thakur et al. 2021, "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval
     Models".
@@ -187,47 +136,42 @@ def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
         for row in read_json_lines(folder / "corpus.jsonl")
     }
     texts = {row["_id"]: row["text"] for row in read_json_lines(folder / "queries.jsonl")}
+    judgements = folder / "qrels" / f"{split}.tsv"
     relevance: dict[str, dict[str, int]] = {}
-    for number, line in read_lines(folder / "qrels" / f"{split}.tsv"):
+    for number, line in read_lines(judgements):
         fields = line.split("\t")
         if number == 1 and fields[-1] == "score":
             continue  # the names of the columns
         if len(fields) != 3 or not re.fullmatch(r"-?\d+", fields[2]):
             raise ValueError(
-                f"{folder / 'qrels' / split}.tsv, line {number}: expected a query, a passage and a whole number, with "
-                f"tabs between them; got {line[:80]!r}."
+                f"{judgements}, line {number}: expected query, passage and a whole number, with tabs between them; "
+                f"got {line[:80]!r}."
             )
         relevance.setdefault(fields[0], {})[fields[1]] = int(fields[2])
     relevance = {query: grades for query, grades in relevance.items() if max(grades.values()) > 0}
-    if unknown := relevance.keys() - texts.keys():
-        raise ValueError(f"{folder}/queries.jsonl must hold every query of {split}.tsv; it has no {min(unknown)!r}.")
-    return check_collection(Collection(passages, {query: texts[query] for query in relevance}, relevance), str(folder))
+    if not relevance:
+        raise ValueError(f"{judgements} must have a relevant passage for at least one query; it has none.")
+    unknown = [*(relevance.keys() - texts.keys()), *(set().union(*relevance.values()) - passages.keys())]
+    if unknown:
+        raise ValueError(
+            f"{judgements} must name queries of queries.jsonl and passages of corpus.jsonl; got {unknown[0]!r}."
+        )
+    return Collection(passages, {query: texts[query] for query in relevance}, relevance)
 
 
 def read_json_lines(path: Path) -> list[dict[str, str]]:
-    """The objects of a file that has one a line, each with the strings "_id" and "text".
-
-    Args:
-        path: the file.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming the line, if it is no such object, or an id occurs twice.
-
-    Source: jsonlines.org; the fields are BEIR's.
-    """
-    rows = []
+    """The objects of a file that has one per line, each with the strings "_id", which is its own, and "text"."""
+    rows = {}
     for number, line in read_lines(path):
         try:
             row = json.loads(line)
-            if not isinstance(row["_id"], str) or not isinstance(row["text"], str):
-                raise TypeError("both must be strings")
-        except (ValueError, KeyError, TypeError) as error:
+            fits = isinstance(row["_id"], str) and isinstance(row["text"], str) and row["_id"] not in rows
+        except (ValueError, KeyError, TypeError):
+            fits = False
+        if not fits:
             raise ValueError(
-                f'{path}, line {number}: expected a JSON object with "_id" and "text"; got {line[:80]!r} ({error}).'
-            ) from None
-        rows.append(row)
-    twice = [name for name, count in Counter(row["_id"] for row in rows).items() if count > 1]
-    if twice:
-        raise ValueError(f"{path} must have each id once; {twice[0]!r} occurs several times.")
-    return rows
+                f'{path}, line {number}: expected a JSON object with the strings "_id", which no other line has, and '
+                f'"text"; got {line[:80]!r}.'
+            )
+        rows[row["_id"]] = row
+    return list(rows.values())

@@ -2,25 +2,27 @@
 
     score(q, p) = cos(E(q), E(p))                               bi-encoder: both are read alone
     loss        = −log( e^{s·cos(q,p⁺)} / Σ_p e^{s·cos(q,p)} )   over all passages of the batch
+    score(q, p) = Σ_i max_j cos(q_i, p_j)                       late interaction: a vector for each token
 
-The passages of the other queries are the negatives, for nothing (Karpukhin et al. 2020, "Dense Passage Retrieval",
-section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean). Late interaction keeps a vector for each token
-(Khattab & Zaharia 2020, "ColBERT").
+The passages of the other queries are the negatives, at no cost (Karpukhin et al. 2020, "Dense Passage Retrieval",
+section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean; Khattab & Zaharia 2020, "ColBERT").
 """
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 
-from bertcourse.bert import BertModel, length_buckets, pad_rows
+from bertcourse.bert import BertModel, length_buckets
+from bertcourse.bert.batching import Batch, pad_batch, row_tokenizer
 from bertcourse.fine_tuning.heads import Head
 from bertcourse.retrieval.bm25 import check_texts
+from bertcourse.tokenization.encoding import check_text
+from bertcourse.training.modes import evaluation_mode
 
 # From a text's (L, D) vectors, without padding, to one of D numbers.
 POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -35,8 +37,8 @@ class TrainingPair(NamedTuple):
 
     Attributes:
         query, passage: texts.
-        negatives: texts of passages that look right and are not, as many as there are; the batch has others anyway.
-        also_right: texts of further passages that answer the query: if the batch has one, it is no negative.
+        negatives: passages that look right and are not, as many as there are; the batch has others anyway.
+        also_right: further passages that answer the query: if the batch has one, it is no negative.
     """
 
     query: str
@@ -45,21 +47,21 @@ class TrainingPair(NamedTuple):
     also_right: tuple[str, ...] = ()
 
 
-class PairRow(NamedTuple):
-    """A ``TrainingPair`` as token ids.
+class EncodedPair(NamedTuple):
+    """A ``TrainingPair`` whose texts are tokenized: what ``fine_tune`` puts into batches.
 
     Attributes:
-        query: ids, with [CLS] and [SEP].
-        passages: ids of the right passage, then of the negatives.
+        query: the tokenized query.
+        passages: the right passage, then the negatives.
+        also_right: further passages that answer.
         source: index of the pair.
-        also_right: ids of further passages that answer.
-        target: nothing; a row has no class.
+        target: None; a pair has no class.
     """
 
-    query: list[int]
-    passages: list[list[int]]
+    query: Encoding
+    passages: list[Encoding]
+    also_right: list[Encoding]
     source: int
-    also_right: list[list[int]] = []
     target: None = None
 
     @property
@@ -67,89 +69,46 @@ class PairRow(NamedTuple):
         """How many tokens the right passage has."""
         return len(self.passages[0])
 
+    @property
+    def right(self) -> list[list[int]]:
+        """The token ids of all passages that answer."""
+        return [passage.ids for passage in (self.passages[0], *self.also_right)]
+
 
 def check_pairs(pairs: Sequence[TrainingPair]) -> None:
-    """Refuse pairs whose parts are not texts, above all a string where a tuple of texts is meant: it would be read as
-    texts of one letter.
-
-    Args:
-        pairs: what should be a list of ``TrainingPair``.
-
-    Raises:
-        ValueError: naming the pair.
-    """
+    """Refuse a string where a tuple of texts is meant: it would be read as texts of one letter."""
     for number, pair in enumerate(pairs):
-        if not isinstance(pair, TrainingPair):
+        if not isinstance(pair, TrainingPair) or not all(isinstance(texts, (tuple, list)) for texts in pair[2:]):
             raise ValueError(
-                f"pair {number} must be a TrainingPair(query, passage, negatives); got {type(pair).__name__} "
-                f"{pair!r:.60}."
+                f"pair {number} must be a TrainingPair(query, passage, negatives, also_right), the last two tuples, "
+                f"such as (text,); got {pair!r:.120}."
             )
-        for name in ("query", "passage"):
-            if not isinstance(text := getattr(pair, name), str):
-                raise ValueError(f"pair {number}: {name} must be a string; got {type(text).__name__} {text!r:.60}.")
-        for name in ("negatives", "also_right"):
-            texts = getattr(pair, name)
-            if not isinstance(texts, (tuple, list)) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(
-                    f"pair {number}: {name} must be a tuple of strings; got {type(texts).__name__} {texts!r:.60}. A "
-                    f"single one is written {name}=(text,)."
-                )
-
-
-def check_vectors(vectors: Tensor, name: str) -> None:
-    """Refuse what is not a matrix of vectors, one a row.
-
-    Args:
-        vectors: what should be (n, D) floating-point numbers.
-        name: what the message calls them.
-
-    Raises:
-        ValueError: saying what it is.
-    """
-    if not isinstance(vectors, Tensor):
-        raise ValueError(f"{name} must be a tensor (n, D) of vectors; got {type(vectors).__name__} {vectors!r:.60}.")
-    if vectors.dim() != 2 or not vectors.is_floating_point():
-        raise ValueError(
-            f"{name} must be a tensor (n, D) of floating-point numbers, a vector in each row; got {vectors.dtype} of "
-            f"shape {tuple(vectors.shape)}."
-        )
 
 
 def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = None, scale: float = 20.0) -> Tensor:
-    """The mean over queries of −log softmax of the right passage's score: cross-entropy with B' classes.
+    """InfoNCE: −log softmax of the right passage's score, the mean over queries: cross-entropy with B' classes.
 
     Args:
         queries: (B, D), of length 1.
-        passages: (B', D), of length 1, B' ≥ B; that of query i in row i.
-        same: (B, B'), True where a passage is right for the query, such as its own once more, and must not count as
-            wrong.
-        scale: of the cosines; the inverse of the temperature.
+        passages: (B', D), of length 1, B' ≥ B; row i answers query i.
+        same: (B, B'), True where a passage is right for the query, such as its own a second time, and must not count
+            as wrong.
+        scale: factor of the cosines, the inverse of the temperature; 20 as in sentence-transformers.
 
     Returns:
         A number.
 
-    Raises:
-        ValueError: if there are fewer passages than queries, or shapes or types are not those above.
+    Source: van den Oord et al. 2018, "Contrastive Predictive Coding", equation 4; Karpukhin et al. 2020, equation 2.
 
-    Source: van den Oord et al. 2018, "Contrastive Predictive Coding", equation 4; Karpukhin et al. 2020, equation 2;
-    the scale of Reimers' sentence-transformers.
+    >>> queries = torch.eye(2)
+    >>> contrastive_loss(queries, queries) < contrastive_loss(queries, queries.flip(0))
+    tensor(True)
     """
-    check_vectors(queries, "queries")
-    check_vectors(passages, "passages")
-    if queries.shape[1] != passages.shape[1]:
-        raise ValueError(
-            f"queries and passages must have the same D; got {tuple(queries.shape)} and {tuple(passages.shape)}."
-        )
     if len(passages) < len(queries):
         raise ValueError(f"each query must have a passage; got {len(queries)} queries and {len(passages)} passages.")
     scores = scale * queries @ passages.T
     right = torch.arange(len(queries), device=queries.device)
     if same is not None:
-        if same.dtype != torch.bool or same.shape != scores.shape:
-            raise ValueError(
-                f"same must be True or False for each of {len(queries)} queries and {len(passages)} passages; got "
-                f"{same.dtype} of shape {tuple(same.shape)}."
-            )
         others = same.clone()
         others[right, right] = False
         scores = scores.masked_fill(others, -torch.inf)
@@ -157,8 +116,7 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
 
 
 def max_similarity(query: Tensor, passage: Tensor) -> Tensor:
-    """Late interaction: each token of the query finds the token of the passage that is most like it; the cosines are
-    added.
+    """Late interaction: each token of the query takes its most similar token of the passage; the cosines are added.
 
     Args:
         query: (L, D), tokens' vectors of length 1.
@@ -167,25 +125,16 @@ def max_similarity(query: Tensor, passage: Tensor) -> Tensor:
     Returns:
         A number, at most L.
 
-    Raises:
-        ValueError: if they are not matrices of vectors, or have not the same D.
-
     Source: Khattab & Zaharia 2020, "ColBERT", equation 3.
 
     >>> max_similarity(torch.eye(2), torch.tensor([[0.6, 0.8]]))  # 0.6 + 0.8
     tensor(1.4000)
     """
-    check_vectors(query, "query")
-    check_vectors(passage, "passage")
-    if query.shape[1] != passage.shape[1]:
-        raise ValueError(
-            f"query and passage must have the same D; got {tuple(query.shape)} and {tuple(passage.shape)}."
-        )
     return (query @ passage.T).amax(dim=1).sum()
 
 
 def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> np.ndarray:
-    """``max_similarity`` of each query with each passage, one product of matrices a query.
+    """``max_similarity`` of each query with each passage, one product of matrices per query.
 
     Args:
         queries, passages: of ``BiEncoder.token_vectors``, at least one of each.
@@ -193,41 +142,36 @@ def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> n
     Returns:
         (queries, passages).
 
-    Raises:
-        ValueError: if there is no query or no passage, one has no token or is not a matrix of vectors, or D is not the
-            same for all.
-
     Source: Khattab & Zaharia 2020, section 3.
     """
     if not len(queries) or not len(passages) or not all(map(len, (*queries, *passages))):
         raise ValueError(
-            f"there must be a query and a passage, each with a token; got {len(queries)} and {len(passages)}, "
-            f"{sum(not len(text) for text in (*queries, *passages))} of them empty."
+            f"there must be a query and a passage, none of them empty; got {len(queries)} and {len(passages)}, "
+            f"{sum(not len(text) for text in (*queries, *passages))} of them without a token."
         )
-    for name, texts in (("query", queries), ("passage", passages)):
-        for number, vectors in enumerate(texts):
-            check_vectors(vectors, f"{name} {number}")
-    if len(sizes := {vectors.shape[1] for vectors in (*queries, *passages)}) > 1:
-        raise ValueError(f"queries and passages must have the same D; got {sorted(sizes)}.")
     tokens = torch.cat(list(passages)).numpy()  # (all tokens of all passages, D)
     starts = np.cumsum([0, *(len(passage) for passage in passages)])[:-1]
     return np.stack([np.maximum.reduceat(query.numpy() @ tokens.T, starts, axis=1).sum(axis=0) for query in queries])
 
 
 class BiEncoder(Head):
-    """A text to one vector of length 1; texts that mean alike, or question and answer, to vectors that point alike.
+    """A text to one vector of length 1; texts of like meaning, or question and answer, to vectors that point alike.
 
     Args:
-        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer text is cut; dropout and seed do
-            nothing, as there is no layer on top.
+        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer text is cut; dropout and seed have no
+            effect, as there is no layer on top.
         pooling: "mean" of all tokens' last vectors, "cls", that of [CLS], or "max", the largest value of each
             dimension.
         scale: of the cosines in the loss.
 
-    Raises:
-        ValueError: if an argument is out of range.
-
     Source: Reimers & Gurevych 2019, section 3, with one encoder for queries and passages.
+
+    >>> from bertcourse.bert import load_pretrained
+    >>> encoder = BiEncoder(*load_pretrained("course"))
+    >>> vectors = encoder.vectors(["Who bakes bread?", "A baker does."])  # (2, D)
+    >>> cosine = vectors[0] @ vectors[1]
+
+    ``fine_tune(encoder, train, dev)`` trains it on lists of ``TrainingPair``.
     """
 
     hugging_face_class = "BertModel"
@@ -248,6 +192,7 @@ class BiEncoder(Head):
         if not 0 < scale < float("inf"):
             raise ValueError(f"scale must be above 0; got {scale}.")
         self.pooling, self.scale = pooling, scale
+        self.row_tokenizer = row_tokenizer(tokenizer, self.max_length)
         self.eval()  # it is of use without any training
 
     def options(self) -> dict:
@@ -268,123 +213,87 @@ class BiEncoder(Head):
             pooled = (hidden * mask).sum(dim=1) / mask.sum(dim=1)
         return F.normalize(pooled, dim=-1)
 
-    def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text, with [CLS] and [SEP], cut to ``max_length``.
-
-        Raises:
-            ValueError: if ``texts`` is a string, or one of them is not a string or holds half of a character.
-        """
+    def encode(self, texts: Sequence[str]) -> list[Encoding]:
+        """[CLS] text [SEP], cut to ``max_length``, for each text."""
         texts = check_texts(texts)
-        cls, sep = (self.tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
-        encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
-        return [[cls, *encoding.ids[: self.max_length - 2], sep] for encoding in encodings]
+        for number, text in enumerate(texts):
+            check_text(text, f"text {number}")
+        return self.row_tokenizer.encode_batch(texts)
 
-    def embed(self, rows: Sequence[list[int]]) -> Tensor:
-        """(B, D), the vectors of rows of ids, with gradient if there is one."""
-        return self(*(part.to(self.device) for part in pad_rows(rows, [[0] * len(row) for row in rows])))
+    def batch(self, rows: Sequence[Encoding]) -> Batch:
+        """Tokenized texts as tensors (B, L) where the weights are, padded to the longest."""
+        return Batch(*(part.to(self.device) for part in pad_batch(rows)))
 
-    @torch.inference_mode()
     def vectors(self, texts: Sequence[str], max_tokens: int = 4096) -> Tensor:
-        """(n, D), a vector of length 1 for each text, on the CPU.
-
-        Args:
-            texts: n strings.
-            max_tokens: B × L of a batch.
-
-        Raises:
-            ValueError: as ``encode``, or if there is no text.
-        """
-        rows, was_training = self.encode(texts), self.training
+        """(n, D), a vector of length 1 for each of n texts, on the CPU; ``max_tokens`` is B × L of a batch."""
+        rows = self.encode(texts)
         if not rows:
             raise ValueError("texts must hold at least one text; got none.")
         vectors = torch.empty(len(rows), self.config.hidden_size)
-        self.eval()
-        try:
+        with evaluation_mode(self):
             for bucket in length_buckets([len(row) for row in rows], max_tokens):
-                vectors[bucket] = self.embed([rows[i] for i in bucket]).float().cpu()
-        finally:
-            self.train(was_training)
+                vectors[bucket] = self(*self.batch([rows[i] for i in bucket])).float().cpu()
         return vectors
 
-    @torch.inference_mode()
     def token_vectors(self, texts: Sequence[str], max_tokens: int = 4096, normalize: bool = True) -> list[Tensor]:
         """For each text (L, D), its tokens' last vectors, [CLS] and [SEP] among them; for ``max_similarity``.
 
         Args:
             texts, max_tokens: as for ``vectors``.
             normalize: make each of length 1.
-
-        Raises:
-            ValueError: as ``encode``.
         """
-        rows, was_training = self.encode(texts), self.training
+        rows = self.encode(texts)
         found: list[Tensor] = [torch.empty(0)] * len(rows)
-        self.eval()
-        try:
+        with evaluation_mode(self):
             for bucket in length_buckets([len(row) for row in rows], max_tokens):
-                batch = pad_rows([rows[i] for i in bucket], [[0] * len(rows[i]) for i in bucket])
-                hidden = self.bert(*(part.to(self.device) for part in batch)).last_hidden_state.float().cpu()
+                hidden = self.bert(*self.batch([rows[i] for i in bucket])).last_hidden_state.float().cpu()
                 for index, vectors in zip(bucket, F.normalize(hidden, dim=-1) if normalize else hidden):
                     found[index] = vectors[: len(rows[index])].clone()
-        finally:
-            self.train(was_training)
         return found
 
-    def rows(self, examples: Sequence[TrainingPair]) -> list[PairRow]:
-        """Pairs as token ids; ``check_pairs`` and ``encode`` say what is refused."""
+    def rows(self, examples: Sequence[TrainingPair]) -> list[EncodedPair]:
+        """Pairs, tokenized."""
         check_pairs(examples)
-        queries = self.encode([pair.query for pair in examples])
-        texts = [(pair.passage, *pair.negatives, *pair.also_right) for pair in examples]
-        passages = iter(self.encode(list(itertools.chain(*texts))))
-        rows = []
-        for number, (pair, query) in enumerate(zip(examples, queries)):
-            read = [next(passages) for _ in texts[number]]
-            shown = 1 + len(pair.negatives)
-            rows.append(PairRow(query, read[:shown], number, read[shown:]))
-        return rows
+        texts = [text for pair in examples for text in (pair.query, pair.passage, *pair.negatives, *pair.also_right)]
+        encoded = iter(self.encode(texts))
+        return [
+            EncodedPair(
+                query=next(encoded),
+                passages=[next(encoded) for _ in (pair.passage, *pair.negatives)],
+                also_right=[next(encoded) for _ in pair.also_right],
+                source=number,
+            )
+            for number, pair in enumerate(examples)
+        ]
 
-    def check_training(self, rows: Sequence[PairRow], batch_size: int) -> None:
-        """Refuse a training in which no query ever meets a wrong passage: its loss would be 0 from the first step.
-
-        Args:
-            rows: of the train split.
-            batch_size: how many of them are in a batch.
-
-        Raises:
-            ValueError: saying what is missing.
-        """
-        texts = {tuple(text) for row in rows for text in row.passages}
-        right = [{tuple(text) for text in (row.passages[0], *row.also_right)} for row in rows]
-        if all(texts <= own for own in right):
+    def check_training(self, rows: Sequence[EncodedPair], batch_size: int) -> None:
+        """Refuse a training in which no query ever meets a wrong passage: its loss would be 0 from the first step."""
+        texts = {tuple(passage.ids) for row in rows for passage in row.passages}
+        if all(texts <= set(map(tuple, row.right)) for row in rows):
             raise ValueError(
-                f"train must have a wrong passage for at least one query, or there is nothing to learn; all passages "
-                f"of its {len(rows)} pair{'s' * (len(rows) > 1)} are right. Add pairs with other passages, or "
-                "negatives."
+                "train must have a wrong passage for at least one query, or there is nothing to learn; got only right "
+                f"ones in its {len(rows)}. Add pairs with other passages, or negatives."
             )
         if batch_size == 1 and not any(len(row.passages) > 1 for row in rows):
             raise ValueError(
-                "batch_size must be at least 2 where pairs have no negatives, as the other passages of the batch are "
-                "the wrong ones; got 1. Take 16 or more, or pairs with negatives."
+                "batch_size must be at least 2 where pairs have no negatives, as the batch's other passages are the "
+                "wrong ones; got 1. Take 16 or more, or pairs with negatives."
             )
 
-    def loss(self, rows: Sequence[PairRow]) -> Tensor:
+    def loss(self, rows: Sequence[EncodedPair]) -> Tensor:
         """``contrastive_loss`` of a batch: each query against every passage in it.
 
         A passage that is another query's right one, too, is no negative of that query.
         """
-        texts = [row.passages[0] for row in rows] + [text for row in rows for text in row.passages[1:]]
-        right = [[row.passages[0], *row.also_right] for row in rows]
+        passages = [row.passages[0] for row in rows] + [passage for row in rows for passage in row.passages[1:]]
+        texts, right = [passage.ids for passage in passages], [row.right for row in rows]
         same = torch.tensor([[text in own for text in texts] for own in right], device=self.device)
-        queries = self.embed([row.query for row in rows])  # apart from the passages, which are longer
-        return contrastive_loss(queries, self.embed(texts), same, self.scale)
+        queries = self(*self.batch([row.query for row in rows]))  # apart from the passages, which are longer
+        return contrastive_loss(queries, self(*self.batch(passages)), same, self.scale)
 
-    def measure(self, examples: Sequence[TrainingPair], rows: Sequence[PairRow]) -> dict[str, float]:
-        """Mean reciprocal rank of the right passage among all right ones of the examples, in percent; in the middle
-        of those with its score.
-
-        Args:
-            examples: with query and passage; their negatives are not looked at.
-            rows: of these examples.
+    def measure(self, examples: Sequence[TrainingPair], rows: Sequence[EncodedPair]) -> dict[str, float]:
+        """Mean reciprocal rank of the right passage among all right ones of the examples, in percent; among those of
+        equal score it counts as the middle one. Negatives are not looked at.
         """
         passages = list(dict.fromkeys(pair.passage for pair in examples))
         own = torch.tensor([passages.index(pair.passage) for pair in examples])

@@ -1,4 +1,4 @@
-"""Chapter 10: how good is a ranking? The four numbers that papers on retrieval print.
+"""Chapter 10: how good is a ranking? The numbers that papers on retrieval print.
 
 A ranking is a list of passage ids, the best first. ``relevance`` has the grades of the passages that were judged:
 above 0 is relevant, and what was not judged counts as 0, as in trec_eval.
@@ -7,7 +7,6 @@ above 0 is relevant, and what was not judged counts as 0, as in trec_eval.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from numbers import Integral, Real
 
 import numpy as np
 
@@ -21,16 +20,12 @@ def reciprocal_rank(ranking: Sequence[str], relevance: Mapping[str, int]) -> flo
         ranking: ids, the best first.
         relevance: grades by id.
 
-    Raises:
-        ValueError: if the ranking is a string or has an id twice, or a grade is no number.
-
     Source: Voorhees 1999, "The TREC-8 Question Answering Track Report".
 
     >>> reciprocal_rank(["c", "a", "b"], {"a": 1, "b": 1})
     0.5
     """
     check_ranking(ranking)
-    check_grades(relevance)
     return next((1 / place for place, passage in enumerate(ranking, start=1) if relevance.get(passage, 0) > 0), 0.0)
 
 
@@ -41,9 +36,6 @@ def recall_at(ranking: Sequence[str], relevance: Mapping[str, int], k: int) -> f
         ranking: ids, the best first.
         relevance: grades by id, at least one above 0.
         k: how far to look.
-
-    Raises:
-        ValueError: if nothing is relevant, k is below 1, or the ranking is a string or has an id twice.
 
     Source: Cleverdon 1967; Manning, Raghavan & Schütze 2008, section 8.4.
 
@@ -61,9 +53,6 @@ def average_precision(ranking: Sequence[str], relevance: Mapping[str, int]) -> f
     Args:
         ranking: ids, the best first.
         relevance: grades by id, at least one above 0.
-
-    Raises:
-        ValueError: if nothing is relevant, or the ranking is a string or has an id twice.
 
     Source: Manning, Raghavan & Schütze 2008, "Introduction to Information Retrieval", equation 8.8.
 
@@ -85,10 +74,6 @@ def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int = 10) -> f
         relevance: grades by id, at least one above 0.
         k: how far to look.
 
-    Raises:
-        ValueError: if nothing is relevant, k is below 1, or the ranking is a string or has an id twice, whose gain
-            would count twice.
-
     Source: Järvelin & Kekäläinen 2002, "Cumulated Gain-Based Evaluation of IR Techniques", with the grade itself as
     gain and the discount of trec_eval.
 
@@ -96,9 +81,9 @@ def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int = 10) -> f
     0.797
     """
     check_ranking(ranking)
-    relevant_passages(relevance, k)
+    relevant = relevant_passages(relevance, k)
     gains = [max(relevance.get(passage, 0), 0) for passage in ranking]
-    best = sorted((grade for grade in relevance.values() if grade > 0), reverse=True)
+    best = sorted((relevance[passage] for passage in relevant), reverse=True)
     return discounted(gains[:k]) / discounted(best[:k])
 
 
@@ -108,74 +93,41 @@ def discounted(gains: Sequence[float]) -> float:
 
 
 def check_ranking(ranking: Sequence[str], of: str = "") -> None:
-    """Refuse what is no ranking, such as a string, whose letters would be ids, and a list that has an id twice.
-
-    Args:
-        ranking: ids, the best first.
-        of: which ranking, for the message, such as " of query 'q'".
-
-    Raises:
-        ValueError: saying which id.
-    """
+    """Refuse a string, whose letters would be ids, and a list that has an id twice; ``of`` says which ranking."""
     if isinstance(ranking, (str, bytes)) or not isinstance(ranking, (Sequence, np.ndarray)):
         raise ValueError(f"a ranking must be a list of ids, the best first; the ranking{of} is {ranking!r:.60}.")
     if len(set(ranking)) < len(ranking):
-        twice = next(passage for passage, times in Counter(ranking).items() if times > 1)
+        twice, _ = Counter(ranking).most_common(1)[0]
         raise ValueError(
             f"a ranking must have each passage once; the ranking{of} has {twice!r} several times. Keep the first place "
             "of each: list(dict.fromkeys(ranking))."
         )
 
 
-def check_grades(relevance: Mapping[str, int]) -> None:
-    """Refuse what are no grades by id.
-
-    Args:
-        relevance: grades by id.
-
-    Raises:
-        ValueError: naming the id whose grade is no number.
-    """
-    if not isinstance(relevance, Mapping):
-        raise ValueError(f'relevance must be grades by id, such as {{"a": 1}}; got {relevance!r:.60}.')
-    for passage, grade in relevance.items():
-        if not isinstance(grade, Real) or math.isnan(grade):
-            raise ValueError(f"a grade must be a number, above 0 for what is relevant; {passage!r} has {grade!r}.")
-
-
 def relevant_passages(relevance: Mapping[str, int], k: int = 1) -> set[str]:
-    """The ids with a grade above 0.
-
-    Raises:
-        ValueError: if there is none, they are not numbers by id, or k is not a whole number of at least 1.
-    """
-    if not isinstance(k, Integral) or k < 1:
-        raise ValueError(f"k, how far to look, must be a whole number of at least 1; got {k!r}.")
-    check_grades(relevance)
+    """The ids with a grade above 0, at least one, to be looked for among the first k, at least one."""
     relevant = {passage for passage, grade in relevance.items() if grade > 0}
-    if not relevant:
-        raise ValueError("relevance must have a grade above 0; it has none, so that no ranking is better than another.")
+    if not relevant or k < 1:
+        raise ValueError(
+            f"relevance must have a grade above 0, and k be at least 1; got {len(relevant)} such grades and k={k}."
+        )
     return relevant
 
 
 def query_scores(
     rankings: Mapping[str, Sequence[str]], relevance: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, float]]:
-    """Each query's scores, by their names in ``SCORES``.
+    """Each query's scores, by their names in ``SCORES``: trec_eval's recip_rank, ndcg_cut_10, recall_10, recall_100 and
+    map.
 
     Args:
         rankings: for each query the ids of passages, the best first.
         relevance: for each query the grades.
-
-    Raises:
-        ValueError: if there is no ranking of a query that was judged, or of none, or one has a passage twice.
-
-    Source: trec_eval, whose measures recip_rank, ndcg_cut_10, recall_10, recall_100 and map they are.
     """
     if not relevance or (missing := relevance.keys() - rankings.keys()):
         raise ValueError(
-            f"there must be a ranking for each query that was judged, and at least one; {len(relevance)} were judged, "
-            f"{len(rankings)} have a ranking" + (f", {min(missing)!r} has none." if relevance else ".")
+            f"there must be a ranking for each query that was judged, and at least one; {len(relevance)} were judged"
+            + (f", and {min(missing)!r} has no ranking." if relevance else ".")
         )
     scores = {}
     for query, grades in relevance.items():
@@ -192,7 +144,7 @@ def query_scores(
 
 
 def mean_scores(rankings: Mapping[str, Sequence[str]], relevance: Mapping[str, Mapping[str, int]]) -> dict[str, float]:
-    """The mean of ``query_scores`` over the queries; arguments and errors are the same.
+    """The mean of ``query_scores`` over the queries.
 
     >>> mean_scores({"q": ["b", "a"]}, {"q": {"a": 1}})["MRR"]
     0.5

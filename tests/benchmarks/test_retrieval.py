@@ -6,7 +6,7 @@ import pytest
 
 from bertcourse import cli
 from bertcourse.benchmarks import retrieval as benchmark
-from bertcourse.benchmarks.retrieval import BASELINE, markdown, measure, run_benchmark
+from bertcourse.benchmarks.retrieval import BASELINE, compare_searches, run_benchmark, search_table
 from bertcourse.retrieval.collection import Collection
 
 SMALL = Collection(
@@ -40,13 +40,13 @@ def test_the_table_has_every_search(small_world, tmp_path, capsys):
     assert (result["passages"], result["queries"]) == (3, 3)
     assert json.loads((tmp_path / "retrieval_reading_small.json").read_text()) == result
     table = (tmp_path / "retrieval_reading_small.md").read_text(encoding="utf-8")
-    assert table == markdown(result) and table.strip() in capsys.readouterr().out
+    assert table == search_table(result) and table.strip() in capsys.readouterr().out
     assert "| BM25 | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |  |" in table
 
 
 def test_a_difference_is_that_of_the_means_and_its_interval_holds_it():
     rankings = {BASELINE: {"q": ["p"], "r": ["s"], "u": ["t"]}, "other": {"q": ["s", "p"], "r": ["s"], "u": ["p", "s"]}}
-    _, row = measure(SMALL, rankings)
+    _, row = compare_searches(SMALL, rankings)
     assert row["scores"]["MRR"] == pytest.approx((0.5 + 1 + 0) / 3)
     found = row["against_bm25"]
     assert found["difference"] == pytest.approx(row["scores"]["nDCG@10"] - 1)

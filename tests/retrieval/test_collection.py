@@ -1,14 +1,11 @@
 """Collections: the course's own, Cranfield with its traps, and BEIR's format."""
 
-import json
-
 import pytest
 
 from bertcourse.datasets import registry
 from bertcourse.retrieval import collection as module
 from bertcourse.retrieval.collection import (
     Collection,
-    check_collection,
     cranfield,
     read_beir,
     read_records,
@@ -53,7 +50,7 @@ def test_splits_share_the_passages_and_no_query():
 
 
 def test_a_split_that_is_none_is_refused():
-    with pytest.raises(ValueError, match="splits must be among train, dev, test; got tst"):
+    with pytest.raises(ValueError, match="splits"):
         reading_questions("train", "tst")
 
 
@@ -149,21 +146,17 @@ def test_beir(beir):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        (
-            "qrels/test.tsv",
-            "q\ta\n",
-            r"line 1: expected a query, a passage and a whole number, with tabs between them; got 'q\\ta'",
-        ),
-        ("qrels/test.tsv", "x\ta\t1\n", "queries.jsonl must hold every query of test.tsv; it has no 'x'"),
-        ("qrels/test.tsv", "q\tz\t1\n", "query 'q' has a judgement on 'z', which is no passage of it"),
-        ("qrels/test.tsv", "q\ta\t0\n", "at least one passage and one query; got 2 and 0"),
-        ("corpus.jsonl", '{"_id": "a"}\n', 'line 1: expected a JSON object with "_id" and "text"'),
+        ("qrels/test.tsv", "q\ta\n", "line 1: expected query, passage and a whole number"),
+        ("qrels/test.tsv", "x\ta\t1\n", "got 'x'"),
+        ("qrels/test.tsv", "q\tz\t1\n", "got 'z'"),
+        ("qrels/test.tsv", "q\ta\t0\n", "at least one query"),
+        ("corpus.jsonl", '{"_id": "a"}\n', "line 1: expected a JSON object"),
         ("corpus.jsonl", "[]\n", "line 1: expected a JSON object"),
-        ("corpus.jsonl", '{"_id": 3, "text": "x"}\n', "both must be strings"),
+        ("corpus.jsonl", '{"_id": 3, "text": "x"}\n', "line 1: expected a JSON object"),
         (
             "corpus.jsonl",
-            json.dumps({"_id": "a", "text": "x"}) + "\n" + json.dumps({"_id": "a", "text": "y"}) + "\n",
-            "must have each id once; 'a' occurs several times",
+            '{"_id": "a", "text": "x"}\n{"_id": "a", "text": "y"}\n',
+            "line 2: .* which no other line has",
         ),
     ],
 )
@@ -176,17 +169,3 @@ def test_beir_refuses(beir, name, content, message):
 def test_beir_without_a_file(beir):
     with pytest.raises(FileNotFoundError, match="dev.tsv"):
         read_beir(beir[0], split="dev")
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        (({}, {"q": "?"}, {}), "at least one passage and one query; got 0 and 1"),
-        (({"a": "x"}, {"q": "?"}, {"r": {"a": 1}}), "judgements on query 'r', which it does not hold"),
-        (({"a": "x"}, {"q": "?"}, {"q": {"a": 0}}), "query 'q' has no relevant passage"),
-        (({"a": "x"}, {"q": "?"}, {}), "query 'q' has no relevant passage"),
-    ],
-)
-def test_a_collection_must_fit_together(parts, message):
-    with pytest.raises(ValueError, match=message):
-        check_collection(Collection(*parts), "it")

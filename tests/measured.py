@@ -114,8 +114,6 @@ def misstated(notebook: NotebookNode) -> list[str]:
 
     A section begins with "## 5.1 …". Under a heading without a number, such as Summary, prose speaks of the whole
     notebook.
-
-    Source: the course's rule that every number in a lecture comes from the run.
     """
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     everything = [number for cell in code for number in printed_numbers(cell)]

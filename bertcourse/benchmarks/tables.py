@@ -1,0 +1,52 @@
+"""What the benchmarks share: their result as a table for people and as JSON for programs."""
+
+import os
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bertcourse.files import write_table
+
+
+def table_name(benchmark: str, model_name: str, limit: int | None) -> str:
+    """The name of a result's files.
+
+    >>> table_name("wsd", "models/small", limit=6)
+    'wsd_small_limit6'
+    """
+    return f"{benchmark}_{Path(model_name).name}" + (f"_limit{limit}" if limit else "")
+
+
+def publish(result: dict, table: str, output: str | os.PathLike | None, name: str) -> dict:
+    """Print the table, write OUTPUT/NAME.json and .md unless ``output`` is None, and hand back the result."""
+    print(table)
+    if output is not None:
+        write_table(output, name, result, table)
+    return result
+
+
+def versions() -> dict[str, str]:
+    """Of what a result depends on."""
+    return {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
+
+
+def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table, line by line.
+
+    >>> table_lines(["search", "MRR"], [["BM25", "0.5"]])
+    ['| search | MRR |', '|---|---|', '| BM25 | 0.5 |']
+    """
+    return ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns), *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def with_interval(comparison: dict[str, float], digits: int, times: float = 1) -> str:
+    """A difference and the interval of its bootstrap.
+
+    >>> with_interval({"difference": 0.0123, "low": -0.004, "high": 0.03}, digits=1, times=100)
+    '+1.2 [-0.4, +3.0]'
+    """
+    difference, low, high = (f"{times * comparison[name]:+.{digits}f}" for name in ("difference", "low", "high"))
+    return f"{difference} [{low}, {high}]"

@@ -1,0 +1,137 @@
+"""The rules that notebooks keep, which make validation mean something.
+
+nbval compares only cells that were run, in order, and whose output is not ignored, and never prose (``measured`` does).
+``problems`` lists where a notebook breaks a rule; the root's conftest.py refuses such a notebook before it runs.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+from measured import misstated
+from nbformat import NotebookNode
+
+from bertcourse.lectures import read_notebook, stated_cost
+
+IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
+KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
+MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
+NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
+HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
+
+
+def problems(path: Path) -> list[str]:
+    """Where a notebook breaks the rules, each a line that says what is wrong; empty if nothing is.
+
+    nbval silently passes a cell without an execution count, hence the first rule. Homework, which nbgrader's marks
+    betray, may have longer cells.
+    """
+    notebook, found = read_notebook(path), []
+    is_homework = any("nbgrader" in cell.metadata for cell in notebook.cells)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    counts = [cell.execution_count for cell in code]
+    if counts != list(range(1, len(code) + 1)):
+        found.append(
+            f"execution counts must be 1 to {len(code)}, in order; got {counts}. Run it: bertcourse run {path}"
+        )
+    kernel = notebook.metadata.get("kernelspec", {}).get("name")
+    if kernel != "python3":
+        found.append(f'the kernelspec must be "python3"; got {kernel!r}')
+    for number, cell in enumerate(code, start=1):
+        tags = set(cell.metadata.get("tags", []))
+        for output in cell.outputs:
+            if output.output_type == "error" and not tags & {"nbval-raises-exception", "raises-exception"}:
+                found.append(f"code cell {number} stores an error: {output.ename}: {output.evalue}")
+        for tag in tags:
+            if NBVAL_MARK.search(tag) and tag not in KNOWN_TAGS:
+                found.append(f"code cell {number} has the tag {tag!r}, which nbval does not know: {sorted(KNOWN_TAGS)}")
+        if re.search(rf"#.*({NBVAL_MARK.pattern})", cell.source, re.IGNORECASE):
+            found.append(
+                f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag"
+            )
+        if (lines := sum(map(bool, cell.source.splitlines()))) > MOST_LINES and not is_homework:
+            found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
+        if (columns := max(map(len, cell.source.splitlines()), default=0)) > MOST_COLUMNS:
+            found.append(f"code cell {number} has a line of {columns} characters; at most {MOST_COLUMNS}")
+    ignored = sum(bool(set(cell.metadata.get("tags", [])) & IGNORING_TAGS) for cell in code)
+    if ignored > MOST_IGNORED * len(code):
+        found.append(f"{ignored} of {len(code)} code cells ignore their output; at most {MOST_IGNORED:.0%}")
+    found += problems_of_kind(notebook) + misstated(notebook)
+    for number, cell in enumerate(code, start=1):
+        found += [f"code cell {number} {problem}" for problem in problems_of_code(cell.source)]
+    return found if is_homework else found + problems_of_figures(code) + problems_of_opening(notebook)
+
+
+def problems_of_kind(notebook: NotebookNode) -> list[str]:
+    """Cells that no validation runs although they look like code, or may have been."""
+    found = []
+    for place, cell in enumerate(notebook.cells, start=1):
+        if cell.cell_type == "raw":
+            found.append(f"cell {place} is raw, which nothing runs and no site shows: make it code or markdown")
+        elif cell.cell_type == "markdown" and is_code(cell.source):
+            found.append(f"cell {place} is markdown but holds nothing but code, which nothing runs: make it code")
+    return found
+
+
+def is_code(markdown: str) -> bool:
+    """Whether markdown is Python from end to end, be it in a fence.
+
+    >>> is_code("```python\\nmodel.train()\\n```"), is_code("# Summary"), is_code("Train it: `model.train()`")
+    (True, False, False)
+    """
+    fenced = re.fullmatch(r"\s*```\w*\n(.*?)```\s*", markdown, re.DOTALL)
+    try:
+        statements = ast.parse(fenced[1] if fenced else markdown).body
+    except (SyntaxError, ValueError):  # the second where it holds a null character
+        return False
+    return any(not isinstance(s, ast.Expr) or isinstance(s.value, ast.Call | ast.Await) for s in statements)
+
+
+def problems_of_code(source: str) -> list[str]:
+    """Where a cell may hide what it prints, or asserts what cannot fail.
+
+    >>> problems_of_code("assert True")
+    ['has an assertion that cannot fail: assert True']
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError as error:
+        return [f"is not plain Python; a magic such as %%capture hides what a cell prints: {error}"]
+    found = []
+    if re.search(r";\s*(?:#.*)?\Z", source):
+        found.append("ends in a semicolon, which hides its output")
+    for node in ast.walk(tree):
+        if names := {getattr(node, part, None) for part in ("id", "attr", "name")} & HIDERS:
+            found.append(f"uses {names.pop()}, which may hide an output")
+        if isinstance(node, ast.Assert) and is_settled(node.test):
+            found.append(f"has an assertion that cannot fail: {ast.unparse(node)}")
+        constant = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) else None
+        if constant and not isinstance(constant.value, str | type(...)):  # docstrings, and what students fill in
+            found.append(f"has a statement that does nothing: {ast.unparse(node)}")
+    return found
+
+
+def is_settled(test: ast.expr) -> bool:
+    """Whether a condition is known before anything runs: no name in it, a tuple, or something settled by *or*."""
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or):
+        return any(map(is_settled, test.values))
+    return isinstance(test, ast.Tuple) or not any(isinstance(node, ast.Name) for node in ast.walk(test))
+
+
+def problems_of_figures(code: list[NotebookNode]) -> list[str]:
+    """Images without a text: nobody who cannot see them knows what they show, and nothing compares them."""
+    found = []
+    for number, cell in enumerate(code, start=1):
+        for output in cell.outputs:
+            data = output.get("data", {})
+            text = data.get("text/plain", "").strip()
+            if any(kind.startswith("image/") for kind in data) and (not text or text.startswith("<")):
+                found.append(f"code cell {number} has a figure without a text: end it with plots.show(alt)")
+    return found
+
+
+def problems_of_opening(notebook: NotebookNode) -> list[str]:
+    """What a lecture's opening must say and homework's need not."""
+    if stated_cost(notebook) is not None:
+        return []
+    return ['its opening must state what it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"']
