@@ -373,8 +373,9 @@ def check_classes(model: nn.Module, rows: Sequence) -> None:
         present = {index for row in rows for index in (row.target if isinstance(row.target, list) else [row.target])}
         if len(present) < 2:
             raise ValueError(
-                f"train must have examples of at least two labels; all of its {len(rows)} are "
-                f"{', '.join(labels[index] for index in present)}. Is the file sorted by label? Shuffle it."
+                "train must have examples of at least two labels, or there is nothing to learn; all of its "
+                f"{len(rows)} are {', '.join(labels[index] for index in present)}. Is it the beginning of a file "
+                "sorted by label? Shuffle it."
             )
 
 
