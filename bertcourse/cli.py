@@ -25,8 +25,6 @@ def main(arguments: list[str] | None = None) -> int:
 
     Returns:
         0 if all went well, 1 if not, 130 if it was interrupted, for the shell. Bad usage exits with 2.
-
-    Source: argparse.
     """
     parser = argparse.ArgumentParser(prog="bertcourse", description="The commands of the course.")
     parser.add_argument("--version", action="version", version=f"bertcourse {importlib.metadata.version('bertcourse')}")
@@ -101,13 +99,7 @@ def seconds(text: str) -> int:
 
 
 def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
-    """Train the course's tokenizer, write its files and say how it cuts text.
-
-    Raises:
-        ConnectionError: if the books are not here and cannot be fetched.
-        FileNotFoundError, ValueError: if ``text`` is not there, is not UTF-8 or has no words, or ``vocab_size`` is too
-            small.
-    """
+    """Train the course's tokenizer, write its files and say how it cuts text."""
     from bertcourse.datasets.data import paragraphs, standard_ebooks
     from bertcourse.tokenization.course import train_course_tokenizer
 
@@ -137,15 +129,7 @@ def add_data_commands(commands: argparse._SubParsersAction) -> None:
 
 
 def run_data(action: str, names: list[str]) -> bool:
-    """List, fetch or check public data sets.
-
-    Returns:
-        Whether all is well.
-
-    Raises:
-        ConnectionError: if a set is not here and cannot be fetched.
-        ValueError: if there is no such set, or a file is not the one we know.
-    """
+    """List, fetch or check public data sets, and say whether all is well."""
     from bertcourse.datasets import registry
 
     if action == "list":
@@ -167,9 +151,7 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("benchmark", help="measure a model on a published task")
     benchmarks = parser.add_subparsers(dest="benchmark", required=True)
     wsd = benchmarks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
-    wsd.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
-    wsd.add_argument("--limit", type=int, help="use so many sentences of each corpus: for a quick look (default: all)")
-    wsd.add_argument("--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)")
+    add_benchmark_flags(wsd, limit="use so many sentences of each corpus")
     wsd.add_argument(
         "--cache",
         type=Path,
@@ -181,19 +163,13 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     tune.add_argument(
         "--task", required=True, choices=("sst2", "rte", "ner", "squad"), help="ner: wikigold and WNUT 2017"
     )
-    tune.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
+    add_benchmark_flags(tune, limit="train on so many examples", output="table, as JSON and Markdown, and for the runs")
     tune.add_argument(
         "--minutes", type=float, default=0.0, help="the most for each run (default: as long as its epochs take)"
     )
     tune.add_argument("--seeds", type=int, default=3, help="how many runs (default: %(default)s)")
-    tune.add_argument("--limit", type=int, help="train on so many examples: for a quick look (default: all)")
     for name, kind in TUNE_SETTINGS.items():
         tune.add_argument(f"--{name.replace('_', '-')}", type=kind, help="(default: the task's own)")
-    tune.add_argument(
-        "--output",
-        type=Path,
-        help="folder for the table, as JSON and Markdown, and for the runs (default: print it only)",
-    )
     search = benchmarks.add_parser(
         "retrieval", help="search by words and by vectors: the course's questions, Cranfield, any BEIR set"
     )
@@ -202,19 +178,20 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
         default="reading",
         help="reading, cranfield, or a folder in BEIR's format (default: %(default)s)",
     )
-    search.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
-    search.add_argument("--limit", type=int, help="use so many queries: for a quick look (default: all)")
-    search.add_argument(
-        "--output", type=Path, help="folder for the table, as JSON and Markdown (default: print it only)"
-    )
+    add_benchmark_flags(search, limit="use so many queries")
+
+
+def add_benchmark_flags(
+    parser: argparse.ArgumentParser, limit: str, output: str = "table, as JSON and Markdown"
+) -> None:
+    """What every benchmark takes; ``limit`` and ``output`` say what these flags mean for this one."""
+    parser.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
+    parser.add_argument("--limit", type=int, help=f"{limit}: for a quick look (default: all)")
+    parser.add_argument("--output", type=Path, help=f"folder for the {output} (default: print it only)")
 
 
 def run_benchmark(options: argparse.Namespace) -> None:
-    """Run the benchmark that the command line names; errors as for the ``run_benchmark`` of each.
-
-    Raises:
-        KeyboardInterrupt: if it was interrupted, and what is done is kept.
-    """
+    """Run the benchmark that the command line names."""
     if options.benchmark == "finetune":
         from bertcourse.benchmarks.fine_tuning import run_benchmark
         from bertcourse.training import Interrupted
@@ -226,17 +203,16 @@ def run_benchmark(options: argparse.Namespace) -> None:
             )
         except Interrupted as reason:
             raise KeyboardInterrupt from reason
-        return
-    if options.benchmark == "retrieval":
+    elif options.benchmark == "retrieval":
         from bertcourse.benchmarks.retrieval import run_benchmark
 
         run_benchmark(options.collection, options.model, options.limit, options.output)
-        return
-    try:
-        from bertcourse.benchmarks.word_senses import run_benchmark
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".'
-        ) from None
+    else:
+        try:
+            from bertcourse.benchmarks.word_senses import run_benchmark
+        except ModuleNotFoundError as error:
+            raise ValueError(
+                f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[benchmark]".'
+            ) from None
 
-    run_benchmark(options.model, options.limit, options.output, options.cache)
+        run_benchmark(options.model, options.limit, options.output, options.cache)

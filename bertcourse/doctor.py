@@ -19,13 +19,7 @@ NEEDED_GIGABYTES = 2.0
 
 
 class Check(NamedTuple):
-    """The result of one check.
-
-    Attributes:
-        well: False if something must be repaired.
-        found: what was found, in a few words.
-        remedy: the command that repairs it; empty if nothing is to be done.
-    """
+    """The result of one check: whether all is well, what was found, and the command that repairs it."""
 
     well: bool
     found: str
@@ -102,9 +96,7 @@ def check_gpu() -> Check:
 
     if torch.cuda.is_available():
         return Check(True, torch.cuda.get_device_name())
-    if torch.backends.mps.is_available():
-        return Check(True, "Apple GPU (mps)")
-    return Check(True, "none, and none is needed")
+    return Check(True, "Apple GPU (mps)" if torch.backends.mps.is_available() else "none, and none is needed")
 
 
 def check_weights() -> Check:
@@ -136,11 +128,11 @@ def check_course() -> Check:
 
 def check_checks() -> Check:
     """The homework's checks, with the values that they compare answers with."""
-    from bertcourse.checks.engine import EXERCISES, EXPECTED, find
+    from bertcourse.checks.engine import EXERCISES, EXPECTED, find_exercise
 
     chapters = sorted(path.stem for path in EXPECTED.parent.glob("hw*.py"))
     for chapter in chapters:
-        find(f"{int(chapter[2:])}.1")
+        find_exercise(f"{int(chapter[2:])}.1")
     missing = [f"{EXPECTED / chapter}.json" for chapter in chapters if not (EXPECTED / f"{chapter}.json").is_file()]
     found = f"no {missing[0]}" if missing else f"{len(EXERCISES)} exercises of {len(chapters)} assignments"
     return Check(bool(chapters) and not missing, found, INSTALL)
@@ -151,11 +143,9 @@ def check_data() -> Check:
     folder = os.environ.get("BERTCOURSE_DATA")
     if not folder:
         return Check(True, "BERTCOURSE_DATA is not set; only the benchmarks need it")
-    return Check(
-        Path(folder).is_dir(),
-        f"BERTCOURSE_DATA is {folder}" + ("" if Path(folder).is_dir() else ", no folder"),
-        "export BERTCOURSE_DATA=FOLDER, or unset BERTCOURSE_DATA",
-    )
+    there = Path(folder).is_dir()
+    found = f"BERTCOURSE_DATA is {folder}" + ("" if there else ", no folder")
+    return Check(there, found, "export BERTCOURSE_DATA=FOLDER, or unset BERTCOURSE_DATA")
 
 
 CHECKS: dict[str, Callable[[], Check]] = {
@@ -173,13 +163,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
 
 
 def doctor() -> bool:
-    """Print a line for each check, with the command that repairs what is wrong.
-
-    Returns:
-        True if all is well.
-
-    Source: the checks are the course's.
-    """
+    """Print a line for each check, with the command that repairs what is wrong; True if all is well."""
     all_well = True
     for name, check in CHECKS.items():
         try:
@@ -187,8 +171,6 @@ def doctor() -> bool:
         except Exception as error:  # a broken package may raise anything when it is imported
             result = Check(False, f"{type(error).__name__}: {error}", INSTALL)
         all_well &= result.well
-        print(
-            f"{'ok  ' if result.well else 'FIX '}  {name:8}  "
-            f"{result.found}{'' if result.well else '  →  ' + result.remedy}"
-        )
+        verdict, remedy = ("ok  ", "") if result.well else ("FIX ", f"  →  {result.remedy}")
+        print(f"{verdict}  {name:8}  {result.found}{remedy}")
     return all_well

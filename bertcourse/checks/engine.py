@@ -12,7 +12,6 @@ lists in any precision.
 import contextlib
 import copy
 import importlib
-import inspect
 import io
 import json
 import math
@@ -26,9 +25,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bertcourse.checks.values import SHOWN, as_plain, described, difference, rounded, shape_of
+
 EXPECTED = Path(__file__).parent / "expected"
-SHOWN = 24
-"""Arrays of so many numbers are shown whole."""
 
 
 class CheckFailed(AssertionError):
@@ -62,8 +61,6 @@ def exercise(number: str, name: str) -> Callable:
     Args:
         number: such as "1.2".
         name: of the function that the student writes.
-
-    Source: the course's homework.
     """
 
     def register(check: Callable[["Answer"], None]) -> Callable[["Answer"], None]:
@@ -73,7 +70,7 @@ def exercise(number: str, name: str) -> Callable:
     return register
 
 
-def find(number: str) -> Exercise:
+def find_exercise(number: str) -> Exercise:
     """The exercise with a number.
 
     Raises:
@@ -105,10 +102,8 @@ def verify(number: str, answer: Callable) -> int:
         CheckFailed: with one message, at the first that does not hold.
         NotWritten: if the answer raises ``NotImplementedError``.
         ValueError: if there is no such exercise.
-
-    Source: the course's homework.
     """
-    known = find(number)
+    known = find_exercise(number)
     asked = Answer(known.name, answer, number)
     known.check(asked)
     return asked.checked
@@ -126,10 +121,8 @@ def check(number: str, answer: Callable) -> int | None:
 
     Raises:
         ValueError: if there is no such exercise.
-
-    Source: the course's homework; nbgrader's rule of partial credit.
     """
-    name = find(number).name
+    name = find_exercise(number).name
     try:
         checked = verify(number, answer)
     except NotWritten as missing:
@@ -153,15 +146,13 @@ class Answer:
 
     Raises:
         CheckFailed: if it is no function.
-
-    Source: the course's homework.
     """
 
     def __init__(self, name: str, function: Callable, number: str = ""):
         self.name, self.function, self.number, self.checked = name, function, number, 0
         if not callable(function):
             raise CheckFailed(
-                f"{name}: hand over the function itself.\n  expected  a function\n  got       {show(function)}"
+                f"{name}: hand over the function itself.\n  expected  a function\n  got       {described(function)}"
                 f"\n  likely    check({number!r}, {name}) has no parentheses after {name}"
             )
 
@@ -172,7 +163,8 @@ class Answer:
             CheckFailed: if it raises, or changes an argument.
             NotWritten: if it raises ``NotImplementedError``.
         """
-        text = f"{self.name}({', '.join([*map(show, arguments), *(f'{k}={show(v)}' for k, v in keywords.items())])})"
+        inputs = [*map(described, arguments), *(f"{name}={described(value)}" for name, value in keywords.items())]
+        text = f"{self.name}({', '.join(inputs)})"
         given = copy.deepcopy((arguments, keywords))
         try:
             with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
@@ -201,8 +193,6 @@ class Call:
         answer: that was called.
         text: of the call, for messages.
         value: what it returned.
-
-    Source: the course's homework.
     """
 
     def __init__(self, answer: Answer, text: str, value: Any):
@@ -219,7 +209,10 @@ class Call:
         """
         if not isinstance(self.value, tuple | list) or not -len(self.value) <= index < len(self.value):
             self.fail(
-                "it must return several values", f"a tuple of at least {index + 1}", show(self.value), "return a, b"
+                "it must return several values",
+                f"a tuple of at least {index + 1}",
+                described(self.value),
+                "return a, b",
             )
         return Call(self.answer, f"{self.text}[{index}]", self.value[index])
 
@@ -235,7 +228,10 @@ class Call:
         self.answer.checked += 1
         if (found := shape_of(self.value)) is None:
             self.fail(
-                "not an array", f"a tensor of shape {shape}", show(self.value), cause or "does it return its result?"
+                "not an array",
+                f"a tensor of shape {shape}",
+                described(self.value),
+                cause or "does it return its result?",
             )
         if found != shape:
             self.fail("wrong shape", f"shape {shape}", f"shape {found}", cause)
@@ -250,7 +246,7 @@ class Call:
         """
         self.answer.checked += 1
         if not isinstance(self.value, kind):
-            self.fail("wrong type", kind.__name__, show(self.value), cause or "does it return its result?")
+            self.fail("wrong type", kind.__name__, described(self.value), cause or "does it return its result?")
         return self
 
     def holds(self, what: str, condition: Callable[[Any], Any], cause: str = "") -> "Call":
@@ -269,9 +265,11 @@ class Call:
             result = condition(torch.as_tensor(self.value) if isinstance(self.value, np.ndarray) else self.value)
             is_true = bool(result.all()) if isinstance(result, Tensor) else bool(result)
         except Exception as error:
-            self.fail(f"not so: {what}", what, f"{show(self.value)}, of which this cannot be asked ({error})", cause)
+            self.fail(
+                f"not so: {what}", what, f"{described(self.value)}, of which this cannot be asked ({error})", cause
+            )
         if not is_true:
-            self.fail(f"not so: {what}", what, show(self.value), cause)
+            self.fail(f"not so: {what}", what, described(self.value), cause)
         return self
 
     def equals(
@@ -303,7 +301,7 @@ class Call:
             self.fail(f"wrong value{at}", wanted, came, cause)
         if where == "shape":
             self.fail("wrong shape", wanted, came, cause)
-        self.fail("wrong value", show(expected), show(self.value), cause)
+        self.fail("wrong value", described(expected), described(self.value), cause)
         return None
 
     def equals_stored(
@@ -380,109 +378,9 @@ def random(*shape: int, seed: int) -> Tensor:
 
 
 def line_values(axes: Any, xs: Sequence[float], number: int) -> list[list[float]]:
-    """What the first lines over these places show, one list per line; others, such as chance, are left aside."""
+    """What the first lines over these places described, one list per line; others, such as chance, are left aside."""
     over = [line for line in axes.get_lines() if [*line.get_xdata()] == [*xs]]
     return [list(map(float, line.get_ydata())) for line in over[:number]]
-
-
-def as_plain(value: Any) -> Any:
-    """Numbers, text, None and lists, tuples and dictionaries of them, in place of arrays."""
-    if isinstance(value, Tensor):
-        return value.detach().cpu().tolist()
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {key: as_plain(each) for key, each in value.items()}
-    if isinstance(value, list | tuple | set | frozenset | range):
-        return [as_plain(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
-    return value
-
-
-def rounded(value: Any) -> Any:
-    """With six digits, as they are stored."""
-    if isinstance(value, float):
-        return float(f"{value:.6g}")
-    if isinstance(value, dict):
-        return {key: rounded(each) for key, each in value.items()}
-    return [rounded(each) for each in value] if isinstance(value, list) else value
-
-
-def difference(expected: Any, got: Any, tolerance: float) -> tuple[str, str, str] | None:
-    """Where two plain values first differ, and the two values there; None if they do not."""
-    shapes = shape_of(expected), shape_of(got)
-    if isinstance(expected, list) and None not in shapes and shapes[0] != shapes[1]:
-        return "shape", f"shape {shapes[0]}", f"shape {shapes[1]}"
-    return first_difference(expected, got, tolerance, "")
-
-
-def first_difference(expected: Any, got: Any, tolerance: float, where: str) -> tuple[str, str, str] | None:
-    """As ``difference``, within ``where``."""
-    if isinstance(expected, list) and isinstance(got, list):
-        if len(expected) != len(got):
-            return where, f"{len(expected)} items: {show(expected)}", f"{len(got)}: {show(got)}"
-        pairs = ((f"[{i}]", *pair) for i, pair in enumerate(zip(expected, got)))
-    elif isinstance(expected, dict) and isinstance(got, dict):
-        if expected.keys() != got.keys():
-            return where, f"keys {show(list(expected))}", f"keys {show(list(got))}"
-        pairs = ((f"[{key!r}]", each, got[key]) for key, each in expected.items())
-    else:
-        return None if same(expected, got, tolerance) else (where, show(expected), show(got))
-    return next((found for at, *two in pairs if (found := first_difference(*two, tolerance, where + at))), None)
-
-
-def same(expected: Any, got: Any, tolerance: float) -> bool:
-    """Two plain values that are no lists are the same, numbers up to the tolerance."""
-    numbers = (bool, int, float)
-    if not isinstance(expected, numbers) or not isinstance(got, numbers):
-        return type(expected) is type(got) and expected == got
-    try:
-        float(expected), float(got)
-    except OverflowError:  # a whole number beyond the largest float
-        return expected == got
-    if math.isnan(expected) or math.isnan(got):
-        return math.isnan(expected) and math.isnan(got)
-    if math.isinf(expected) or math.isinf(got):
-        return expected == got
-    return abs(expected - got) <= tolerance * max(1.0, abs(expected))
-
-
-def shape_of(value: Any) -> tuple[int, ...] | None:
-    """The shape of an array or of nested lists of equal lengths; () for a number; None for anything else."""
-    if hasattr(value, "shape"):
-        return tuple(value.shape)
-    if isinstance(value, int | float):
-        return ()
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        return None
-    shapes = {shape_of(each) for each in value}
-    if not shapes:
-        return (0,)
-    inner = shapes.pop()
-    return None if shapes or inner is None else (len(value), *inner)
-
-
-def show(value: Any) -> str:
-    """A value for a message: whole if it is small, otherwise its kind and shape."""
-    if inspect.isroutine(value):
-        return f"the function {value.__name__}"
-    if isinstance(value, list | tuple) and any(isinstance(each, Tensor) for each in value):
-        return f"({', '.join(map(show, value))})"
-    shape, kind = shape_of(value), type(value).__name__
-    if shape is None or shape == ():
-        text = repr(short(as_plain(value)))
-        return text if len(text) <= 200 else f"{text[:200]} …"
-    if math.prod(shape) <= SHOWN:
-        return repr(short(as_plain(value)))
-    return f"{kind} of shape {shape}"
-
-
-def short(value: Any) -> Any:
-    """Numbers with four digits."""
-    if isinstance(value, float):
-        return float(f"{value:.4g}")
-    if isinstance(value, dict):
-        return {key: short(each) for key, each in value.items()}
-    return [short(each) for each in value] if isinstance(value, list) else value
 
 
 def place_of(error: BaseException) -> str:

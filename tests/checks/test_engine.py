@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from bertcourse.checks import Answer, CheckFailed, NotWritten, check
-from bertcourse.checks.engine import show
+from bertcourse.checks.values import described
 
 
 def message(function, *arguments):
@@ -123,4 +123,4 @@ def test_property_that_cannot_be_asked_fails():
 
 
 def test_large_arrays_are_shown_by_their_shape():
-    assert show(torch.zeros(9, 9)) == "Tensor of shape (9, 9)" and show(torch.zeros(2)) == "[0.0, 0.0]"
+    assert described(torch.zeros(9, 9)) == "Tensor of shape (9, 9)" and described(torch.zeros(2)) == "[0.0, 0.0]"

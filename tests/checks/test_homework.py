@@ -12,7 +12,8 @@ import pytest
 from wrong_answers import VARIANTS, Variant
 
 from bertcourse.checks import CheckFailed, check, verify
-from bertcourse.checks.engine import EXERCISES, EXPECTED, NotWritten, difference
+from bertcourse.checks.engine import EXERCISES, EXPECTED, NotWritten
+from bertcourse.checks.values import difference
 from bertcourse_grading.source import Source, SourceExercise, read_source, record_expected
 
 HOMEWORK = sorted((Path(__file__).parents[2] / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
