@@ -21,6 +21,7 @@ from bertcourse.word_senses.dictionary import find_lemma, first_senses, open_wor
 from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
 from bertcourse.word_senses.nearest import NearestSense, is_correct
 from bertcourse.word_senses.sentences import SenseExample, sense_sentences
+from bertcourse.word_senses.vector_cache import cached_word_vectors
 from bertcourse.word_senses.vectors import WordVectors, word_vectors
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "SenseCorpus",
     "SenseExample",
     "Word",
+    "cached_word_vectors",
     "find_lemma",
     "first_senses",
     "is_correct",
