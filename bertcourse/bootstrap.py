@@ -21,8 +21,7 @@ class Comparison(NamedTuple):
     Attributes:
         difference: of the scores, system minus baseline.
         low, high: the middle 95 % of the differences in resampled test sets.
-        p_value: how often a resampled difference, shifted so that equal systems are the mean, is at least as large as
-            the measured one, in either direction.
+        p_value: the share of resampled differences that are as far from the measured one as that is from 0.
     """
 
     difference: float
@@ -39,28 +38,19 @@ def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 
         resamples: how many test sets to draw.
         seed: of the draws.
 
-    Raises:
-        ValueError: if there is no instance, the lengths differ, an answer is neither right nor wrong, or there is no
-            draw.
-
     Source: Efron & Tibshirani 1993, "An Introduction to the Bootstrap", chapter 16; Berg-Kirkpatrick et al. 2012.
 
     >>> paired_bootstrap(np.array([True, True, True, False]), np.array([True, False, True, False])).difference
     0.25
     """
     system, baseline = np.asarray(system), np.asarray(baseline)
-    if resamples < 1:
-        raise ValueError(f"resamples must be at least 1; got {resamples}.")
-    if len(system) != len(baseline) or not len(system):
+    if system.shape != baseline.shape or system.ndim != 1 or not len(system):
         raise ValueError(
-            f"system and baseline must have an answer for each instance, at least one; got {len(system)} and "
-            f"{len(baseline)}."
+            f"system and baseline must have an answer per instance, at least one; got the shapes {system.shape} and "
+            f"{baseline.shape}."
         )
-    for answers in (system, baseline):
-        if answers.ndim != 1 or not np.isin(answers, (0, 1)).all():
-            raise ValueError(
-                "system and baseline must be lists of right (True, 1) and wrong (False, 0); got other values."
-            )
+    if not np.isin([system, baseline], (0, 1)).all():
+        raise ValueError("answers must be right (True, 1) or wrong (False, 0); got other values.")
     system, baseline = system.astype(int), baseline.astype(int)
     return compare((system - baseline)[:, None], lambda totals: totals[:, 0] / len(system), resamples, seed)
 
@@ -79,9 +69,8 @@ def compare(
         resamples: R.
         seed: of the draws.
 
-    Source: Berg-Kirkpatrick, Burkett & Klein 2012, "An Empirical Investigation of Statistical Significance in NLP",
-    section 2 and figure 1: they count the draws with δ* > 2δ, one tail of ours, as they asked whether one system is
-    better; we ask whether the two differ.
+    Source: Berg-Kirkpatrick et al. 2012, "An Empirical Investigation of Statistical Significance in NLP", figure 1.
+    They ask whether one system is better and count the draws with δ* > 2δ, one tail of ours.
     """
     kinds, numbers = np.unique(np.asarray(counts), axis=0, return_counts=True)
     draws = np.random.default_rng(seed).multinomial(len(counts), numbers / len(counts), size=resamples)

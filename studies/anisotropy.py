@@ -35,7 +35,7 @@ from bertcourse import anisotropy, bert
 from bertcourse.datasets import COURSE_DATA, book_words
 from bertcourse.datasets.registry import cache_folder
 from bertcourse.files import replace_files
-from bertcourse.word_senses import SenseCorpus, sense_corpus, word_senses, word_vectors, wordnet
+from bertcourse.word_senses import SenseCorpus, cached_word_vectors, sense_corpus, word_senses, wordnet
 from bertcourse.word_senses.nearest import unit
 
 KINDS = ("raw", "centred", "scaled", "standardized")
@@ -169,10 +169,10 @@ def measure(model_name: str, cache: Path) -> dict:
     model, tokenizer = bert.load_pretrained(model_name)
     settings = {"layers": range(model.config.num_hidden_layers + 1), "pooling": "stack", "cache": cache}
     sentences, places = draw_words(corpus, NUM_TOKENS)
-    tokens = word_vectors(model, tokenizer, sentences, only=places, **settings).array
+    tokens = cached_word_vectors(model, tokenizer, sentences, only=places, **settings).array
     vocabulary = sorted({word for each in pairs.values() for pair in each for word in pair[:2]})
-    alone = word_vectors(model, tokenizer, [[word] for word in vocabulary], **settings).array
-    occurrences = word_vectors(
+    alone = cached_word_vectors(model, tokenizer, [[word] for word in vocabulary], **settings).array
+    occurrences = cached_word_vectors(
         model, tokenizer, corpus.sentences, only=corpus.positions(), dtype="float16", **settings
     ).array
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import torch
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.bert.pretrained import read_tokenizer
+from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.files import replace_files
 from bertcourse.pretraining import CountModel, RowMaker, Vocabulary, books_corpus, evaluate, fixed_batches
 

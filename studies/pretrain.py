@@ -30,7 +30,7 @@ import transformers
 
 from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.bert.cost import flops_per_token
-from bertcourse.bert.pretrained import hugging_face_name
+from bertcourse.bert.weights import hugging_face_name
 from bertcourse.pretraining import MaskedTokens, PreTrainingLoss, RowBatch, Vocabulary, mask_tokens
 from bertcourse.training.metering import peak_flops
 

@@ -20,13 +20,13 @@ from bertcourse.word_senses import (
     PARTS_OF_SPEECH,
     NearestSense,
     SenseCorpus,
+    cached_word_vectors,
     is_correct,
     most_frequent_senses,
     sense_corpus,
     word_senses,
     wordnet,
 )
-from bertcourse.word_senses.vectors import word_vectors
 
 TEST_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 COLUMNS = ("ALL", *TEST_SETS, *PARTS_OF_SPEECH)
@@ -62,7 +62,7 @@ def run_benchmark(
     cache = Path(cache or cache_folder() / "vectors")
     layers = range(model.config.num_hidden_layers + 1)
     vectors = [
-        word_vectors(
+        cached_word_vectors(
             model,
             tokenizer,
             corpus.sentences,

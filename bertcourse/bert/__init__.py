@@ -4,6 +4,7 @@ Chapter 2 ends by loading real weights into it; chapter 4 pretrains one.
 """
 
 from bertcourse.bert.batching import Batch, encode_batch, length_buckets, pad_rows
+from bertcourse.bert.folders import find_folder
 from bertcourse.bert.model import (
     BertConfig,
     BertForPreTraining,
@@ -12,7 +13,7 @@ from bertcourse.bert.model import (
     PreTrainingOutput,
     count_parameters,
 )
-from bertcourse.bert.pretrained import find_folder, load_pretrained, save_pretrained
+from bertcourse.bert.pretrained import load_pretrained, save_pretrained
 
 __all__ = [
     "Batch",

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from bertcourse.bert.batching import check_tokenizer
-from bertcourse.bert.folders import FILES, check_known_files, find_folder, find_minilm, open_folder
+from bertcourse.bert.folders import FILES, open_folder
 from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
 from bertcourse.bert.tokenizer_files import (
     check_special_tokens,
@@ -29,30 +29,12 @@ from bertcourse.bert.tokenizer_files import (
     tokens_by_id,
 )
 from bertcourse.bert.weights import (
-    check_numbers,
     check_sizes,
     copy_tensors,
     hugging_face_name,
-    read_safetensors,
     read_tensors,
 )
 from bertcourse.files import expect_file, read_json, replace_files
-
-__all__ = [
-    "ModelFiles",
-    "check_known_files",
-    "check_numbers",
-    "copy_tensors",
-    "find_folder",
-    "find_minilm",
-    "hugging_face_name",
-    "load_pretrained",
-    "open_folder",
-    "read_files",
-    "read_safetensors",
-    "read_tokenizer",
-    "save_pretrained",
-]
 
 # Fields of a config.json that make another model of a BERT, and the one value that is ours.
 LIKE_OURS = {

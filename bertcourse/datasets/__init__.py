@@ -1,7 +1,7 @@
 """Data: what the course wrote itself, books, and public sets, fetched once and checked.
 
-``data`` (books, and the course's own files), ``registry`` (public sets), ``ebooks`` and ``semcor`` (pages and tag files
-made into text).
+``data`` (books, and the course's own files) and ``registry`` (public sets) fetch and check; ``ebooks``, ``semcor`` and
+``wordnet`` turn what others publish into text.
 """
 
 from bertcourse.datasets.data import (
@@ -14,7 +14,7 @@ from bertcourse.datasets.data import (
     paragraphs,
     parallel_sentences,
     read_books,
-    read_xz,
+    read_text,
     standard_ebooks,
 )
 
@@ -28,6 +28,6 @@ __all__ = [
     "paragraphs",
     "parallel_sentences",
     "read_books",
-    "read_xz",
+    "read_text",
     "standard_ebooks",
 ]

@@ -57,14 +57,10 @@ def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = Non
     Returns:
         The text; ``text.split("\\n\\n")`` are the documents.
 
-    Raises:
-        ConnectionError: if a book is not there and cannot be fetched.
-        ValueError: if a text is not the one we know.
-
     Source: standardebooks.org; texts in the public domain, edited under CC0.
     """
     if (data := os.environ.get("BERTCOURSE_DATA")) and (path := Path(data).expanduser() / BOOKS_FILE).is_file():
-        text = read_xz(path)
+        text = read_text(path)
         check_sha256(path, sha256(text.encode()), BOOKS_SHA256)
         return text
     folder = Path(folder or pooch.os_cache("bertcourse") / "standardebooks")
@@ -77,12 +73,6 @@ def books(text: str) -> Iterator[tuple[Book, str]]:
 
     Args:
         text: as ``standard_ebooks`` returns it.
-
-    Returns:
-        Each book and its text.
-
-    Raises:
-        ValueError: if the text is another.
     """
     documents = iter(text.removesuffix("\n").split("\n\n"))
     for book in read_books():
@@ -122,9 +112,6 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
         book: which.
         url: where the repositories' archives are; the archive of a commit is at url/name/tar.gz/commit.
         folder: where texts are kept.
-
-    Returns:
-        Its text.
 
     Raises:
         ConnectionError: if it cannot be fetched.
@@ -170,21 +157,18 @@ def read_archive(archive: Path) -> dict[str, bytes]:
     return files
 
 
-def read_xz(path: Path) -> str:
-    """The text in an .xz file.
-
-    Args:
-        path: the file, UTF-8 once it is unpacked.
+def read_text(path: Path) -> str:
+    """The text in a UTF-8 file, which may be packed with xz (.xz).
 
     Raises:
         ValueError: naming the file, if it is damaged.
     """
     try:
-        return lzma.decompress(path.read_bytes()).decode("utf-8")
-    except (lzma.LZMAError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"{path} must be a UTF-8 text packed by xz; it is damaged ({error}). Fetch it again."
-        ) from error
+        content = path.read_bytes()
+        return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8")
+    except (lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
+        packed = " packed with xz" if path.suffix == ".xz" else ""
+        raise ValueError(f"{path} must be a UTF-8 text{packed}; it is damaged ({error}). Fetch it again.") from error
 
 
 # What the course wrote itself: inside an installed package, beside the package in a checkout.
@@ -197,9 +181,6 @@ def course_file(name: str) -> Path:
 
     Args:
         name: its path in the repository's folder data/, such as "tickets/train.tsv".
-
-    Raises:
-        FileNotFoundError: if it is not there.
     """
     path = COURSE_DATA / name
     if not path.is_file():
@@ -211,11 +192,7 @@ def course_file(name: str) -> Path:
 
 
 def damaged_course_files() -> list[str]:
-    """The course's own data that are not there or not as they were: each a line that says which.
-
-    Raises:
-        FileNotFoundError: if the list of their hashes, SHA256SUMS, is not there.
-    """
+    """The course's own data that are not there or not as they were: each a line that says which."""
     damaged = []
     for line in course_file("SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, name = line.split(maxsplit=1)
@@ -233,13 +210,9 @@ def book_words() -> tuple[Counter[str], Counter[str]]:
     Returns:
         Word to count, twice: 17.9 million occurrences of 106,000 words; 259,000 of 18,500. Cased, by descending count.
 
-    Raises:
-        FileNotFoundError: if the table is not there.
-        ValueError: if it is damaged.
-
     Source: counted by data/words/make.py.
     """
-    rows = [line.split("\t") for line in read_xz(course_file("words/words.tsv.xz")).split("\n") if line]
+    rows = [line.split("\t") for line in read_text(course_file("words/words.tsv.xz")).split("\n") if line]
     books, moby_dick = ({word: int(counts[i]) for word, *counts in rows if counts[i] != "0"} for i in range(2))
     return Counter(dict(Counter(books).most_common())), Counter(dict(Counter(moby_dick).most_common()))
 
@@ -249,9 +222,6 @@ def parallel_sentences() -> dict[str, list[str]]:
 
     Returns:
         Language (en, de, es, fi, tr, el) to sentences.
-
-    Raises:
-        FileNotFoundError: if the table is not there.
     """
     with course_file("languages/sentences.tsv").open(encoding="utf-8") as file:
         languages, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)

@@ -69,9 +69,7 @@ def book_text(files: Mapping[str, bytes], only: set[str] = frozenset()) -> str:
         One paragraph a line, an empty line between documents, a line end at the end.
 
     Raises:
-        KeyError: if content.opf, or a file that it names, is not there.
-        SyntaxError: if one is not XML.
-        ValueError: if one has not the parts that it must have.
+        KeyError, SyntaxError, ValueError: if a file is not there, is not XML, or lacks a part.
 
     Source: the Standard Ebooks Manual of Style, chapters 4 and 7, for the structure.
     """
@@ -88,11 +86,7 @@ def book_text(files: Mapping[str, bytes], only: set[str] = frozenset()) -> str:
 
 
 def part(element: Element, name: str) -> Element:
-    """The part of a document that it must have.
-
-    Raises:
-        ValueError: if it has none.
-    """
+    """The part of a document that it must have."""
     if (found := element.find(name)) is None:
         raise ValueError(f"expected <{name}> in <{element.tag}>; there is none.")
     return found
@@ -110,7 +104,7 @@ def documents(element: Element) -> list[list[str]]:
     if tag(element) == "body" and len(divisions) == 1:
         return documents(divisions[0])
     if len(divisions) < 2:
-        return [paragraphs(element)]
+        return [block_paragraphs(element)]
     found, loose = [], []  # loose: paragraphs between divisions
     for child in element:
         if child in divisions:
@@ -118,16 +112,14 @@ def documents(element: Element) -> list[list[str]]:
             loose = []
             found += documents(child)
         elif tag(child) in BLOCK_TAGS:
-            loose += paragraphs(child)
+            loose += block_paragraphs(child)
     return found + ([loose] if loose else [])
 
 
-def paragraphs(element: Element, is_cell: bool = False) -> list[str]:
+def block_paragraphs(element: Element, is_cell: bool = False) -> list[str]:
     """The paragraphs of a block, in order, in plain typography.
 
-    Args:
-        element: a block-level element.
-        is_cell: it is a cell of a drama's table, to be read whatever its type.
+    ``is_cell``: the element is a cell of a drama's table, to be read whatever its type.
     """
     if not is_cell and is_dropped(element):
         return []
@@ -149,12 +141,12 @@ def paragraphs(element: Element, is_cell: bool = False) -> list[str]:
         elif tag(child) in BLOCK_TAGS:
             end_line()
             if is_glossary and tag(child) == "dt":
-                term = " ".join(paragraphs(child))
+                term = " ".join(block_paragraphs(child))
             elif is_glossary and tag(child) == "dd":
-                found += label(term, paragraphs(child))
+                found += label(term, block_paragraphs(child))
                 term = ""
             else:
-                found += paragraphs(child)
+                found += block_paragraphs(child)
         else:
             line.append(inline_text(child))
         line.append(child.tail or "")
@@ -168,7 +160,7 @@ def header_paragraphs(header: Element, in_letter: bool) -> list[str]:
         paragraph
         for child in header
         if tag(child) in BLOCK_TAGS and (in_letter or types(child))
-        for paragraph in paragraphs(child)
+        for paragraph in block_paragraphs(child)
     ]
 
 
@@ -180,7 +172,7 @@ def speeches(table: Element) -> Iterator[str]:
             if "z3998:persona" in types(cell):
                 speaker = plain(inline_text(cell))
             else:
-                said += paragraphs(cell, is_cell=True)
+                said += block_paragraphs(cell, is_cell=True)
         yield from label(speaker.rstrip(":."), said) if speaker else said
 
 
@@ -201,7 +193,7 @@ def inline_text(element: Element) -> str:
     text = [element.text or ""]
     for child in element:
         is_block = tag(child) in BLOCK_TAGS
-        text += [f" {' '.join(paragraphs(child))} " if is_block else inline_text(child), child.tail or ""]
+        text += [f" {' '.join(block_paragraphs(child))} " if is_block else inline_text(child), child.tail or ""]
     return "".join(text)
 
 

@@ -11,7 +11,6 @@ import hashlib
 import lzma
 import os
 import tarfile
-import zlib
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -19,10 +18,9 @@ from typing import NamedTuple
 import pooch
 from tqdm import tqdm
 
-from bertcourse.datasets.semcor import framework_files
+from bertcourse.datasets.semcor import make_semcor
+from bertcourse.datasets.wordnet import make_wordnet
 from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
-
-AR_MAGIC, AR_HEADER = b"!<arch>\n", 60  # a Debian package is an ar archive
 
 
 class PublicFile(NamedTuple):
@@ -57,12 +55,11 @@ def read_registry() -> dict[str, list[PublicFile]]:
     return sets
 
 
-def fetch(name: str, folder: str | os.PathLike | None = None) -> list[Path]:
+def fetch(name: str) -> list[Path]:
     """The files of a public data set, from this disk, or else from the network.
 
     Args:
         name: of the set; ``bertcourse data list`` prints them.
-        folder: where to keep what is fetched; None for the user's cache.
 
     Returns:
         Their paths, in the order of the table.
@@ -70,46 +67,40 @@ def fetch(name: str, folder: str | os.PathLike | None = None) -> list[Path]:
     Raises:
         ValueError: if there is no such set, or a file is not the one we know.
         ConnectionError: if a file is not here and cannot be fetched.
-        OSError: if the disk fails or is full.
-
-    Source: public_data.tsv, which names the sources.
     """
-    files, folder = find_set(name), cache_folder(folder)
-    paths = [find(file, folder) for file in files]
+    files, folder = find_set(name), cache_folder()
+    paths = [find_copy(file) for file in files]
     if all(paths):
         for path, file in zip(paths, files):
-            check(path, file)
+            check_hash(path, file)
         return paths
-    with replace_files((folder / files[0].file).parent, [Path(file.file).name for file in files]) as draft:
-        for url in dict.fromkeys(file.url for file in files):
-            download(url, draft / Path(url).name, advice(files))
+    names = [Path(file.file).name for file in files]
+    with replace_files((folder / files[0].file).parent, names) as draft:
         if name in MAKERS:
-            MAKERS[name](draft / Path(files[0].url).name, draft)
-        for file in files:
-            source = draft / Path(file.url).name
-            if name not in MAKERS and source != draft / Path(file.file).name:
-                source.rename(draft / Path(file.file).name)
-            check(draft / Path(file.file).name, file)
+            source = draft / Path(files[0].url).name
+            download(files[0].url, source, files)
+            MAKERS[name](source, draft)
+        else:
+            for file, target in zip(files, names):
+                download(file.url, draft / target, files)
+        for file, target in zip(files, names):
+            check_hash(draft / target, file)
     return [folder / file.file for file in files]
 
 
 def find_set(name: str) -> list[PublicFile]:
-    """The files of a set.
-
-    Raises:
-        ValueError: if there is no such set.
-    """
+    """The files of a set."""
     if name not in read_registry():
         raise ValueError(f"a data set must be one of {', '.join(read_registry())}; got {name!r}.")
     return read_registry()[name]
 
 
-def cache_folder(folder: str | os.PathLike | None = None) -> Path:
+def cache_folder() -> Path:
     """Where fetched files are kept."""
-    return Path(folder or pooch.os_cache("bertcourse"))
+    return Path(pooch.os_cache("bertcourse"))
 
 
-def find(file: PublicFile, folder: Path) -> Path | None:
+def find_copy(file: PublicFile) -> Path | None:
     """Where a file is on this disk, if it is. A damaged one in the cache counts as absent, and is fetched again."""
     if data := os.environ.get("BERTCOURSE_DATA"):
         name = Path(file.file).name
@@ -117,20 +108,19 @@ def find(file: PublicFile, folder: Path) -> Path | None:
         for path in (file.file, name) if len(namesakes) == 1 else (file.file,):  # train.tsv alone says too little
             if (found := Path(data).expanduser() / path).is_file():
                 return found
-    return path if (path := folder / file.file).is_file() and is_known(path, file) else None
+    path = cache_folder() / file.file
+    return path if path.is_file() and is_known(path, file) else None
 
 
 def is_known(path: Path, file: PublicFile) -> bool:
     """Whether a file is the one in the table, itself or by what it unpacks to."""
-    return sha256(path) == file.sha256 or bool(file.content_sha256) and content_sha256(path) == file.content_sha256
+    if sha256(path) == file.sha256:
+        return True
+    return bool(file.content_sha256) and content_sha256(path) == file.content_sha256
 
 
-def check(path: Path, file: PublicFile) -> None:
-    """Refuse a file that is not the one in the table.
-
-    Raises:
-        ValueError: naming both digests.
-    """
+def check_hash(path: Path, file: PublicFile) -> None:
+    """Refuse a file that is not the one in the table."""
     if not is_known(path, file):
         advice = f"delete it, and fetch it again with: bertcourse data get {file.set}"
         if file.content_sha256:
@@ -140,16 +130,17 @@ def check(path: Path, file: PublicFile) -> None:
 
 
 def content_sha256(path: Path) -> str:
-    """The SHA-256 of what a file unpacks to, as packers differ from version to version: of an .xz its content; of a
-    .tar.xz, for each file by name, a line with name and size, then its content. "damaged" if it does not unpack."""
+    """The SHA-256 of what a file unpacks to, as packers differ; "damaged" if it does not unpack.
+
+    Of an .xz it is that of its content; of a .tar.xz, that of a line with name and size, then the content, per file.
+    """
     digest = hashlib.sha256()
     try:
         if path.name.endswith(".tar.xz"):
             with tarfile.open(path) as tar:
                 for name, member in sorted((Path(member.name).name, member) for member in tar if member.isfile()):
-                    content = tar.extractfile(member).read()
-                    digest.update(f"{name} {len(content)}\n".encode())
-                    digest.update(content)
+                    digest.update(f"{name} {member.size}\n".encode())
+                    digest.update(tar.extractfile(member).read())
         else:
             with lzma.open(path) as file:
                 while block := file.read(1 << 20):
@@ -159,101 +150,33 @@ def content_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def download(url: str, path: Path, advice: str) -> None:
-    """Fetch a file, with a progress bar where someone looks on.
-
-    Raises:
-        ConnectionError: if it cannot be fetched.
-    """
-    bar = tqdm(total=1, desc=path.name, unit="B", unit_scale=True, disable=None)
+def download(url: str, path: Path, files: list[PublicFile]) -> None:
+    """Fetch a file, with a progress bar where someone looks on; ``files`` are those of its set."""
     try:
-        pooch.HTTPDownloader(timeout=60, progressbar=bar)(url, str(path), None)
+        with tqdm(total=1, desc=path.name, unit="B", unit_scale=True, disable=None) as bar:
+            pooch.HTTPDownloader(timeout=60, progressbar=bar)(url, str(path), None)
     except OSError as error:  # requests' errors are OSErrors
         if is_of_the_disk(error):
             raise
-        raise ConnectionError(f"cannot fetch {url} ({error}). {advice}") from error
-    finally:
-        bar.close()
-
-
-def advice(files: list[PublicFile]) -> str:
-    """What to do when a set cannot be fetched."""
-    return f"Try again; or set BERTCOURSE_DATA to a folder that has {' and '.join(file.file for file in files)}."
-
-
-def make_semcor(archive: Path, folder: Path) -> None:
-    """SemCor's files in the format of the WSD Evaluation Framework, from the archive of its repository.
-
-    Raises:
-        ValueError: if the archive is damaged.
-    """
-    tag_files = {}
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                _, _, path = member.name.partition("/data/semcor3.0/")
-                if member.isfile() and "/tagfiles/" in path:
-                    tag_files[path] = tar.extractfile(member).read().decode("latin-1")
-    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
-        raise ValueError(
-            f"{archive.name} must be the archive of a repository; it is damaged ({error}). Try again."
+        raise ConnectionError(
+            f"cannot fetch {url} ({error}). Try again; or set BERTCOURSE_DATA to a folder that has "
+            f"{' and '.join(file.file for file in files)}."
         ) from error
-    for name, text in zip(("semcor.data.xml.xz", "semcor.gold.key.txt.xz"), framework_files(tag_files)):
-        (folder / name).write_bytes(lzma.compress(text.encode()))
 
 
-def make_wordnet(package: Path, folder: Path) -> None:
-    """WordNet's database files as a .tar.xz, from the Debian package that has them.
-
-    Raises:
-        ValueError: if the package is damaged.
-    """
-    packed = folder / "data.tar.xz"
-    try:
-        packed.write_bytes(ar_members(package.read_bytes())["data.tar.xz"])
-        with tarfile.open(packed) as tar, tarfile.open(folder / "wordnet-dict.tar.xz", "w:xz") as result:
-            for member in tar:
-                if member.isfile() and "/share/wordnet/" in member.name:
-                    content, member.name = tar.extractfile(member), Path(member.name).name
-                    result.addfile(member, content)
-    except (KeyError, ValueError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
-        raise ValueError(f"{package.name} must be a Debian package; it is damaged ({error}). Try again.") from error
-
-
-def ar_members(content: bytes) -> dict[str, bytes]:
-    """The files in an ar archive: after a magic string, for each a header of 60 characters and its content, on even
-    places.
-
-    Raises:
-        ValueError: if it is none.
-    """
-    if not content.startswith(AR_MAGIC):
-        raise ValueError("it does not begin with !<arch>")
-    members, position = {}, len(AR_MAGIC)
-    while position < len(content):
-        header = content[position : position + AR_HEADER].decode("latin-1")
-        start, size = position + AR_HEADER, int(header[48:58])
-        members[header[:16].strip().rstrip("/")] = content[start : start + size]
-        position = start + size + size % 2
-    return members
-
-
+# Sets that are made from what others publish: from (download, folder) to the set's files in the folder.
 MAKERS = {"semcor": make_semcor, "wordnet": make_wordnet}
 
 
 def states(names: list[str] | None = None) -> dict[str, str]:
-    """For each set, "ok", "absent", or what is wrong with it, in the folder BERTCOURSE_DATA or in the cache.
-
-    Raises:
-        ValueError: if there is no such set.
-    """
+    """For each set, "ok", "absent", or what is wrong with it, in the folder BERTCOURSE_DATA or in the cache."""
     found = {}
     for name in names or read_registry():
-        paths = [(find(file, cache_folder()) or cache_folder() / file.file, file) for file in find_set(name)]
+        paths = [(find_copy(file) or cache_folder() / file.file, file) for file in find_set(name)]
         try:
             for path, file in paths:
                 if path.is_file():
-                    check(path, file)
+                    check_hash(path, file)
             found[name] = "ok" if all(path.is_file() for path, _ in paths) else "absent"
         except ValueError as error:
             found[name] = str(error)
@@ -261,10 +184,10 @@ def states(names: list[str] | None = None) -> dict[str, str]:
 
 
 def print_sets() -> None:
-    """Print a line for each set: its name, where it is, its licence, its paper."""
+    """Print for each set its name, where it is, its licence, its paper."""
     width = max(map(len, read_registry())) + 2
     for name, files in read_registry().items():
-        path = find(files[0], cache_folder())
+        path = find_copy(files[0])
         print(
             f"{name:{width}}{path.parent if path else 'not here'}\n{'':{width}}{files[0].licence}. {files[0].citation}"
         )

@@ -6,15 +6,33 @@ so that no rule here can be changed unnoticed.
 """
 
 import html
+import lzma
 import re
+import tarfile
+import zlib
 from collections.abc import Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
 PARTS = ("brown1", "brown2", "brownv")
 TOKEN = re.compile(r"<(wf|punc)([^>]*)>(.*?)</(?:wf|punc)>")
 ATTRIBUTE = re.compile(r"(\w+)=(\S+)")
 PARTS_OF_SPEECH = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}
+
+
+def make_semcor(archive: Path, folder: Path) -> None:
+    """SemCor's files in the framework's format, packed with xz, from the archive of its repository."""
+    tag_files = {}
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                _, _, path = member.name.partition("/data/semcor3.0/")
+                if member.isfile() and "/tagfiles/" in path:
+                    tag_files[path] = tar.extractfile(member).read().decode("latin-1")
+    except (tarfile.TarError, zlib.error, EOFError, OSError) as error:
+        raise ValueError(f"{archive.name} must be the archive of a repository; it is damaged ({error}).") from error
+    for name, text in zip(("semcor.data.xml.xz", "semcor.gold.key.txt.xz"), framework_files(tag_files)):
+        (folder / name).write_bytes(lzma.compress(text.encode()))
 
 
 def framework_files(tag_files: Mapping[str, str]) -> tuple[str, str]:
@@ -25,9 +43,6 @@ def framework_files(tag_files: Mapping[str, str]) -> tuple[str, str]:
 
     Returns:
         The text of both files.
-
-    Raises:
-        ValueError: if a line has a sense without an attribute that goes with it.
 
     Source: Miller et al. 1993, semcor(5WN); Raganato et al. 2017 for the format.
     """
@@ -44,12 +59,7 @@ def framework_files(tag_files: Mapping[str, str]) -> tuple[str, str]:
 
 
 def document_lines(text: str, document: str) -> tuple[list[str], list[str]]:
-    """The lines of one document in either file.
-
-    Args:
-        text: a tag file.
-        document: its id.
-    """
+    """The lines of one document in either file, from its tag file and its id."""
     xml: list[str] = []
     keys: list[str] = []
     words, sentence_keys, number, open_ = [], [], 0, False

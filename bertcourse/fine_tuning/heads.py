@@ -19,8 +19,10 @@ from torch import Tensor, nn
 
 from bertcourse.bert import Batch, BertConfig, BertModel, length_buckets, pad_rows, save_pretrained
 from bertcourse.bert.batching import check_tokenizer
+from bertcourse.bert.folders import open_folder
 from bertcourse.bert.model import initialize
-from bertcourse.bert.pretrained import copy_tensors, open_folder, read_files
+from bertcourse.bert.pretrained import read_files
+from bertcourse.bert.weights import copy_tensors
 from bertcourse.files import read_json
 from bertcourse.training.modes import evaluation_mode
 

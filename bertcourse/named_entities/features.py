@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
-from bertcourse.bert.pretrained import check_numbers, read_safetensors
+from bertcourse.bert.weights import check_numbers, read_safetensors
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.heads import check_labels
 from bertcourse.named_entities.conll import TaggedSentence
@@ -24,7 +24,8 @@ from bertcourse.named_entities.crf import TagDecoder
 from bertcourse.named_entities.scores import tagging_scores
 from bertcourse.named_entities.taggers import check_tags, readable_words
 from bertcourse.training.modes import evaluation_mode
-from bertcourse.word_senses.vectors import check_layers, word_vectors
+from bertcourse.word_senses.vector_cache import cached_word_vectors
+from bertcourse.word_senses.vectors import check_layers
 
 POOLINGS = ("sum", "mean", "concat", "weighted")
 
@@ -108,7 +109,7 @@ class FeatureTagger(nn.Module):
         """Sentences of words as vectors, without target; one without words has no row."""
         words = readable_words(self.tokenizer, sentences)
         layers = self.layers if self.cache is None else list(range(self.encoder.config.num_hidden_layers + 1))
-        stacks = word_vectors(self.encoder, self.tokenizer, words, layers, "stack", cache=self.cache)
+        stacks = cached_word_vectors(self.encoder, self.tokenizer, words, layers, "stack", cache=self.cache)
         ours = [layers.index(layer) for layer in self.layers]
         return [
             FeatureRow(self.pool(torch.from_numpy(stacks[source][:, ours])), source)

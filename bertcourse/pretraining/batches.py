@@ -105,8 +105,8 @@ class Batches:
         for chunk in range(rank, self.chunks, processes):
             rows = collate(self.documents, self.rows, indices[chunk :: self.chunks], self.vocabulary, width)
             seed = seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk)
-            generator = torch.Generator().manual_seed(seed)
-            masked = mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=generator, **self.masking)
+            draws = torch.Generator().manual_seed(seed)
+            masked = mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=draws, **self.masking)
             made.append((masked, rows))
         self.position = self.position._replace(batch=self.position.batch + 1)
         return made

@@ -46,7 +46,7 @@ def plain_sentence_pairs(
     """
     room = length - 3  # beside [CLS], [SEP] and [SEP]
     pairs = []
-    for number, document in enumerate(documents):
+    for place, document in enumerate(documents):
         while len(document) > 1:
             target = room if draw() >= short_rate else 2 + int(draw() * (room - 1))
             taken = sentences_to_fill(document, target, least=2)
@@ -57,7 +57,7 @@ def plain_sentence_pairs(
                 document = document[taken:]
             else:
                 other = int(draw() * (len(documents) - 1))
-                source = documents[other + (other >= number)]
+                source = documents[other + (other >= place)]
                 source = source[int(draw() * len(source)) :]
                 b = source[: sentences_to_fill(source, max(1, target - len(a)), least=1)]
                 pairs.append((a, flat(b), NOT_NEXT))

@@ -19,7 +19,8 @@ from tqdm.auto import tqdm
 
 from bertcourse.bert import BertForPreTraining, save_pretrained
 from bertcourse.bert.cost import flops_per_token
-from bertcourse.bert.pretrained import open_folder, read_tokenizer
+from bertcourse.bert.folders import open_folder
+from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.files import make_folder
 from bertcourse.multi_head_attention import sinusoidal_positions
 from bertcourse.pretraining.batches import Batches, Position, RowMaker, fixed_batches, to_device

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertcourse.bert.pretrained import check_numbers, read_safetensors
+from bertcourse.bert.weights import check_numbers, read_safetensors
 from bertcourse.files import replace_files
 
 

@@ -5,8 +5,9 @@ occurrence takes the sense with the nearest embedding among those of its lemma a
 examples takes WordNet's first sense (Jurafsky & Martin, "Speech and Language Processing", chapter on word senses, v_s =
 1/n Σ v_i; Loureiro & Jorge 2019; Peters et al. 2018).
 
-In reading order: ``keys`` (what a sense is called), ``nearest`` (the classifier), ``sentences`` (the course's own
-labelled set), ``corpora`` (SemCor and the public test sets), ``dictionary`` (WordNet).
+In reading order: ``keys`` (what a sense is called), ``vectors`` and ``vector_cache`` (a vector for each word),
+``nearest`` (the classifier), ``sentences`` (the course's own labelled set), ``corpora`` (SemCor and the public test
+sets), ``dictionary`` (WordNet).
 """
 
 from bertcourse.word_senses.corpora import (
@@ -21,6 +22,7 @@ from bertcourse.word_senses.dictionary import find_lemma, first_senses, open_wor
 from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
 from bertcourse.word_senses.nearest import NearestSense, is_correct
 from bertcourse.word_senses.sentences import SenseExample, sense_sentences
+from bertcourse.word_senses.vector_cache import cached_word_vectors
 from bertcourse.word_senses.vectors import WordVectors, word_vectors
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "SenseCorpus",
     "SenseExample",
     "Word",
+    "cached_word_vectors",
     "find_lemma",
     "first_senses",
     "is_correct",

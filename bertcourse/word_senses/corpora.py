@@ -1,13 +1,14 @@
 """Corpora in the WSD Evaluation Framework's format (Raganato et al. 2017): XML with the words, a file of senses."""
 
-import lzma
+import io
 import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from xml.parsers import expat
+from xml.etree import ElementTree
 
+from bertcourse.datasets.data import read_text
 from bertcourse.datasets.registry import fetch
 from bertcourse.word_senses.keys import PARTS_OF_SPEECH, SENSE_KEY, Word
 
@@ -58,10 +59,6 @@ def sense_corpus(name: str) -> SenseCorpus:
         name: "semcor" to learn from; "ALL", or one of its parts, "senseval2", "senseval3", "semeval2007", "semeval2013"
             and "semeval2015", to be measured on.
 
-    Raises:
-        ConnectionError: if it is not here and cannot be fetched.
-        ValueError: if there is no such corpus, or it is not the one we know.
-
     Source: Raganato et al. 2017, "Word Sense Disambiguation: A Unified Evaluation Framework and Empirical Comparison".
     """
     if name not in CORPORA:
@@ -76,190 +73,84 @@ def read_senses(data: str | os.PathLike, keys: str | os.PathLike) -> SenseCorpus
         data: NAME.data.xml, or the same as .xz.
         keys: NAME.gold.key.txt, or the same as .xz: in each line an instance's id and one or several sense keys.
 
-    Returns:
-        ``SenseCorpus``.
-
     Raises:
-        FileNotFoundError: if a file is not there.
-        ValueError: naming file, line, and what was expected: if the XML is not well-formed, an instance lacks an
-            attribute or a key, a line of keys is none, or the files do not belong together.
-
-    Source: Raganato et al. 2017, "Word Sense Disambiguation: A Unified Evaluation Framework and Empirical Comparison".
+        ValueError: naming the file and what was expected, if one is not in the format or they do not belong together.
     """
-    data, keys = Path(data), Path(keys)
-    gold = read_keys(keys)
-    sentences, found = read_sentences(data)
-    if missing := [(id, line) for id, _, _, _, line in found if id not in gold]:
+    gold = read_keys(Path(keys))
+    sentences, found = read_sentences(Path(data))
+    if alone := sorted(gold.keys() ^ found.keys()):
         raise ValueError(
-            f"{keys} must have a line for each instance of {data}; {len(missing)} of {len(found)} have none, the first "
-            f"being {missing[0][0]} (line {missing[0][1]} of {data.name}). Are the files of one corpus?"
+            f"{data} and {keys} must have the same instances; {len(alone)} are in one alone, the first is {alone[0]}. "
+            "Are the files of one corpus?"
         )
-    if len(gold) > len(found):
-        ids = {id for id, *_ in found}
-        extra = next(id for id in gold if id not in ids)
-        raise ValueError(
-            f"{data} must have an instance for each line of {keys}; it has no {extra}. Are the files of one corpus?"
-        )
-    return SenseCorpus(
-        sentences, [Instance(id, word, sentence, position, gold[id]) for id, word, sentence, position, _ in found]
-    )
+    return SenseCorpus(sentences, [Instance(id, *place, gold[id]) for id, place in found.items()])
 
 
 def read_keys(path: Path) -> dict[str, tuple[str, ...]]:
-    """The sense keys of each instance, by its id; see ``read_senses``.
-
-    Args:
-        path: NAME.gold.key.txt, or the same as .xz.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming file, line, and what was expected.
-
-    Source: Raganato et al. 2017.
-    """
+    """The sense keys of each instance, by its id."""
     gold: dict[str, tuple[str, ...]] = {}
-    try:
-        lines = read_bytes(path).decode("utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8; {error}.") from None
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_text(path).splitlines(), 1):
         id, *senses = line.split() or [""]
-        if not senses or not all(SENSE_KEY.fullmatch(sense) for sense in senses):
+        if id in gold or not senses or not all(SENSE_KEY.fullmatch(sense) for sense in senses):
             raise ValueError(
-                f'{path}, line {number}: expected an id and sense keys, such as "d0.s0.t0 bank%1:17:01::"; got '
+                f'{path}, line {number}: expected a new id and sense keys, such as "d0.s0.t0 bank%1:17:01::"; got '
                 f"{line!r:.80}."
             )
-        if id in gold:
-            raise ValueError(f"{path}, line {number}: expected each id once; {id} was there before. Remove a line.")
         gold[id] = tuple(senses)
     return gold
 
 
-def read_sentences(path: Path) -> tuple[list[list[str]], list[tuple[str, Word, int, int, int]]]:
-    """Sentences, and instances as (id, word, sentence, position, line); see ``read_senses``.
-
-    Args:
-        path: NAME.data.xml, or the same as .xz.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming file, line, and what was expected.
-
-    Source: Raganato et al. 2017.
-    """
+def read_sentences(path: Path) -> tuple[list[list[str]], dict[str, tuple[Word, int, int]]]:
+    """Sentences; and for each instance, by its id, its word, the index of its sentence and its position there."""
     sentences: list[list[str]] = []
-    instances: list[tuple[str, Word, int, int, int]] = []
-    seen: set[str] = set()
-    text: list[str] = []
-    parser = expat.ParserCreate()
-    parser.buffer_text = True
-    inside = ""  # "sentence", or the tag of the word whose text is read
-
-    def refuse(expected: str) -> None:
-        raise ValueError(
-            f"{path}, line {parser.CurrentLineNumber}: expected {expected}. Fetch the file again, or repair it."
-        )
-
-    def start(tag: str, attributes: dict[str, str]) -> None:
-        nonlocal inside
-        if tag == "sentence":
-            if inside:
-                refuse(f"the end of a <{inside}>; got another <sentence>")
-            sentences.append([])
-            inside = "sentence"
-        elif tag in ("wf", "instance"):
-            if inside != "sentence":
-                refuse(f"<{tag}> directly in a <sentence>; got it {f'in <{inside}>' if inside else 'outside'}")
-            inside = tag
-            text.clear()
-            if tag == "instance":
-                if missing := [name for name in ("id", "lemma", "pos") if not attributes.get(name)]:
-                    refuse(f"an instance with id, lemma and pos; it has no {' and no '.join(missing)}")
-                if attributes["pos"] not in PARTS_OF_SPEECH:
-                    refuse(f"pos to be one of {', '.join(PARTS_OF_SPEECH)}; got {attributes['pos']!r}")
-                if attributes["id"] in seen:
-                    refuse(f"each id once; {attributes['id']} was there before")
-                seen.add(attributes["id"])
-                word = attributes["lemma"].lower().replace(" ", "_"), attributes["pos"]
-                instances.append(
-                    (attributes["id"], word, len(sentences) - 1, len(sentences[-1]), parser.CurrentLineNumber)
-                )
-        elif tag not in ("corpus", "text"):
-            refuse(f"<corpus>, <text>, <sentence>, <wf> or <instance>; got <{tag}>")
-
-    def end(tag: str) -> None:
-        nonlocal inside
-        if tag in ("wf", "instance"):
-            if not (word := "".join(text).strip()):
-                refuse(f"a word in <{tag}>; it is empty")
-            sentences[-1].append(word)
-            inside = "sentence"
-        elif tag == "sentence":
-            inside = ""
-
-    parser.StartElementHandler, parser.EndElementHandler, parser.CharacterDataHandler = start, end, text.append
+    instances: dict[str, tuple[Word, int, int]] = {}
     try:
-        parser.Parse(read_bytes(path), True)
-    except expat.ExpatError as error:
-        raise ValueError(
-            f"{path}, line {error.lineno}: expected well-formed XML; got {expat.ErrorString(error.code)}. Fetch the "
-            f"file "
-            f"again."
-        ) from None
+        for _, element in ElementTree.iterparse(io.StringIO(read_text(path))):
+            if element.tag != "sentence":
+                continue
+            words = []
+            for child in element:
+                words.append((child.text or "").strip())
+                id, lemma, part = (child.get(name) for name in ("id", "lemma", "pos"))
+                is_instance = child.tag == "instance"
+                if not words[-1] or is_instance and (not id or id in instances or not lemma):
+                    raise ValueError(
+                        f"{path}: expected words, and instances with a lemma and a new id; got {place(child)}"
+                    )
+                if is_instance and part not in PARTS_OF_SPEECH:
+                    raise ValueError(f"{path}: pos must be one of {', '.join(PARTS_OF_SPEECH)}; got {place(child)}")
+                if is_instance:
+                    instances[id] = (lemma.lower().replace(" ", "_"), part), len(sentences), len(words) - 1
+            sentences.append(words)
+            element.clear()  # a large corpus need not be in memory as XML
+    except ElementTree.ParseError as error:
+        raise ValueError(f"{path} must be well-formed XML; {error}. Fetch the file again.") from None
     return sentences, instances
 
 
-def read_bytes(path: Path) -> bytes:
-    """What is in a file, or in a file packed with xz.
-
-    Args:
-        path: the file.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: if it is cut short or no xz.
-
-    Source: the xz format.
-    """
-    if not path.is_file():
-        raise FileNotFoundError(f"expected {path}; there is no such file. Fetch it: bertcourse data get NAME.")
-    content = path.read_bytes()
-    if path.suffix != ".xz":
-        return content
-    try:
-        return lzma.decompress(content)
-    except (lzma.LZMAError, EOFError) as error:
-        raise ValueError(
-            f"{path} must be packed with xz; it is damaged or cut short ({error}). Fetch it again."
-        ) from None
+def place(element: ElementTree.Element) -> str:
+    """An element as a message shows it."""
+    return ElementTree.tostring(element, encoding="unicode").strip()[:120]
 
 
 def most_frequent_senses(corpus: SenseCorpus, order: Mapping[Word, Sequence[str]]) -> dict[Word, str]:
-    """The sense that each word has most often in a corpus.
+    """The sense that each word has most often in a corpus: the baseline MFS of Raganato et al. 2017.
 
     Args:
         corpus: annotated text.
-        order: word to its senses; of two as frequent ones, the one that comes first here is taken.
+        order: word to its senses; of two equally frequent ones, the one that comes first here is taken.
 
     Returns:
         Word to sense key, for every word of the corpus.
-
-    Source: the baseline MFS of Raganato et al. 2017.
     """
     counts: dict[Word, Counter] = defaultdict(Counter)
     for instance in corpus.instances:
         counts[instance.word].update(instance.senses)
+
+    def rank(sense: str, senses: Sequence[str]) -> int:
+        return senses.index(sense) if sense in senses else len(senses)
+
     return {
         word: min(senses, key=lambda sense: (-senses[sense], rank(sense, order.get(word, ())), sense))
         for word, senses in counts.items()
     }
-
-
-def rank(sense: str, senses: Sequence[str]) -> int:
-    """Where a sense stands in a list, or after its end.
-
-    Args:
-        sense: a key.
-        senses: keys.
-    """
-    return senses.index(sense) if sense in senses else len(senses)

@@ -10,15 +10,7 @@ SENSE_KEY = re.compile(r"([^%\s]+)%([1-5]):\d\d:\d\d:[^:\s]*:\d*")
 
 
 def sense_word(key: str) -> Word:
-    """The word that a sense is of; satellites are adjectives like others.
-
-    Args:
-        key: WordNet's.
-
-    Raises:
-        ValueError: if it is none.
-
-    Source: senseidx(5WN) of WordNet 3.0.
+    """The word that a sense key of WordNet is of (senseidx(5WN)); satellites are adjectives like others.
 
     >>> sense_word("peculiar%5:00:00:specific:00")
     ('peculiar', 'ADJ')

@@ -1,12 +1,15 @@
-"""The sense whose examples look most alike to BERT."""
+"""The sense whose examples look most alike to BERT.
+
+v_s = 1/n Σ v_i                    the mean of the vectors of the occurrences that have sense s
+sense of v = argmax_s cos(v, v_s)  over the senses of the word
+"""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
-from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from bertcourse.word_senses.keys import Word
 
@@ -47,61 +50,38 @@ class NearestSense(ClassifierMixin, BaseEstimator):
             X: (n, D), a vector for each occurrence.
             y: n senses; a tuple where an occurrence has several, each of which it is then an example of.
             words: n words, each (lemma, part of speech); None if all are occurrences of one word.
-
-        Returns:
-            Itself.
-
-        Raises:
-            ValueError: if lengths differ, a vector is zero or not finite, an occurrence has no sense, the vectors of a
-                sense cancel out, or a parameter is out of range.
         """
         if self.n_neighbors is not None and (
             not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 1
         ):
             raise ValueError(f"n_neighbors must be None or an integer of at least 1; got {self.n_neighbors!r}.")
-        vectors = check_vectors(X)
-        words = check_word_list(words, len(vectors))
-        golds = [gold_senses(sense) for sense in y]
-        if len(golds) != len(vectors):
-            raise ValueError(f"y must have a sense for each of the {len(vectors)} vectors of X; got {len(golds)}.")
-        if empty := [row for row, gold in enumerate(golds) if not gold]:
-            raise ValueError(
-                f"y must give each occurrence a sense; that of row {empty[0]} is empty. Leave the row out."
-            )
+        vectors, golds = check_vectors(X), [gold_senses(sense) for sense in y]
+        words = [None] * len(vectors) if words is None else list(words)
+        check_consistent_length(vectors, golds, words)
+        if () in golds:
+            raise ValueError(f"y must give each occurrence a sense; that of row {golds.index(())} is empty.")
 
         rows_of: dict[Word | None, dict[Hashable, list[int]]] = defaultdict(lambda: defaultdict(list))
         for row, (word, gold) in enumerate(zip(words, golds)):
             for sense in gold:
                 rows_of[word][sense].append(row)
-        self.senses_, rows, slices = [], [], {}
+        self.senses_, rows, self.slices_ = [], [], {}
         for word, senses in rows_of.items():
-            slices[word] = slice(len(self.senses_), len(self.senses_) + len(senses))
+            self.slices_[word] = slice(len(self.senses_), len(self.senses_) + len(senses))
             self.senses_ += senses
             rows += senses.values()
-        self.counts_ = np.array([len(each) for each in rows])
-        average = csr_array(  # (S, n): a row holds 1/n where an occurrence has the sense
-            (
-                np.repeat(1 / self.counts_, self.counts_).astype(vectors.dtype),
-                np.concatenate(rows),
-                np.cumsum([0, *self.counts_]),
-            ),
-            shape=(len(rows), len(vectors)),
+        self.sense_vectors_ = np.stack(
+            [(vectors[each] * vectors.dtype.type(1 / len(each))).sum(axis=0) for each in rows]
         )
-        self.sense_vectors_ = average @ vectors
         if not (nonzero := self.sense_vectors_.any(axis=1)).all():
-            raise ValueError(
-                f"the vectors of a sense must not cancel out; those of {self.senses_[int(np.argmin(nonzero))]!r} have "
-                f"the mean zero. Leave a row out."
-            )
+            sense = self.senses_[int(np.argmin(nonzero))]
+            raise ValueError(f"the vectors of a sense must not cancel out; those of {sense!r} do. Leave a row out.")
+        self.counts_ = np.array([len(each) for each in rows])
         self.classes_ = np.array(list(dict.fromkeys(self.senses_)))
         self.n_features_in_ = vectors.shape[1]
-        self.slices_ = slices
         if self.n_neighbors is not None:
-            members = defaultdict(list)
-            for row, word in enumerate(words):
-                members[word].append(row)
             self.occurrences_ = {
-                word: (unit(vectors[each]), [golds[row] for row in each]) for word, each in members.items()
+                word: (unit(vectors[each]), [golds[row] for row in each]) for word, each in rows_by_word(words).items()
             }
         return self
 
@@ -116,8 +96,7 @@ class NearestSense(ClassifierMixin, BaseEstimator):
             (n,), senses.
 
         Raises:
-            ValueError: if lengths differ, a vector is zero or not finite, or a word has neither an example nor a first
-                sense.
+            ValueError: if a word has neither an example nor a first sense, or a vector is zero or not finite.
         """
         check_is_fitted(self)
         vectors = unit(check_vectors(X))
@@ -126,23 +105,18 @@ class NearestSense(ClassifierMixin, BaseEstimator):
                 f"X must have vectors of {self.n_features_in_} numbers, as in fit; got {vectors.shape[1]}."
             )
         if (words is None) != (None in self.slices_):
-            raise ValueError(
-                f"words must be given to predict if, and only if, they were to fit; fit got "
-                f"{'none' if None in self.slices_ else 'some'}."
-            )
-        words = check_word_list(words, len(vectors))
+            raise ValueError("words must be given to predict if, and only if, they were given to fit.")
+        words = [None] * len(vectors) if words is None else list(words)
+        check_consistent_length(vectors, words)
         first_senses = self.first_senses or {}
         if unknown := {word: None for word in words if word not in self.slices_ and word not in first_senses}:
             raise ValueError(
                 f"every word must have an example or a first sense; {len(unknown)} have neither: "
                 f"{', '.join(map(str, list(unknown)[:5]))}. Leave them out, or give first_senses."
             )
-        members: dict[Word | None, list[int]] = defaultdict(list)
-        for row, word in enumerate(words):
-            members[word].append(row)
         senses = np.empty(len(vectors), dtype=object)
         embeddings = unit(self.sense_vectors_)
-        for word, rows in members.items():
+        for word, rows in rows_by_word(words).items():
             if word not in self.slices_:
                 senses[rows] = first_senses[word]
             elif self.n_neighbors is None:
@@ -171,35 +145,32 @@ class NearestSense(ClassifierMixin, BaseEstimator):
     def score(
         self, X: np.ndarray, y: Sequence[Hashable | tuple[Hashable, ...]], words: Sequence[Word] | None = None
     ) -> float:
-        """The share of vectors whose predicted sense is one that ``y`` accepts; arguments and errors as for the others.
+        """The share of vectors whose predicted sense is one that ``y`` accepts.
 
         Every occurrence gets an answer, so this is the F1 of the WSD literature.
         """
-        golds = list(y)
-        predicted = self.predict(X, words)
-        if len(golds) != len(predicted):
-            raise ValueError(f"y must have a sense for each of the {len(predicted)} vectors of X; got {len(golds)}.")
+        predicted, golds = self.predict(X, words), list(y)
+        check_consistent_length(predicted, golds)
         return float(np.mean(is_correct(predicted, golds)))
 
     def sense_vector(self, sense: Hashable) -> np.ndarray:
-        """The (D,) embedding of a sense.
-
-        Raises:
-            ValueError: if ``fit`` saw no example of it.
-        """
+        """The (D,) embedding of a sense."""
         check_is_fitted(self)
         if sense not in self.senses_:
             raise ValueError(f"a sense must have an example to have an embedding; fit saw none of {sense!r}.")
         return self.sense_vectors_[self.senses_.index(sense)]
 
 
+def rows_by_word(words: Sequence[Word | None]) -> dict[Word | None, list[int]]:
+    """Word to the indices of its occurrences."""
+    rows = defaultdict(list)
+    for row, word in enumerate(words):
+        rows[word].append(row)
+    return rows
+
+
 def gold_senses(sense: Hashable | tuple[Hashable, ...]) -> tuple[Hashable, ...]:
-    """Several senses as a tuple, each once; one as a tuple of one.
-
-    Args:
-        sense: a sense, or a tuple, list or set of senses.
-
-    Source: the gold keys of Raganato et al. 2017, one or several an instance.
+    """Several senses (a tuple, list or set) as a tuple, each once; one sense as a tuple of one.
 
     >>> gold_senses("bank%1:17:01::")
     ('bank%1:17:01::',)
@@ -208,7 +179,7 @@ def gold_senses(sense: Hashable | tuple[Hashable, ...]) -> tuple[Hashable, ...]:
 
 
 def is_correct(predicted: Iterable[Hashable], gold: Iterable[Hashable | tuple[Hashable, ...]]) -> np.ndarray:
-    """Whether each prediction is among the senses that annotators accept.
+    """Whether each prediction is among the senses that annotators accept, as Raganato et al. 2017 score it.
 
     Args:
         predicted: n senses.
@@ -216,11 +187,6 @@ def is_correct(predicted: Iterable[Hashable], gold: Iterable[Hashable | tuple[Ha
 
     Returns:
         (n,), bool.
-
-    Raises:
-        ValueError: if the lengths differ.
-
-    Source: the scorer of Raganato et al. 2017.
 
     >>> is_correct(["a", "b"], [("a", "c"), "d"]).tolist()
     [True, False]
@@ -231,73 +197,27 @@ def is_correct(predicted: Iterable[Hashable], gold: Iterable[Hashable | tuple[Ha
 
 
 def check_vectors(X: np.ndarray) -> np.ndarray:
-    """Vectors as (n, D) floats, in float32 or float64.
-
-    Args:
-        X: what should be that.
-
-    Raises:
-        ValueError: if it has another shape, no rows, or a row that is zero, NaN or infinite.
-
-    Source: cosine, which has no value for a zero vector.
-    """
+    """Vectors as ``check_finite`` returns them; a zero one, which has no direction, is refused."""
     vectors = check_finite(X)
     if not (nonzero := vectors.any(axis=1)).all():
-        raise ValueError(
-            f"vectors must not be zero, as a zero vector has no direction; row {int(np.argmin(nonzero))} is. Leave it "
-            f"out."
-        )
+        row = int(np.argmin(nonzero))
+        raise ValueError(f"vectors must not be zero, as a zero vector has no direction; row {row} is. Leave it out.")
     return vectors
 
 
 def check_finite(X: np.ndarray) -> np.ndarray:
-    """Vectors as (n, D) floats, in float32 or float64; zero ones are allowed.
-
-    Args:
-        X: what should be that.
-
-    Raises:
-        ValueError: if it has another shape, no rows, or holds NaN or infinity.
-    """
+    """Vectors as (n, D) floats, at least one of them, in float32 or float64; NaN and infinity are refused by row."""
     vectors = np.asarray(X)
     if vectors.dtype not in (np.float32, np.float64):
         vectors = vectors.astype(np.float32 if vectors.dtype == np.float16 else np.float64)
     if vectors.ndim != 2 or 0 in vectors.shape:
-        raise ValueError(
-            f"vectors must be of shape (n, D), at least one; got {vectors.shape}. Reshape one vector to (1, D)."
-        )
-    if not np.isfinite(vectors).all():
-        row = int(np.argmin(np.isfinite(vectors).all(axis=1)))
-        raise ValueError(f"vectors must be finite; row {row} holds NaN or infinity. Leave it out.")
+        raise ValueError(f"vectors must be of shape (n, D), at least one; got {vectors.shape}.")
+    if not (finite := np.isfinite(vectors).all(axis=1)).all():
+        raise ValueError(f"vectors must be finite; row {int(np.argmin(finite))} holds NaN or infinity. Leave it out.")
     return vectors
 
 
-def check_word_list(words: Sequence[Word] | None, count: int) -> list[Word | None]:
-    """A word for each vector.
-
-    Args:
-        words: (lemma, part of speech) for each; None for one unnamed word.
-        count: how many vectors there are.
-
-    Raises:
-        ValueError: if there are more or fewer.
-    """
-    if words is None:
-        return [None] * count
-    words = list(words)
-    if len(words) != count:
-        raise ValueError(f"words must have a word for each of the {count} vectors of X; got {len(words)}.")
-    return words
-
-
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """Vectors at length 1.
-
-    Args:
-        vectors: (n, D), none of them zero.
-
-    Source: cos(x, y) = x/|x| · y/|y|.
-    """
-    scale = np.maximum(vectors.max(axis=1, keepdims=True), -vectors.min(axis=1, keepdims=True))
-    scaled = vectors / scale  # else the squares of very large or small numbers are infinite or 0
+    """Vectors (n, D), none of them zero, at length 1."""
+    scaled = vectors / np.abs(vectors).max(axis=1, keepdims=True)  # else squares of very large or small numbers vanish
     return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)

@@ -40,36 +40,14 @@ def sense_sentences() -> list[SenseExample]:
     Returns:
         The sentences by lemma and sense; of a sense, the first and every third one after it are for testing.
 
-    Raises:
-        FileNotFoundError: if the data are not there.
-        ValueError: if a line is not what data/senses/README.md says.
-
     Source: data/senses/README.md, which also says how hard they are.
     """
     folder = course_file("senses/README.md").parent / "lemmas"
-    files = sorted(folder.glob("*.txt"))
-    if not files:
-        raise FileNotFoundError(
-            f"expected a file for each lemma in {folder}; there is none. Fetch the repository anew."
-        )
-    return [example for path in files for example in read_lemma(path)]
+    return [example for path in sorted(folder.glob("*.txt")) for example in read_lemma(path)]
 
 
 def read_lemma(path: Path) -> Iterator[SenseExample]:
-    """The sentences of a lemma's file: under each heading ``## sense key | label``, a sentence a line, the *word*
-    marked.
-
-    Args:
-        path: a file named for its lemma.
-
-    Yields:
-        Its sentences, in order.
-
-    Raises:
-        ValueError: if a line is neither a heading nor below one with exactly one marked word; names file and line.
-
-    Source: data/senses/README.md.
-    """
+    """The sentences of a file: under each heading ``## sense key | label`` a sentence per line, the *word* marked."""
     heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if found := re.fullmatch(rf"## ({SENSE_KEY.pattern}) \| (.+)", line):

@@ -8,8 +8,7 @@ import pytest
 from bertcourse import cli
 from bertcourse.benchmarks import word_senses as wsd_benchmark
 from bertcourse.benchmarks.word_senses import COLUMNS, p_text, run_benchmark, system_table
-from bertcourse.word_senses import Instance, SenseCorpus
-from bertcourse.word_senses import vectors as embeddings
+from bertcourse.word_senses import Instance, SenseCorpus, vector_cache
 
 BANK, RUN, SEAT = ("bank", "NOUN"), ("run", "VERB"), ("seat", "NOUN")
 SENSES = {BANK: ["bank%1:17:01::", "bank%1:14:00::"], RUN: ["run%2:38:00::", "run%2:41:00::"], SEAT: ["seat%1:06:00::"]}
@@ -62,7 +61,7 @@ def test_the_table_has_every_row_and_column(small_world, capsys):
 
 def test_it_goes_on_from_its_cache(small_world, monkeypatch):
     first = run_benchmark("small", cache=small_world / "cache")
-    monkeypatch.setattr(embeddings, "batch_vectors", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(vector_cache, "word_vectors", lambda *_, **__: pytest.fail("computed again"))
     assert run_benchmark("small", cache=small_world / "cache") == first
 
 

@@ -16,7 +16,7 @@ from bertcourse.bert import (
     find_folder,
     load_pretrained,
 )
-from bertcourse.bert.pretrained import copy_tensors, hugging_face_name
+from bertcourse.bert.weights import copy_tensors, hugging_face_name
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()

@@ -212,7 +212,7 @@ def test_one_wrong_byte_in_the_data_folder_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
     for damaged in one_byte_wrong(lzma.compress(b"A text.\n" * 9), 100):
         path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="standardebooks.txt.xz must be a UTF-8 text packed by xz; it is damaged"):
+        with pytest.raises(ValueError, match="standardebooks.txt.xz .*damaged"):
             data.standard_ebooks()
 
 

@@ -11,8 +11,9 @@ import pytest
 
 from bertcourse import cli
 from bertcourse.datasets import registry
-from bertcourse.datasets.registry import PublicFile, ar_members, content_sha256
-from bertcourse.datasets.semcor import framework_files
+from bertcourse.datasets.registry import PublicFile, content_sha256
+from bertcourse.datasets.semcor import framework_files, make_semcor
+from bertcourse.datasets.wordnet import LEXNAMES, ar_members, make_wordnet, unpack_wordnet, wordnet_folder
 
 
 def sha256(content: bytes) -> str:
@@ -136,7 +137,7 @@ def test_a_name_that_two_sets_share_is_found_by_its_path_alone(tmp_path, monkeyp
     (tmp_path / "sst2").mkdir()
     for path in ("train.tsv", "sst2/train.tsv", "dev-v1.1.json.zip"):
         (tmp_path / path).write_text("x", encoding="utf-8")
-    found = [registry.find(file, tmp_path / "cache") for file in (rte, sst2, squad)]
+    found = [registry.find_copy(file) for file in (rte, sst2, squad)]
     assert found == [None, tmp_path / "sst2/train.tsv", tmp_path / "dev-v1.1.json.zip"]
 
 
@@ -217,13 +218,13 @@ def pack(files: dict[str, bytes], mode: str) -> bytes:
 def test_semcor_is_made_from_its_repository(tmp_path):
     content = {f"semcor-d2ff/data/semcor3.0/brown1/tagfiles/br-a0{i}": tag_file("x").encode("latin-1") for i in (2, 1)}
     (tmp_path / "c0ffee").write_bytes(pack({**content, "semcor-d2ff/README": b""}, "w:gz"))
-    registry.make_semcor(tmp_path / "c0ffee", tmp_path)
+    make_semcor(tmp_path / "c0ffee", tmp_path)
     xml, keys = framework_files({f"brown1/tagfiles/br-a0{i}": tag_file("x") for i in (1, 2)})
     assert lzma.decompress((tmp_path / "semcor.data.xml.xz").read_bytes()).decode() == xml
     assert lzma.decompress((tmp_path / "semcor.gold.key.txt.xz").read_bytes()).decode() == keys
     (tmp_path / "c0ffee").write_bytes(b"cut")
-    with pytest.raises(ValueError, match="c0ffee must be the archive of a repository; it is damaged"):
-        registry.make_semcor(tmp_path / "c0ffee", tmp_path)
+    with pytest.raises(ValueError, match="c0ffee .*damaged"):
+        make_semcor(tmp_path / "c0ffee", tmp_path)
 
 
 def test_wordnet_is_made_from_a_debian_package(tmp_path):
@@ -238,15 +239,41 @@ def test_wordnet_is_made_from_a_debian_package(tmp_path):
 
     package = b"!<arch>\n" + member("debian-binary", b"2.0") + member("data.tar.xz", pack(files, "w:xz"))
     (tmp_path / "a.deb").write_bytes(package)
-    registry.make_wordnet(tmp_path / "a.deb", tmp_path)
+    make_wordnet(tmp_path / "a.deb", tmp_path)
     with tarfile.open(tmp_path / "wordnet-dict.tar.xz") as tar:
         assert tar.getnames() == ["index.noun"]
     assert content_sha256(tmp_path / "wordnet-dict.tar.xz") == sha256(b"index.noun 4\nbank")
     for damaged in (b"no package", package[:60], b"!<arch>\n"):
         (tmp_path / "a.deb").write_bytes(damaged)
-        with pytest.raises(ValueError, match="a.deb must be a Debian package; it is damaged"):
-            registry.make_wordnet(tmp_path / "a.deb", tmp_path)
+        with pytest.raises(ValueError, match="a.deb .*damaged"):
+            make_wordnet(tmp_path / "a.deb", tmp_path)
     assert ar_members(package)["debian-binary"] == b"2.0"
+
+
+def test_wordnet_is_unpacked_once_and_with_what_nltk_wants(monkeypatch, tmp_path):
+    archive = tmp_path / "wordnet-dict.tar.xz"
+    archive.write_bytes(pack({"./index.noun": b"bank"}, "w:xz"))
+    fetched = []
+    monkeypatch.setattr(registry, "fetch", lambda name: fetched.append(name) or [archive])
+    monkeypatch.setattr(registry, "cache_folder", lambda: tmp_path / "cache")
+    for _ in range(2):
+        assert sorted(path.name for path in wordnet_folder().iterdir()) == ["index.noun", "lexnames"]
+    assert fetched == ["wordnet"]
+
+
+def test_a_damaged_wordnet_leaves_nothing(tmp_path):
+    archive = tmp_path / "wordnet-dict.tar.xz"
+    archive.write_bytes(pack({"./index.noun": b"bank" * 99}, "w:xz")[:100])
+    with pytest.raises((tarfile.TarError, EOFError)):
+        unpack_wordnet(archive, tmp_path / "files")
+    assert list(tmp_path.iterdir()) == [archive]
+
+
+def test_lexicographer_files_are_wordnets():
+    lines = LEXNAMES.splitlines()
+    assert len(lines) == 45
+    assert {"00\tadj.all\t3", "02\tadv.all\t4", "14\tnoun.group\t1", "38\tverb.motion\t2"} <= set(lines)
+    assert lines[44] == "44\tadj.ppl\t3"
 
 
 def test_sets_that_are_made_are_kept_under_their_own_names(world, monkeypatch):

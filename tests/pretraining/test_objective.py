@@ -115,7 +115,7 @@ def test_without_nsp_there_is_its_loss_no_more(model, batch):
 
 def test_equals_hugging_face(model, batch):
     transformers = pytest.importorskip("transformers")
-    from bertcourse.bert.pretrained import hugging_face_name
+    from bertcourse.bert.weights import hugging_face_name
 
     theirs = transformers.BertForPreTraining(
         transformers.BertConfig(**vars(model.config), attn_implementation="eager")

@@ -1,0 +1,74 @@
+"""The files of WordNet 3.0 in a folder, as NLTK wants them, from the Debian package that carries them."""
+
+import lzma
+import tarfile
+import tempfile
+from pathlib import Path
+
+# The file "lexnames" of WordNet 3.0, which Debian leaves out: what its synsets were sorted into.
+LEXICOGRAPHER_FILES = (
+    "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition "
+    "noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person "
+    "noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape noun.state "
+    "noun.substance noun.time verb.body verb.change verb.cognition verb.communication verb.competition "
+    "verb.consumption verb.contact verb.creation verb.emotion verb.motion verb.perception verb.possession verb.social "
+    "verb.stative verb.weather adj.ppl"
+).split()
+LEXNAMES = "".join(
+    f"{number:02d}\t{name}\t{'nvar'.index(name[0] if name[:3] != 'adv' else 'r') + 1}\n"
+    for number, name in enumerate(LEXICOGRAPHER_FILES)
+)
+AR_MAGIC, AR_HEADER = b"!<arch>\n", 60  # a Debian package is an ar archive
+
+
+def wordnet_folder() -> Path:
+    """The folder of WordNet's database files, fetched and unpacked if they are not here."""
+    from bertcourse.datasets.registry import cache_folder, fetch  # which imports this module
+
+    folder = cache_folder() / "wordnet3.0" / "files"
+    if not folder.is_dir():
+        (archive,) = fetch("wordnet")
+        unpack_wordnet(archive, folder)
+    return folder
+
+
+def unpack_wordnet(archive: Path, folder: Path) -> None:
+    """Unpack wordnet-dict.tar.xz, and add what NLTK wants; the folder is there when all its files are."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as draft:
+        target = Path(draft, "wordnet")
+        with tarfile.open(archive) as tar:
+            tar.extractall(target, filter="data")
+        (target / "lexnames").write_text(LEXNAMES, encoding="utf-8")
+        try:
+            target.rename(folder)
+        except OSError:
+            if not folder.is_dir():  # it is there if another process was faster
+                raise
+
+
+def make_wordnet(package: Path, folder: Path) -> None:
+    """wordnet-dict.tar.xz, WordNet's database files, from the Debian package that has them."""
+    packed = folder / "data.tar.xz"
+    try:
+        packed.write_bytes(ar_members(package.read_bytes())["data.tar.xz"])
+        with tarfile.open(packed) as tar, tarfile.open(folder / "wordnet-dict.tar.xz", "w:xz") as result:
+            for member in tar:
+                if member.isfile() and "/share/wordnet/" in member.name:
+                    content, member.name = tar.extractfile(member), Path(member.name).name
+                    result.addfile(member, content)
+    except (KeyError, ValueError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
+        raise ValueError(f"{package.name} must be a Debian package; it is damaged ({error}). Try again.") from error
+
+
+def ar_members(content: bytes) -> dict[str, bytes]:
+    """The files in an ar archive: a magic string, then for each a header of 60 bytes and its content, evenly placed."""
+    if not content.startswith(AR_MAGIC):
+        raise ValueError("it does not begin with !<arch>")
+    members, position = {}, len(AR_MAGIC)
+    while position < len(content):
+        header = content[position : position + AR_HEADER].decode("latin-1")
+        start, size = position + AR_HEADER, int(header[48:58])
+        members[header[:16].strip().rstrip("/")] = content[start : start + size]
+        position = start + size + size % 2
+    return members
