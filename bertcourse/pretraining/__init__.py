@@ -25,7 +25,7 @@ from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.small_world_probes import sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import pretrain
-from bertcourse.training import Interrupted, read_log
+from bertcourse.training import read_log  # lecture 4 reads runs by it; described in ``training``
 
 __all__ = [
     "IGNORE",
@@ -35,7 +35,6 @@ __all__ = [
     "Corpus",
     "CountModel",
     "Documents",
-    "Interrupted",
     "MaskedTokens",
     "PreTrainingLoss",
     "PretrainingConfig",
@@ -51,7 +50,6 @@ __all__ = [
     "mask_tokens",
     "pack_documents",
     "pretrain",
-    "read_log",
     "sense_accuracy",
     "sentence_pairs",
     "text_corpus",
