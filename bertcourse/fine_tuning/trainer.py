@@ -1,4 +1,4 @@
-"""Chapters 7-9: fine-tuning, one loop for every head.
+"""Chapters 7 to 10: fine-tuning, one loop for every head.
 
 A batch of rows of like length goes through the model; the gradient is clipped, AdamW takes a step, the learning rate
 rises and falls; now and then the model answers the dev split, and its best weights are kept. Whatever is random is
@@ -78,8 +78,8 @@ def fine_tune(
     section 3.2 and appendix A.3).
 
     Args:
-        model: a ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor`` or ``FeatureTagger``; trained in place,
-            on its device, and left in evaluation mode.
+        model: a ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor``, ``FeatureTagger`` or ``BiEncoder``;
+            trained in place, on its device, and left in evaluation mode.
         train, dev: examples of its kind.
         output: a folder, for checkpoints, the log ``log.jsonl`` and at the end the model, in the folder ``model``. With
             it Ctrl-C or SIGTERM end the run after the step at hand, to be resumed. None writes nothing.
