@@ -41,7 +41,8 @@ def is_of_the_disk(error: OSError) -> bool:
     """Whether an error of a download is the disk's, such as a full one: the network's are OSErrors, too."""
     if isinstance(error, ConnectionError | TimeoutError) or error.errno is None:
         return False
-    return bool(error.filename) or error.errno in (errno.ENOSPC, errno.EDQUOT)  # a full disk does not name the file
+    of_disks = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)  # which do not always name the file
+    return bool(error.filename) or error.errno in of_disks
 
 
 def expect_file(path: Path, advice: str = "Fetch or save it again.") -> None:

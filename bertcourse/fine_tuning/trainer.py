@@ -4,7 +4,8 @@ A batch of rows of like length goes through the model; the gradient is clipped, 
 rises and falls; now and then the model answers the dev split, and its best weights are kept. Whatever is random is
 drawn from the seed and the step, so that a run which was interrupted goes on as if it had not been.
 
-The loop asks of a model what the heads have: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the
+``plain_fine_tune`` is the specification, the loop without anything around it; a test holds ``fine_tune`` equal, bit by
+bit. Both ask of a model what the heads have: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the
 score to go by first, ``options()`` and ``save(folder)``.
 """
 
@@ -102,6 +103,33 @@ def fine_tune(
         finally:
             model.zero_grad(set_to_none=True)
             model.eval()
+
+
+def plain_fine_tune(model: nn.Module, batches: Sequence[Sequence], config: FineTuningConfig) -> list[float]:
+    """Minimize a head's loss by AdamW; all weights learn, those of encoder and head at their own rates.
+
+    Args:
+        model: a head; trained in place.
+        batches: of all epochs, each a list of the model's rows.
+        config: of which the learning rates, weight decay and clipping are used.
+
+    Returns:
+        The loss of each step, in nats.
+    """
+    head_rate = config.head_learning_rate or config.learning_rate
+    groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
+    optimizer = torch.optim.AdamW(groups, fused=True)
+    model.train()
+    losses = []
+    for step, batch in enumerate(batches):
+        optimizer.zero_grad()
+        loss = model.loss(batch)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        set_learning_rate(optimizer, config.rate_at(step / len(batches)))
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
 
 
 def config_of(settings: dict) -> FineTuningConfig:

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from bertcourse.bert import BertModel
+from bertcourse.bert.batching import whole_texts
 from bertcourse.fine_tuning.heads import Head, Row, check_labels
 from bertcourse.fine_tuning.readers import check_examples
 from bertcourse.named_entities.conll import TaggedSentence
@@ -159,7 +160,7 @@ def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> 
     """Sentences in which a word that gives no token, such as a lone control character, is [UNK]."""
     check_sentences("sentences", sentences)
     sentences = [list(words) for words in sentences]
-    encodings = tokenizer.encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)
+    encodings = whole_texts(tokenizer).encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)
     for words, encoding in zip(sentences, encodings):
         for index in set(range(len(words))) - set(encoding.word_ids):
             words[index] = "[UNK]"

@@ -162,7 +162,7 @@ class PretrainingConfig:
                 stages.append((int(length), end))
         except ValueError:
             end = 0.0
-        if not abs(end - 1) <= 1e-6 or any(a >= b for (_, a), (_, b) in zip(stages, stages[1:])):
+        if not abs(end - 1) <= 1e-6 or any(a >= b for (_, a), (_, b) in zip([(0, 0.0), *stages], stages)):
             raise ValueError(
                 f"lengths must be row lengths with their shares of the training, which add up to 1, such as "
                 f'"64:0.6,128:0.4"; got {self.lengths!r}.'

@@ -206,6 +206,8 @@ def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:
             [read_shard(folder, f"{part}-{number:05d}") for number in range(counts[part])]
             for part in ("train", "held-out")
         )
+        if not train or not held_out:
+            raise ValueError(f"corpus.json must count a shard or more of each part; got {counts}")
     except (EOFError, KeyError, OSError, TypeError, ValueError) as error:  # numpy has an EOFError for an empty file
         raise ValueError(
             f"the shards in {folder} are damaged ({error}). Delete the folder: the next run makes them again."

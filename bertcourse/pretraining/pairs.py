@@ -180,6 +180,11 @@ class RowBatch(NamedTuple):
     token_type_ids: Tensor
     nsp_labels: Tensor
 
+    @property
+    def num_tokens(self) -> int:
+        """How many there are, without padding."""
+        return self.input_ids.numel() if self.attention_mask is None else int(self.attention_mask.sum())
+
 
 def collate(
     documents: Documents, rows: Rows, indices: NDArray, vocabulary: Vocabulary, width: int | None = None

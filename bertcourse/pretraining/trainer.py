@@ -1,7 +1,8 @@
 """Pretraining: one loop, from a laptop to many processes.
 
-``pretrain(config)`` and ``bertcourse pretrain`` are the same; ``torchrun`` starts the command many times. A run is
-read from top to bottom: set-up, loop, and what the loop calls.
+``plain_pretrain`` is the specification: gradient, learning rate, step. ``pretrain(config)``, which ``bertcourse
+pretrain`` calls, does the same with many processes, a log, evaluations and checkpoints; a test holds the weights equal,
+bit by bit. ``PretrainingRun`` is read from top to bottom: set-up, loop, and what the loop calls.
 """
 
 import contextlib
@@ -47,6 +48,34 @@ from bertcourse.training.steps import (
 )
 
 SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
+
+
+def plain_pretrain(
+    model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], config: PretrainingConfig
+) -> list[float]:
+    """Minimize L_MLM + L_NSP by AdamW: the loop without anything around it.
+
+    Args:
+        model: from ``new_model``; trained in place.
+        batches: rows with some tokens hidden, until ``config.tokens`` were read.
+        config: of which the learning rate's rise and fall, weight decay, betas and clipping are used.
+
+    Returns:
+        The loss of each step, in nats per hidden token and per pair.
+    """
+    loss_of, optimizer = PreTrainingLoss(model), new_optimizer(model, config)
+    model.train()
+    losses, tokens = [], 0
+    for masked, rows in batches:
+        optimizer.zero_grad()
+        loss = sum(loss_of(masked, rows))
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        set_learning_rate(optimizer, config.rate_at(tokens / config.tokens))
+        optimizer.step()
+        losses.append(loss.item())
+        tokens += rows.num_tokens
+    return losses
 
 
 def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None) -> BertForPreTraining:
@@ -225,7 +254,7 @@ class PretrainingRun:
                 losses = self.loss_of(masked, rows)
                 (sum(losses) / len(chunks)).backward()
             mlm, nsp = mlm + losses.mlm.item() / len(chunks), nsp + losses.nsp.item() / len(chunks)
-            tokens += rows.input_ids.numel() if rows.attention_mask is None else int(rows.attention_mask.sum())
+            tokens += rows.num_tokens
         return mlm, nsp, tokens
 
     def record(self, bar: tqdm, recent: np.ndarray, length: int, rate: float) -> None:

@@ -60,7 +60,7 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
     for question in some(questions, path):
         try:
             check_answers(question)
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from None
     return questions
 

@@ -13,6 +13,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from bertcourse.bert.batching import whole_texts
 from bertcourse.question_answering.questions import Answer
 from bertcourse.tokenization.encoding import check_text
 from bertcourse.word_senses.vectors import window_starts
@@ -54,7 +55,7 @@ def span_windows(
     cls, sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
     check_text(question, "question")
     check_text(context, "context")
-    asked, text = (tokenizer.encode(part, add_special_tokens=False) for part in (question, context))
+    asked, text = (whole_texts(tokenizer).encode(part, add_special_tokens=False) for part in (question, context))
     if not asked.ids or not text.ids:
         raise ValueError(f"question and context must have a token each; got {question[:60]!r} and {context[:60]!r}.")
     start = [cls, *asked.ids[:MOST_QUESTION_TOKENS], sep]

@@ -1,5 +1,6 @@
 """WordNet 3.0 (Fellbaum 1998), as NLTK reads it: the senses of a word, the most frequent first."""
 
+import importlib.util
 import os
 import warnings
 from collections.abc import Iterable
@@ -11,6 +12,7 @@ from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
 
 def wordnet():
     """WordNet 3.0, fetched if it is not here, as ``open_wordnet`` returns it."""
+    check_nltk()
     return open_wordnet(wordnet_folder())
 
 
@@ -23,12 +25,8 @@ def open_wordnet(folder: str | os.PathLike):
     Returns:
         ``nltk.corpus.reader.WordNetCorpusReader``, of which all works but ``lemma_from_key``; see ``find_lemma``.
     """
-    try:
-        import nltk.data
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'WordNet is read by the package nltk; install it: python -m pip install "bertcourse[benchmark]".'
-        ) from error
+    check_nltk()
+    import nltk.data
     from nltk.corpus.reader import WordNetCorpusReader
 
     class WordNet30(WordNetCorpusReader):
@@ -41,6 +39,14 @@ def open_wordnet(folder: str | os.PathLike):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that other languages are not there
         return WordNet30(folder, None)
+
+
+def check_nltk() -> None:
+    """Refuse to fetch or open what cannot be read then."""
+    if importlib.util.find_spec("nltk") is None:
+        raise ModuleNotFoundError(
+            'WordNet is read by the package nltk; install it: python -m pip install "bertcourse[benchmark]".'
+        )
 
 
 def word_senses(wordnet, words: Iterable[Word]) -> dict[Word, list[str]]:

@@ -11,12 +11,13 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
-from filelock import FileLock
+from filelock import FileLock, Timeout
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
@@ -81,9 +82,16 @@ def cached_word_vectors(
     folder, shape = make_folder(cache), vector_shape(model, layers, pooling)
     finished, blocks = folder / f"{key}.npy", folder / f"{key}.blocks"
     if not finished.exists():
-        with FileLock(folder / f"{key}.lock") as lock:
+        lock = FileLock(folder / f"{key}.lock")
+        try:
+            held = lock.acquire(timeout=0)
+        except Timeout:
+            warnings.warn(f"another process is computing {finished}; waiting for it.", stacklevel=2)
+            held = lock.acquire()
+        with held:
             if not finished.exists():
-                check_room(folder, 2 * sum(counts) * int(np.prod(shape)) * np.dtype(dtype).itemsize)
+                size = sum(counts) * int(np.prod(shape)) * np.dtype(dtype).itemsize
+                check_room(folder, 2 * size - sum(path.stat().st_size for path in blocks.glob("*.npy")))
                 sentences = sentence_blocks(windows, max_tokens)
                 save_blocks(blocks, sentences, vectors_of)
                 join_blocks(blocks, sentences, finished, counts, shape, dtype)
@@ -129,8 +137,11 @@ def join_blocks(
     blocks: Path, sentences: list[list[int]], path: Path, counts: Sequence[int], shape: tuple[int, ...], dtype: str
 ) -> None:
     """Put the vectors of all blocks into one file, in the order of the text."""
-    with replace_files(path.parent, [path.name]) as draft:
+    with replace_files(blocks, [path.name]) as draft:  # what a kill leaves there goes with the blocks
         array = np.lib.format.open_memmap(draft / path.name, mode="w+", dtype=dtype, shape=(sum(counts), *shape))
+        if hasattr(os, "posix_fallocate"):  # else a disk that fills up now would end the process by a signal
+            with (draft / path.name).open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, array.offset + array.nbytes)
         joined = WordVectors(array, counts)
         for number, block in enumerate(sentences):
             of_block = [counts[i] for i in block]
@@ -139,6 +150,7 @@ def join_blocks(
                 joined[sentence][:] = found
         array.flush()
         del array, joined  # else Windows cannot rename the file
+    os.replace(blocks / path.name, path)
 
 
 def cache_key(model: BertModel | BertForPreTraining, windows: Sequence[Window], settings: list) -> str:

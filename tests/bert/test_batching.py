@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bertcourse.bert import encode_batch, length_buckets
-from bertcourse.bert.batching import pad_batch
+from bertcourse.bert.batching import pad_batch, row_tokenizer, whole_texts
 from bertcourse.tokenization import WordPieceTokenizer
 
 
@@ -67,3 +67,11 @@ def test_refuses_empty_and_misshapen_input(small_tokenizer):
         encode_batch(WordPieceTokenizer(["[UNK]"]), ["a"])
     with pytest.raises(ValueError, match="none"):
         pad_batch([])
+
+
+def test_a_tokenizer_that_cuts_and_pads_gives_whole_texts_from_a_copy(small_tokenizer):
+    assert whole_texts(small_tokenizer) is small_tokenizer
+    cutting = row_tokenizer(small_tokenizer, 4)
+    cutting.enable_padding(length=9)
+    whole = small_tokenizer.encode("a b c d e f").ids
+    assert whole_texts(cutting).encode("a b c d e f").ids == whole != cutting.encode("a b c d e f").ids

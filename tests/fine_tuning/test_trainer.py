@@ -5,6 +5,7 @@ import json
 import os
 import random
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -60,6 +61,25 @@ def stop_at(monkeypatch, step: int, number: int = signal.SIGINT) -> None:
 
 
 @pytest.mark.slow
+def test_a_run_is_the_plain_loop_bit_by_bit(encoder, small_tokenizer, monkeypatch):
+    made, plain = (SequenceClassifier(encoder, small_tokenizer, ["without", "with"], dropout=0.0) for _ in range(2))
+    for head in (made, plain):
+        head.bert.eval().train = lambda mode=True: head.bert  # no dropout, whose seeds are the run's
+    batches, backward = [], FineTuningRun.backward
+
+    def remembered(self, batch):
+        batches.append(batch)
+        return backward(self, batch)
+
+    monkeypatch.setattr(FineTuningRun, "backward", remembered)
+    config = FineTuningConfig(**SETTINGS, evaluations=1, precision="float32")
+    run = FineTuningRun(made, TRAIN, DEV, config, None, resume=False)
+    run.train(threading.Event())
+    trainer.plain_fine_tune(plain, batches, config)
+    assert len(batches) == 16
+    assert all(torch.equal(a, b) for a, b in zip(made.state_dict().values(), plain.state_dict().values()))
+
+
 def test_a_classifier_learns_and_keeps_its_best_weights(classifier):
     result = fine_tune(classifier, TRAIN, DEV, epochs=12, batch_size=8, learning_rate=3e-3)
     assert result.scores["accuracy"] > 90 and not classifier.training

@@ -458,3 +458,12 @@ def test_moodles_files_beside_the_notebook_are_there(tmp_path):
         assert (files / "mine.csv").read_text() == "1"
     with grading.files_beside(found["7"], assignment) as files:
         assert not (files / "mine.csv").exists()
+
+
+def test_a_changed_grader_grades_again(tmp_path, monkeypatch):
+    """Its own files are in the digest that results are kept under, as are the course's."""
+    before = grading.package_digest.__wrapped__()
+    for name in ("grading.py", "other.tsv"):
+        (tmp_path / name).write_text("changed", encoding="utf-8")
+    monkeypatch.setattr(grading, "__file__", str(tmp_path / "grading.py"))
+    assert grading.package_digest.__wrapped__() != before

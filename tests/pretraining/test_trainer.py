@@ -95,6 +95,23 @@ def test_a_run_learns_and_leaves_a_model_log_and_checkpoints(config, corpus, tmp
     assert len(checkpoints(tmp_path / "run")) == 2
 
 
+def test_a_run_is_the_plain_loop_bit_by_bit(config, corpus, monkeypatch):
+    read = []
+    next_batch = trainer.Batches.next_batch
+
+    def remembered(self, *arguments):
+        read.append(next_batch(self, *arguments))
+        return read[-1]
+
+    monkeypatch.setattr(trainer.Batches, "next_batch", remembered)
+    config = dataclasses.replace(config, dropout=0.0, threads=torch.get_num_threads())
+    made = pretrain(config, corpus=corpus)
+    torch.manual_seed(config.seed)
+    plain = trainer.new_model(config, made.config.vocab_size, corpus.train)
+    assert len(trainer.plain_pretrain(plain, [batch for (batch,) in read], config)) == len(read) > 3
+    assert equal(plain, made)
+
+
 def test_what_was_kept_loads_in_transformers(config, corpus):
     transformers = pytest.importorskip("transformers")
     model = pretrain(config, corpus=corpus)
@@ -350,6 +367,7 @@ FLOATS = [field.name for field in dataclasses.fields(PretrainingConfig) if field
         (dict(lengths="1024:1"), "max_position_embeddings, 64; got 1024"),
         (dict(lengths="16:0.5,32:0.4"), "which add up to 1"),
         (dict(lengths="long"), "which add up to 1"),
+        (dict(lengths="16:-0.5,32:1.5"), "which add up to 1"),
         (dict(packing="full-sentences"), "nsp .* needs packing sentence-pairs"),
         (dict(packing="tight"), "packing must be one of"),
         (dict(batch_size=0), "batch_size must be at least 1"),

@@ -102,6 +102,7 @@ def test_an_interrupted_run_goes_on(small_model, small_tokenizer, tmp_path, monk
     assert [path.suffix for path in tmp_path.iterdir()] == [".npy"]
 
 
+@pytest.mark.filterwarnings("ignore:another process is computing")
 def test_of_two_that_want_the_same_one_computes_and_the_other_waits(
     small_model, small_tokenizer, tmp_path, monkeypatch
 ):
@@ -161,3 +162,16 @@ def test_a_file_of_another_array_is_refused(small_model, small_tokenizer, tmp_pa
     np.save(path, np.zeros((3, 3)))
     with pytest.raises(ValueError, match=r"\(3, 3\) in float64"):
         cached_word_vectors(small_model, small_tokenizer, SENTENCES, [-1], cache=tmp_path)
+
+
+def test_room_is_needed_only_for_what_is_missing(small_model, small_tokenizer, tmp_path, monkeypatch):
+    """A run that was interrupted late goes on where a new one would not fit."""
+    join = vector_cache.join_blocks
+    monkeypatch.setattr(vector_cache, "join_blocks", lambda *_: pytest.fail("interrupted"))
+    with pytest.raises(pytest.fail.Exception):
+        cached_word_vectors(small_model, small_tokenizer, SENTENCES, [1], max_tokens=1, cache=tmp_path)
+    monkeypatch.setattr(vector_cache, "join_blocks", join)
+    size = sum(map(len, SENTENCES)) * 24 * 4
+    monkeypatch.setattr(vector_cache.shutil, "disk_usage", lambda _: type("Usage", (), {"free": size + 1}))
+    kept = cached_word_vectors(small_model, small_tokenizer, SENTENCES, [1], max_tokens=1, cache=tmp_path)
+    assert len(kept) == len(SENTENCES) and [path.suffix for path in tmp_path.iterdir()] == [".npy"]
