@@ -20,7 +20,7 @@ from bertcourse.datasets import course_file
 from bertcourse.datasets.registry import cache_folder
 from bertcourse.files import replace_files
 from bertcourse.fine_tuning import fine_tune
-from bertcourse.fine_tuning.training import CHECKPOINT
+from bertcourse.fine_tuning.trainer import CHECKPOINT
 from bertcourse.question_answering import Question, SpanPredictor, read_squad, squad
 from bertcourse.question_answering.low_rank import add_low_rank, load_difference, save_difference
 

@@ -44,8 +44,8 @@ from bertcourse.tokenization import (
     WordPieceTokenizer,
     count_words,
     mark_words,
+    plain_train_bpe,
     train_bpe,
-    train_bpe_plainly,
     train_unigram,
 )
 from bertcourse.tokenization.bpe_fast import spell
@@ -125,7 +125,7 @@ def benchmark_bpe(lines: list[str], rounds: int) -> None:
         train = {"sentencepiece": lambda: sentencepiece.SentencePieceTrainer.train(model_type="bpe", **settings)}
         compare("10000 merges", 1, lambda: train_bpe(count_words(lines), 10_000), train)
     few = dict(itertools.islice(words.items(), 5000))
-    plain = {"the plain loop": lambda: train_bpe_plainly(few, 300, tie="id")}
+    plain = {"the plain loop": lambda: plain_train_bpe(few, 300, tie="id")}
     compare("300 merges of 5000 words", rounds, lambda: train_bpe(few, 300), plain)
 
 

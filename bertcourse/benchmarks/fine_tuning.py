@@ -36,7 +36,7 @@ from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.classifiers import SequenceClassifier, classification_scores
 from bertcourse.fine_tuning.public_sets import Splits, rte, sst2
 from bertcourse.fine_tuning.readers import LabeledText
-from bertcourse.fine_tuning.training import CHECKPOINT, config_of, description, fine_tune
+from bertcourse.fine_tuning.trainer import CHECKPOINT, config_of, description, fine_tune
 from bertcourse.named_entities.public_sets import join_sentences, wikigold, wnut17
 from bertcourse.named_entities.taggers import TokenClassifier
 from bertcourse.named_entities.tags import entity_types, tag_set

@@ -8,7 +8,7 @@ from bertcourse.fine_tuning.config import FineTuningConfig
 from bertcourse.fine_tuning.freezing import freeze
 from bertcourse.fine_tuning.public_sets import Splits, rte, split_by, sst2
 from bertcourse.fine_tuning.readers import LabeledText, read_nli, read_tsv
-from bertcourse.fine_tuning.training import FineTuned, fine_tune
+from bertcourse.fine_tuning.trainer import FineTuned, fine_tune
 
 __all__ = [
     "FineTuned",

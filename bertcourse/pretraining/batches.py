@@ -17,7 +17,7 @@ from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, masks_per_r
 from bertcourse.pretraining.masking_fast import mask_tokens
 from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate
 from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
-from bertcourse.training.loop import MASKS, ORDER, seed_of
+from bertcourse.training.steps import MASKS, ORDER, seed_of
 
 
 class Position(NamedTuple):

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from bertcourse.bert import BertConfig
 from bertcourse.pretraining.masking import check_rate, check_shares
-from bertcourse.training.loop import trapezoid
 from bertcourse.training.settings import check_fields, require
+from bertcourse.training.steps import trapezoid
 
 # On the command line the settings stand in groups; a group begins with this field.
 GROUPS = {

@@ -34,7 +34,9 @@ from bertcourse.pretraining.pairs import Documents, RowBatch
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.starts import count_vectors
 from bertcourse.training.checkpoints import check_output
-from bertcourse.training.loop import (
+from bertcourse.training.metering import RunLog, autocast, faster_precision, peak_flops, progress_bar
+from bertcourse.training.processes import Processes, joined_processes
+from bertcourse.training.steps import (
     DROPOUT,
     Interrupted,
     adamw_groups,
@@ -43,8 +45,6 @@ from bertcourse.training.loop import (
     set_learning_rate,
     stop_signals,
 )
-from bertcourse.training.metering import RunLog, autocast, faster_precision, peak_flops, progress_bar
-from bertcourse.training.processes import Processes, joined_processes
 
 SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
 

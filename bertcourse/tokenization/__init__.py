@@ -5,7 +5,7 @@ Each tokenizer is trained on word counts, and encodes a text to ids, tokens, off
 ``wordpiece_fast`` and ``unigram_fast`` do the same as the plain forms, sooner.
 """
 
-from bertcourse.tokenization.bpe import BPETokenizer, train_bpe, train_bpe_plainly
+from bertcourse.tokenization.bpe import BPETokenizer, plain_train_bpe, train_bpe
 from bertcourse.tokenization.byte_level import ByteLevelBPETokenizer, byte_words, count_byte_words
 from bertcourse.tokenization.encoding import Encoding, Tokenizer
 from bertcourse.tokenization.multilingual import mix_word_counts, sampling_probabilities, tokens_per_word
@@ -13,7 +13,7 @@ from bertcourse.tokenization.normalization import normalize, normalized_words
 from bertcourse.tokenization.unigram import Edge, Lattice, UnigramTokenizer
 from bertcourse.tokenization.unigram_training import train_unigram
 from bertcourse.tokenization.wordpiece import WordPieceTokenizer
-from bertcourse.tokenization.wordpiece_training import train_wordpiece, train_wordpiece_plainly
+from bertcourse.tokenization.wordpiece_training import plain_train_wordpiece, train_wordpiece
 from bertcourse.tokenization.words import count_words, mark_words
 
 __all__ = [
@@ -35,8 +35,8 @@ __all__ = [
     "sampling_probabilities",
     "tokens_per_word",
     "train_bpe",
-    "train_bpe_plainly",
+    "plain_train_bpe",
     "train_unigram",
     "train_wordpiece",
-    "train_wordpiece_plainly",
+    "plain_train_wordpiece",
 ]

@@ -5,7 +5,7 @@ Machine Translation of Rare Words with Subword Units", algorithm 1). Each merge 
 
     argmax over pairs (a, b) of  Σ_w  frequency(w) · times that b follows a in w
 
-``count_pairs``, ``merge_pair`` and the loop ``train_bpe_plainly`` are the specification of training, ``apply_merges``
+``count_pairs``, ``merge_pair`` and the loop ``plain_train_bpe`` are the specification of training, ``apply_merges``
 that of reading. ``train_bpe`` and ``BPETokenizer`` do the same by the fast forms in ``bpe_fast``; tests hold them
 equal.
 """
@@ -55,9 +55,7 @@ def merge_pair(symbols: list[str], pair: Merge, merged: str) -> list[str]:
     return result
 
 
-def train_bpe_plainly(
-    word_counts: Mapping[str, int], num_merges: int, tie: Literal["id", "first"] = "id"
-) -> list[Merge]:
+def plain_train_bpe(word_counts: Mapping[str, int], num_merges: int, tie: Literal["id", "first"] = "id") -> list[Merge]:
     """Byte-pair encoding as it is defined: count all pairs, merge the most frequent, start again.
 
     The result is that of ``train_bpe``; the time grows with merges × corpus.
@@ -140,7 +138,7 @@ def train_bpe(
     if tie == "first":
         if prefix or min_frequency > 1:
             raise ValueError('tie="first" is the plain loop, without prefix and min_frequency; use tie="id".')
-        return train_bpe_plainly(word_counts, min(num_merges, vocab_size - len(tokens)), tie)
+        return plain_train_bpe(word_counts, min(num_merges, vocab_size - len(tokens)), tie)
     pairs = bpe_fast.PairCounts(words, list(word_counts.values()))
     return bpe_fast.learn_merges(tokens, pairs, num_merges, vocab_size, max(min_frequency, 1), prefix)
 

@@ -11,7 +11,7 @@ The ratio alone, P(ij) / (P(i) P(j)), is how the Hugging Face course (chapter 6)
 frequent pair, with pieces inside a word written with ``##``: the rule of Hugging Face's WordPieceTrainer, which decides
 ties anew in each run. In all three a vocabulary comes out, not merges: the encoder looks for the longest match.
 
-``train_wordpiece_plainly`` is the specification; ``train_wordpiece`` does the same by the fast forms, ``bpe_fast`` and
+``plain_train_wordpiece`` is the specification; ``train_wordpiece`` does the same by the fast forms, ``bpe_fast`` and
 ``wordpiece_fast``, and a test holds them equal.
 """
 
@@ -50,7 +50,7 @@ def pair_score(rule: Rule, count: int, left: int, right: int, total: int) -> flo
     return count * math.log(count * total / (left * right))
 
 
-def train_wordpiece_plainly(
+def plain_train_wordpiece(
     word_counts: Mapping[str, int],
     vocab_size: int,
     rule: Rule = "bpe",

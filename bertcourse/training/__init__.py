@@ -1,7 +1,7 @@
 """What both training loops share: ``settings``, ``loop``, ``checkpoints``, ``metering``, ``processes``, ``modes``."""
 
-from bertcourse.training.loop import Interrupted
 from bertcourse.training.metering import read_log
+from bertcourse.training.steps import Interrupted
 
 __all__ = [
     "Interrupted",

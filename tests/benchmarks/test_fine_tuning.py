@@ -12,7 +12,7 @@ from bertcourse.benchmarks import fine_tuning as benchmark
 from bertcourse.benchmarks.fine_tuning import TASKS, cut, ensemble_scores, run_benchmark
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import LabeledText, Splits
-from bertcourse.fine_tuning.training import FineTuningRun
+from bertcourse.fine_tuning.trainer import FineTuningRun
 from bertcourse.named_entities import TaggedSentence
 from bertcourse.question_answering import Answer, Question
 

@@ -21,8 +21,8 @@ from bertcourse.tokenization import (
     count_byte_words,
     count_words,
     mark_words,
+    plain_train_bpe,
     train_bpe,
-    train_bpe_plainly,
 )
 from bertcourse.tokenization.bpe import apply_merges, bpe_vocabulary
 from bertcourse.tokenization.bpe_fast import apply_merges_to_long_word
@@ -51,14 +51,14 @@ def reference_merges(word_counts: dict[str, int], num_merges: int) -> list[tuple
     return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 
-@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+@pytest.mark.parametrize("train", [train_bpe, plain_train_bpe])
 def test_set_new_new_renew_reset_renew(train):
     words = Counter(mark_words("set new new renew reset renew", marker="_", mark_first=False))
     tokens = ["".join(pair) for pair in train(words, 8, tie="first")]
     assert tokens == ["ne", "new", "_r", "_re", "_new", "_renew", "se", "set"]
 
 
-@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+@pytest.mark.parametrize("train", [train_bpe, plain_train_bpe])
 def test_aaabdaaabac(train):
     assert train({"aaabdaaabac": 1}, 3, tie="id") == [("a", "a"), ("a", "b"), ("aa", "ab")]
     assert train({"aaabdaaabac": 1}, 3, tie="first") == [("a", "a"), ("aa", "a"), ("aaa", "b")]
@@ -71,10 +71,10 @@ def test_equals_the_plain_loop():
             random_corpus(generator, generator.choice(["ab", "abc", "abcdefgh"])),
             generator.randint(0, 40),
         )
-        assert train_bpe(corpus, num_merges) == train_bpe_plainly(corpus, num_merges), corpus
+        assert train_bpe(corpus, num_merges) == plain_train_bpe(corpus, num_merges), corpus
 
 
-@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+@pytest.mark.parametrize("train", [train_bpe, plain_train_bpe])
 def test_counts_may_be_numpys(train):
     corpus = {"abab": 100, "ab": 100, "bab": 7}
     assert train({word: np.int8(count) for word, count in corpus.items()}, np.int64(3)) == train(corpus, 3)
@@ -309,7 +309,7 @@ def test_odd_texts_take_linear_time(byte_level, text, assert_linear_time):
     assert byte_level.decode(byte_level.encode_ids(text)) == text
 
 
-@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+@pytest.mark.parametrize("train", [train_bpe, plain_train_bpe])
 def test_unknown_tie_is_refused(train):
     with pytest.raises(ValueError, match="tie"):
         train({"abc": 1}, 1, tie="last")
@@ -338,7 +338,7 @@ def test_bad_sizes_are_refused(settings, message):
         train_bpe({"abc": 1}, **settings)
 
 
-@pytest.mark.parametrize("train", [train_bpe, train_bpe_plainly])
+@pytest.mark.parametrize("train", [train_bpe, plain_train_bpe])
 @pytest.mark.parametrize(
     "corpus, error, message",
     [

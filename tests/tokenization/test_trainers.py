@@ -18,12 +18,12 @@ from bertcourse.tokenization import (
     count_words,
     mix_word_counts,
     normalized_words,
+    plain_train_wordpiece,
     sampling_probabilities,
     tokens_per_word,
     train_bpe,
     train_unigram,
     train_wordpiece,
-    train_wordpiece_plainly,
 )
 from bertcourse.tokenization.bpe_fast import PairCounts, learn_merges, spell
 from bertcourse.tokenization.unigram_fast import Lattices, UnigramModel
@@ -74,9 +74,9 @@ def test_equals_the_plain_loop_on_300_corpora(rule):
         }
         corpus = {word: generator.randint(1, 9) for word in sorted(words)}
         settings = dict(vocab_size=21 + generator.randint(0, 30), min_frequency=generator.choice([1, 1, 2, 5]))
-        assert train_wordpiece(corpus, rule=rule, **settings) == train_wordpiece_plainly(
-            corpus, rule=rule, **settings
-        ), corpus
+        assert train_wordpiece(corpus, rule=rule, **settings) == plain_train_wordpiece(corpus, rule=rule, **settings), (
+            corpus
+        )
 
 
 def test_score_without_threshold_merges_junk_first():
@@ -101,7 +101,7 @@ def test_trained_vocabulary_spells_its_corpus(rule):
     assert tokenizer.encode_ids(text) == tokenizer.to_tokenizers().encode(text, add_special_tokens=False).ids
 
 
-@pytest.mark.parametrize("train", [train_wordpiece, train_wordpiece_plainly])
+@pytest.mark.parametrize("train", [train_wordpiece, plain_train_wordpiece])
 @pytest.mark.parametrize(
     "corpus, size, error, message",
     [
@@ -117,7 +117,7 @@ def test_bad_corpus_is_refused(train, corpus, size, error, message):
         train(corpus, size)
 
 
-@pytest.mark.parametrize("train", [train_wordpiece, train_wordpiece_plainly])
+@pytest.mark.parametrize("train", [train_wordpiece, plain_train_wordpiece])
 def test_unknown_rule_is_refused(train):
     with pytest.raises(ValueError, match="likelihood"):
         train(HUGS, 100, rule="best")

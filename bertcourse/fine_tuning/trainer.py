@@ -37,8 +37,8 @@ from bertcourse.training.checkpoints import (
     restore,
     write_checkpoint,
 )
-from bertcourse.training.loop import DROPOUT, ORDER, Interrupted, crossed, seed_of, set_learning_rate, stop_signals
 from bertcourse.training.metering import RunLog, autocast, faster_precision, progress_bar
+from bertcourse.training.steps import DROPOUT, ORDER, Interrupted, crossed, seed_of, set_learning_rate, stop_signals
 
 CHECKPOINT = "checkpoint.safetensors"
 MAY_CHANGE = {"checkpoint_minutes"}

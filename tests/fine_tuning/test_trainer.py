@@ -13,7 +13,7 @@ import torch
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune, training
-from bertcourse.fine_tuning.training import FineTuningRun, shuffled_buckets
+from bertcourse.fine_tuning.trainer import FineTuningRun, shuffled_buckets
 from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
 from bertcourse.question_answering import Answer, Question, SpanPredictor
 from bertcourse.training import Interrupted, read_log
