@@ -9,7 +9,7 @@ import re
 
 from torch import nn
 
-from bertcourse.training import loop
+from bertcourse.training import steps
 
 
 def depth(name: str, num_blocks: int) -> int:
@@ -77,4 +77,4 @@ def parameter_groups(
         below = depth(name, num_blocks)
         return head_learning_rate if below == 0 else learning_rate * layer_decay ** (below - 1)
 
-    return loop.adamw_groups(model, rate_of, weight_decay)
+    return steps.adamw_groups(model, rate_of, weight_decay)

@@ -12,7 +12,7 @@ import safetensors.torch
 import torch
 
 from bertcourse.bert import BertModel
-from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune, training
+from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune, trainer
 from bertcourse.fine_tuning.trainer import FineTuningRun, shuffled_buckets
 from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
 from bertcourse.question_answering import Answer, Question, SpanPredictor
@@ -203,7 +203,7 @@ def test_patience_ends_a_run_that_gets_no_better(classifier, monkeypatch):
 
 
 def test_minutes_end_a_run_and_its_schedule(classifier, monkeypatch, ticking_clock):
-    ticking_clock(training)
+    ticking_clock(trainer)
     rates = []
     whole_step = torch.optim.AdamW.step
 
