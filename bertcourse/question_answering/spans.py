@@ -13,9 +13,9 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from bertcourse.bert.windows import window_starts
 from bertcourse.question_answering.questions import Answer
 from bertcourse.tokenization.encoding import check_text
-from bertcourse.word_senses.vectors import window_starts
 
 MOST_QUESTION_TOKENS = 64
 
