@@ -1,6 +1,7 @@
 """BERT: the model (``model``), loaded and saved (``pretrained``), and texts as its input (``batching``).
 
-Chapter 2 ends by loading real weights into it; chapter 4 pretrains one.
+A text that is longer than the model is read in parts (``windows``). Chapter 2 ends by loading real weights into it;
+chapter 4 pretrains one.
 """
 
 from bertcourse.bert.batching import Batch, encode_batch, length_buckets, pad_rows

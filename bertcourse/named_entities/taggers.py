@@ -11,6 +11,7 @@ from torch import Tensor
 
 from bertcourse.bert import BertModel
 from bertcourse.bert.batching import whole_texts
+from bertcourse.bert.windows import make_windows
 from bertcourse.fine_tuning.heads import Head, Row, check_labels
 from bertcourse.fine_tuning.readers import check_examples
 from bertcourse.named_entities.conll import TaggedSentence
@@ -18,7 +19,7 @@ from bertcourse.named_entities.crf import TagDecoder
 from bertcourse.named_entities.scores import tagging_scores
 from bertcourse.named_entities.subwords import subword_tags, word_spans, word_tags
 from bertcourse.named_entities.tags import entity_types, tag_set
-from bertcourse.word_senses.vectors import check_sentences, make_windows
+from bertcourse.word_senses.vectors import check_sentences
 
 
 class TokenClassifier(Head):

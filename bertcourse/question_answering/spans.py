@@ -14,9 +14,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from bertcourse.bert.batching import whole_texts
+from bertcourse.bert.windows import window_starts
 from bertcourse.question_answering.questions import Answer
 from bertcourse.tokenization.encoding import check_text
-from bertcourse.word_senses.vectors import window_starts
 
 MOST_QUESTION_TOKENS = 64
 

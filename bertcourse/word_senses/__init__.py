@@ -5,9 +5,9 @@ occurrence takes the sense with the nearest embedding among those of its lemma a
 examples takes WordNet's first sense (Jurafsky & Martin, "Speech and Language Processing", chapter on word senses, v_s =
 1/n Σ v_i; Loureiro & Jorge 2019; Peters et al. 2018).
 
-In reading order: ``keys`` (what a sense is called), ``vectors`` and ``vector_cache`` (a vector for each word),
-``nearest`` (the classifier), ``sentences`` (the course's own labelled set), ``corpora`` (SemCor and the public test
-sets), ``dictionary`` (WordNet).
+In reading order: ``vectors`` (a vector for each word), ``nearest`` (the classifier), ``sentences`` (the course's own
+labelled set), ``corpora`` (SemCor and the public test sets), ``dictionary`` (WordNet), ``keys`` (what a sense is
+called), and last ``vector_cache``, which keeps the vectors of a large corpus.
 """
 
 from bertcourse.word_senses.corpora import (

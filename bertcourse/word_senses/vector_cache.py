@@ -1,4 +1,4 @@
-"""Word vectors of a large corpus, kept in a folder: what is there is not computed again.
+"""Chapter 5: word vectors of a large corpus, kept in a folder: what is there is not computed again.
 
 The corpus is cut into blocks of sentences of like length. Each block's vectors are saved in a file of their own
 (KEY.blocks/0.npy, 1.npy, …), so that an interrupted call goes on with the next block; at the end they become one file,
@@ -22,16 +22,15 @@ from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets
+from bertcourse.bert.windows import Window, make_windows, window_size
 from bertcourse.files import make_folder, replace_files
 from bertcourse.word_senses.vectors import (
-    Window,
     WordVectors,
+    check_form,
     check_layers,
     check_model,
     check_words,
-    make_windows,
     vector_shape,
-    window_size,
     word_vectors,
 )
 
@@ -67,6 +66,7 @@ def cached_word_vectors(
     settings = dict(pooling=pooling, dtype=dtype, max_length=max_length, overlap=overlap, max_tokens=max_tokens)
     check_model(model)
     layers = check_layers(layers, model.config.num_hidden_layers)
+    check_form(pooling, dtype)
     only = check_words(sentences_of_words, only)
     counts = [len(indices) for indices in only]
     if cache is None or not sum(counts):

@@ -1,17 +1,16 @@
-"""A vector for each word of a text, from any layers of BERT.
+"""Chapter 5: a vector for each word of a text, from any layers of BERT.
 
 BERT reads tokens; a word is one or several of them, and its vector is the mean of theirs, taken from one layer, from
 several added up, or side by side (Devlin et al. 2019, section 5.3; Loureiro & Jorge 2019 for the sum of the last four):
 
     v_word = 1/|tokens| Σ_t Σ_l h_t^(l)
 
-``word_vectors`` comes first, then the windows in which it reads a sentence that is longer than the model.
-``vector_cache`` keeps what it computes.
+``plain_word_vectors`` is the specification, for one sentence. ``word_vectors`` gives the same for many, in batches; it
+reads a sentence that is longer than the model in windows (``bertcourse.bert.windows``). ``vector_cache`` keeps what it
+computes.
 """
 
-import sys
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,11 +19,38 @@ from torch import Tensor
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets, pad_rows
-from bertcourse.bert.batching import check_tokenizer, row_tokenizer
+from bertcourse.bert.windows import make_windows, window_size
 from bertcourse.tokenization.encoding import check_text
 from bertcourse.training.modes import evaluation_mode
 
 POOLINGS = ("sum", "mean", "concat", "stack")
+
+
+def plain_word_vectors(
+    model: BertModel | BertForPreTraining,
+    tokenizer: Tokenizer,
+    words: Sequence[str],
+    layers: Sequence[int] = (-4, -3, -2, -1),
+) -> np.ndarray:
+    """The vectors of one sentence's words as they are defined: add up the layers, take the mean over a word's tokens.
+
+    Args:
+        model, tokenizer: as ``load_pretrained`` returns them, on the CPU.
+        words: n words, each of which gives at least one token.
+        layers: which are added up; 0 is the embeddings, -1 the last.
+
+    Returns:
+        (n, D).
+    """
+    encoding = tokenizer.encode(words, is_pretokenized=True)  # [CLS] and [SEP] are of word None
+    with evaluation_mode(model):
+        hidden_states = model(torch.tensor([encoding.ids]), output_hidden_states=True).hidden_states
+    states = sum(hidden_states[layer][0] for layer in layers)  # (L, D)
+    vectors = []
+    for word in range(len(words)):
+        tokens = [position for position, of_word in enumerate(encoding.word_ids) if of_word == word]
+        vectors.append(states[tokens].mean(dim=0))
+    return torch.stack(vectors).numpy()
 
 
 class WordVectors(Sequence):
@@ -90,10 +116,7 @@ def word_vectors(
     """
     check_model(model)
     layers = check_layers(layers, model.config.num_hidden_layers)
-    if pooling not in POOLINGS:
-        raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
-    if dtype not in ("float32", "float16"):
-        raise ValueError(f'dtype must be "float32" or "float16"; got {dtype!r}.')
+    check_form(pooling, dtype)
     only = check_words(sentences_of_words, only)
     windows = make_windows(tokenizer, sentences_of_words, only, *window_size(model, max_length, overlap))
 
@@ -133,133 +156,12 @@ def vector_shape(model: BertModel | BertForPreTraining, layers: Sequence[int], p
     return {"concat": (len(layers) * hidden_size,), "stack": (len(layers), hidden_size)}.get(pooling, (hidden_size,))
 
 
-class Window(NamedTuple):
-    """Tokens that the model reads at once: a sentence, or a part of one that is too long.
-
-    Attributes:
-        ids: token ids with [CLS] and [SEP].
-        sentence: the index of the sentence.
-        rows: the words it gives vectors for, as rows of the result.
-        spans: for each of them, (first, last + 1) among ``ids``.
-    """
-
-    ids: list[int]
-    sentence: int
-    rows: list[int]
-    spans: list[tuple[int, int]]
-
-
-def make_windows(
-    tokenizer: Tokenizer,
-    sentences_of_words: Sequence[Sequence[str]],
-    only: Sequence[Sequence[int]],
-    max_length: int,
-    overlap: int,
-) -> list[Window]:
-    """Tokenize sentences, cut the long ones into windows, and choose a window for each wanted word.
-
-    The windows of ``tokenizers`` (truncation with a stride) end with a short one; here the last one, too, is full, so
-    that the words at the end of a text have as much context as others.
-
-    Args:
-        tokenizer: as ``load_pretrained`` returns it.
-        sentences_of_words: for each sentence its words.
-        only: for each sentence the indices of the wanted words.
-        max_length: tokens of a window at most, with [CLS] and [SEP].
-        overlap: tokens that two windows share.
-
-    Returns:
-        The windows that give a vector for a word, sentence by sentence.
-
-    Source: the sliding window of Devlin et al.'s ``run_squad.py``, with its "maximum context".
-    """
-    check_tokenizer(tokenizer)
-    if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
-        raise ValueError("the tokenizer must put [CLS] and [SEP] around a text; take the one of load_pretrained.")
-    uncut = row_tokenizer(tokenizer, max_length=sys.maxsize)
-    encodings = uncut.encode_batch([list(words) for words in sentences_of_words], is_pretokenized=True)
-    size, row, windows = max_length - 2, 0, []
-    for number, (words, indices, encoding) in enumerate(zip(sentences_of_words, only, encodings)):
-        cls, *ids, sep = encoding.ids
-        places = word_places(encoding.word_ids[1:-1])
-        starts = window_starts(len(ids), size, overlap)
-        in_window = [Window([cls, *ids[start : start + size], sep], number, [], []) for start in starts]
-        for index in indices:
-            if index not in places:
-                raise ValueError(
-                    f"every word must give at least one token; word {index} of sentence {number}, {words[index]!r}, "
-                    f"gives none. Leave it out, or put [UNK] in its place."
-                )
-            first, end = places[index]
-            best = best_window(starts, size, len(ids), first, end)
-            in_window[best].rows.append(row)
-            in_window[best].spans.append(
-                (max(first - starts[best], 0) + 1, min(end - starts[best], size) + 1)  # + 1 for [CLS]
-            )
-            row += 1
-        windows += [window for window in in_window if window.rows]
-    return windows
-
-
-def word_places(word_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """Where each word's tokens are: word to (first, last + 1).
-
-    >>> word_places([0, 1, 1, 3])
-    {0: (0, 1), 1: (1, 3), 3: (3, 4)}
-    """
-    places: dict[int, tuple[int, int]] = {}
-    for position, word in enumerate(word_ids):
-        places[word] = (places.get(word, (position,))[0], position + 1)
-    return places
-
-
-def window_starts(length: int, size: int, overlap: int) -> list[int]:
-    """Where windows of ``size`` tokens begin that cover a text of ``length``; the last one ends with it.
-
-    >>> window_starts(length=10, size=4, overlap=2)
-    [0, 2, 4, 6]
-    >>> window_starts(length=3, size=4, overlap=2)
-    [0]
-    """
-    last = max(length - size, 0)
-    return [*range(0, last, size - overlap), last]
-
-
-def best_window(starts: Sequence[int], size: int, length: int, first: int, end: int) -> int:
-    """The window that has most context on both sides of a word; of several equal ones the first.
-
-    Args:
-        starts: where windows begin.
-        size: tokens of a window.
-        length: tokens of the text; where the text itself ends, nothing is missing.
-        first, end: the word's tokens are from ``first`` to before ``end``.
-
-    >>> best_window([0, 2, 4, 6], size=4, length=10, first=3, end=4)
-    1
-    """
-
-    def context(start: int) -> int:
-        before = length if start == 0 else first - start
-        after = length if start + size >= length else start + size - end
-        return min(before, after)
-
-    return max(range(len(starts)), key=lambda i: context(starts[i]))
-
-
-def window_size(model: BertModel | BertForPreTraining, max_length: int | None, overlap: int | None) -> tuple[int, int]:
-    """``max_length`` and ``overlap`` of ``word_vectors``, None replaced.
-
-    Raises:
-        ValueError: if one is out of range.
-    """
-    longest = model.config.max_position_embeddings
-    max_length = longest if max_length is None else max_length
-    if not 3 <= max_length <= longest:
-        raise ValueError(f"max_length must be from 3 to {longest}, the model's positions; got {max_length}.")
-    overlap = (max_length - 2) // 2 if overlap is None else overlap
-    if not 0 <= overlap < max_length - 2:
-        raise ValueError(f"overlap must be from 0 to {max_length - 3}, below the tokens of a window; got {overlap}.")
-    return max_length, overlap
+def check_form(pooling: str, dtype: str) -> None:
+    """Refuse a pooling or a type of numbers that there is not."""
+    if pooling not in POOLINGS:
+        raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
+    if dtype not in ("float32", "float16"):
+        raise ValueError(f'dtype must be "float32" or "float16"; got {dtype!r}.')
 
 
 def check_model(model: BertModel | BertForPreTraining) -> None:

@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 from bertcourse.anisotropy import Standardizer
 from bertcourse.word_senses import NearestSense
+from bertcourse.word_senses.nearest import plain_nearest_sense
 
 BANK, SEAT = ("bank", "NOUN"), ("seat", "NOUN")
 RIVER, MONEY, CHAIR = "bank%1:17:01::", "bank%1:14:00::", "seat%1:06:00::"
@@ -20,20 +21,19 @@ def example(n: int = 200, dimension: int = 8, num_words: int = 6):
     return random.normal(size=(n, dimension)).astype(np.float32), gold, words
 
 
-def cosine(x, y):
-    return x @ y / np.linalg.norm(x) / np.linalg.norm(y)
+def test_plain_nearest_sense_compares_with_means():
+    """One money example is nearest, but the mean of the money examples is not."""
+    examples = [(np.array(v), sense) for v, sense in [([1.0, 0.1], MONEY), ([-0.5, 1.0], MONEY), ([1.0, 0.4], RIVER)]]
+    assert plain_nearest_sense(np.array([1.0, 0.1]), examples) == RIVER
 
 
-def test_equals_the_algorithm_written_plainly():
+def test_equals_the_plain_algorithm():
     vectors, gold, words = example()
     model = NearestSense().fit(vectors, gold, words)
     predicted = model.predict(vectors + 0.5, words)
     for vector, word, sense in zip(vectors + 0.5, words, predicted):
-        embeddings = {}
-        for candidate in {each for w, g in zip(words, gold) if w == word for each in g}:
-            examples = [v for v, w, g in zip(vectors, words, gold) if w == word and candidate in g]
-            embeddings[candidate] = np.mean(examples, axis=0)
-        assert sense == max(embeddings, key=lambda each: cosine(vector, embeddings[each]))
+        examples = [(v, each) for v, w, g in zip(vectors, words, gold) if w == word for each in g]
+        assert sense == plain_nearest_sense(vector, examples)
 
 
 def test_embeddings_are_means_of_all_examples():

@@ -175,3 +175,10 @@ def test_room_is_needed_only_for_what_is_missing(small_model, small_tokenizer, t
     monkeypatch.setattr(vector_cache.shutil, "disk_usage", lambda _: type("Usage", (), {"free": size + 1}))
     kept = cached_word_vectors(small_model, small_tokenizer, SENTENCES, [1], max_tokens=1, cache=tmp_path)
     assert len(kept) == len(SENTENCES) and [path.suffix for path in tmp_path.iterdir()] == [".npy"]
+
+
+@pytest.mark.parametrize("settings", [{"pooling": "max"}, {"dtype": "float64"}])
+def test_settings_are_checked_before_anything_is_written(small_model, small_tokenizer, tmp_path, settings):
+    with pytest.raises(ValueError, match="must be"):
+        cached_word_vectors(small_model, small_tokenizer, SENTENCES, [1], **settings, cache=tmp_path)
+    assert not list(tmp_path.iterdir())

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from bertcourse.bert import encode_batch
+from bertcourse.bert.windows import best_window, window_starts
 from bertcourse.word_senses import word_vectors
-from bertcourse.word_senses.vectors import POOLINGS, best_window, check_layers, window_starts
+from bertcourse.word_senses.vectors import POOLINGS, check_layers, plain_word_vectors
 
 SENTENCES = [["ab", "c", "abc"], ["d"], ["a b", "cd", "ef", "g"], ["e"] * 9]
 
@@ -15,6 +16,19 @@ def hidden_states(model, tokenizer, text: str) -> torch.Tensor:
     """(layers + 1, tokens, D) of one sentence, without [CLS] and [SEP]."""
     with torch.inference_mode():
         return torch.stack(model(*encode_batch(tokenizer, [text]), output_hidden_states=True).hidden_states)[:, 0, 1:-1]
+
+
+@pytest.mark.parametrize("layers", [(-2, -1), (0,), (0, 1, 2)])
+def test_equals_the_plain_algorithm(small_model, small_tokenizer, layers):
+    vectors = word_vectors(small_model, small_tokenizer, SENTENCES, layers)
+    for sentence, found in zip(SENTENCES, vectors):
+        np.testing.assert_allclose(found, plain_word_vectors(small_model, small_tokenizer, sentence, layers), atol=1e-5)
+
+
+def test_equals_the_plain_algorithm_on_minilm(minilm):
+    sentences = ["The antidisestablishmentarians die hard .".split(), ["A", "fair", "die", "has", "no", "memory", "."]]
+    for sentence, found in zip(sentences, word_vectors(*minilm, sentences)):
+        np.testing.assert_allclose(found, plain_word_vectors(*minilm, sentence), atol=1e-4)
 
 
 def test_a_word_is_the_mean_of_its_tokens_and_the_sum_of_its_layers(small_model, small_tokenizer):
@@ -63,13 +77,6 @@ def test_sentences_without_words_have_no_vectors(small_model, small_tokenizer):
     assert vectors[-2].shape == (1, 24) and len(vectors[:2]) == 2
     with pytest.raises(IndexError):
         vectors[3]
-
-
-def test_windows_cover_a_text_and_a_word_takes_the_one_with_most_context():
-    assert window_starts(length=25, size=10, overlap=5) == [0, 5, 10, 15]
-    assert window_starts(length=12, size=10, overlap=0) == [0, 2]
-    starts = window_starts(length=25, size=10, overlap=5)
-    assert [best_window(starts, 10, 25, i, i + 1) for i in (0, 6, 7, 8, 12, 13, 18, 24)] == [0, 0, 0, 1, 1, 2, 3, 3]
 
 
 def test_windows_equal_the_whole_where_position_and_context_do_not_matter(small_model, small_tokenizer):
@@ -149,13 +156,12 @@ def test_refuses_words_that_are_none(small_model, small_tokenizer):
         word_vectors(small_model, None, SENTENCES, [1])
 
 
-def test_refuses_a_model_with_dropout_and_a_tokenizer_without_cls(small_model, small_tokenizer):
-    from tokenizers import Tokenizer, models
-
+def test_refuses_a_model_with_dropout(small_model, small_tokenizer):
     with pytest.raises(ValueError, match="evaluation mode"):
         word_vectors(small_model.train(), small_tokenizer, SENTENCES, [1])
-    with pytest.raises(ValueError, match=r"\[CLS\]"):
-        word_vectors(small_model.eval(), Tokenizer(models.WordLevel({"a": 0}, unk_token="a")), SENTENCES, [1])
+
+
+def test_layers_count_from_the_end_and_one_may_stand_alone():
     assert check_layers(-1, 6) == check_layers(np.int64(6), 6) == [6]
 
 
