@@ -1,4 +1,4 @@
-"""Pretraining: one loop, from a laptop to many processes.
+"""Chapter 4: pretraining, one loop, from a laptop to many processes.
 
 ``pretrain(config)`` and ``bertcourse pretrain`` are the same; ``torchrun`` starts the command many times. A run is
 read from top to bottom: set-up, loop, and what the loop calls.

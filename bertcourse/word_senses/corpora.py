@@ -1,4 +1,4 @@
-"""Corpora in the WSD Evaluation Framework's format (Raganato et al. 2017): XML with the words, a file of senses."""
+"""Chapter 5: the WSD Evaluation Framework's corpora (Raganato et al. 2017): XML with the words, a file of senses."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""WordNet 3.0 (Fellbaum 1998), as NLTK reads it: the senses of a word, the most frequent first."""
+"""Chapter 5: WordNet 3.0 (Fellbaum 1998), as NLTK reads it: the senses of a word, the most frequent first."""
 
 import os
 import warnings

@@ -1,4 +1,4 @@
-"""WordNet's sense keys, by which every corpus names a sense."""
+"""Chapter 5: WordNet's sense keys, by which every corpus names a sense."""
 
 import re
 

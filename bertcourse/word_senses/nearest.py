@@ -1,4 +1,4 @@
-"""The sense whose examples look most alike to BERT.
+"""Chapter 5: the sense whose examples look most alike to BERT.
 
 v_s = 1/n Σ v_i                    the mean of the vectors of the occurrences that have sense s
 sense of v = argmax_s cos(v, v_s)  over the senses of the word

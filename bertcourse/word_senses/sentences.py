@@ -1,4 +1,4 @@
-"""The course's own sense-labelled sentences: 26 words of two or three senses each.
+"""Chapter 5: the course's own sense-labelled sentences: 26 words of two or three senses each.
 
 A sense is named by its key in WordNet 3.0 (Fellbaum 1998), so that a method can go on to other sense-tagged text.
 """

@@ -1,4 +1,4 @@
-"""Word vectors of a large corpus, kept in a folder: what is there is not computed again.
+"""Chapter 5: word vectors of a large corpus, kept in a folder: what is there is not computed again.
 
 The corpus is cut into blocks of sentences of like length. Each block's vectors are saved in a file of their own
 (KEY.blocks/0.npy, 1.npy, …), so that an interrupted call goes on with the next block; at the end they become one file,
