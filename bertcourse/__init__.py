@@ -4,7 +4,7 @@ The chapters, of which each imports only earlier ones: ``self_attention`` (1), `
 ``tokenization`` (3), ``pretraining`` (4), ``word_senses`` (5), ``anisotropy`` (6), ``fine_tuning`` (7),
 ``named_entities`` (8), ``question_answering`` (9), ``retrieval`` (10).
 
-Shared rooms: ``bert`` (the model, its files, its batches; it stands on chapters 2 and 3) and, below all chapters,
+Shared modules: ``bert`` (the model, its files, its batches; it stands on chapters 2 and 3) and, below all chapters,
 ``training`` (what both training loops share), ``datasets`` (our own sets, public ones, books), ``files`` and
 ``bootstrap``.
 Above them: ``figures`` (what the lectures draw), ``benchmarks`` (what ``bertcourse benchmark`` runs), ``checks``

@@ -1,11 +1,11 @@
-"""Which start leaves the plateau first? Six million tokens of Standard Ebooks from each, two seeds. Eight minutes a
-run.
+"""Which start leaves the plateau first? Six million tokens of Standard Ebooks from each, two seeds.
 
-``python studies/books_start.py`` trains the model of ``bertcourse pretrain books-cpu`` from each start, writes
-the logs into data/runs/books-start and prints when the loss on held-out books first was below that of a bigram
-model; a run that is there already is not made again. Name starts to make only these. Each differs from the first in
-one thing: positions, word vectors, longer rows in batches of as many tokens, or four times as large batches at twice
-the learning rate.
+    python studies/books_start.py    # eight minutes a run
+
+Trains the model of ``bertcourse pretrain books-cpu`` from each start, writes the logs into data/runs/books-start and
+prints when the loss on held-out books first was below that of a bigram model; a run that is there already is not made
+again. Name starts to make only these. Each differs from the first in one thing: positions, word vectors, longer rows in
+batches of as many tokens, or four times as large batches at twice the learning rate.
 """
 
 import argparse

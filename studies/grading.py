@@ -3,7 +3,7 @@
     python studies/grading.py --jobs 2
 
 Each is the solution with one thing done to it, and runs as a student's would: its own process, PyTorch imported anew.
-Exits with 1 if a report is not as expected. ``tests/test_homework_grading.py`` has more kinds, on an assignment without
+Exits with 1 if a report is not as expected. ``tests/grading/test_grading.py`` has more kinds, on an assignment without
 PyTorch.
 """
 

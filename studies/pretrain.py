@@ -1,11 +1,10 @@
 """Pretraining steps: our trainer's loss and optimizer beside Hugging Face's BertForPreTraining, in one run.
 
-    python studies/pretrain.py            # vocabulary 4,096 and 30,522, rows of 64 and 128; about 10 minutes on
-    two cores … --output data/results/pretrain_speed.md    # writes the table, too
+    python studies/pretrain.py                                           # about 10 minutes on two cores
+    python studies/pretrain.py --output data/results/pretrain_speed.md   # writes the table, too
 
-A step is forward, backward, clipping and AdamW on a batch of 64 rows (D = 128, 4 layers, 4 heads, 15 % hidden, NSP).
-Timed in
-turn, round after round:
+A step is forward, backward, clipping and AdamW on a batch of 64 rows of 64 and of 128 tokens, with a vocabulary of
+4,096 and of 30,522 (D = 128, 4 layers, 4 heads, 15 % hidden, NSP). Timed in turn, round after round:
 
 - Hugging Face's model as its configuration comes: dropout .1, all positions through the vocabulary;
 - Hugging Face's model without dropout;

@@ -1,7 +1,6 @@
 """What 192 questions teach a search: the study that lecture 10 reads.
 
-    python studies/retrievers.py                      # some 50 minutes of CPU time; it goes on where it was
-    interrupted
+    python studies/retrievers.py    # some 50 minutes of CPU time; it goes on where it was interrupted
 
 Trained on the 192 questions of data/reading's train split with an answer; measured on the 128 of dev and test, of other
 paragraphs, each among all 80. Dev chooses nothing: the last weights are measured, and the settings were fixed

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ SHARED = {"bootstrap", "datasets", "files", "training"}  # below all chapters: t
 ABOVE = {"benchmarks", "checks", "figures", "cli", "doctor", "lectures", "__main__"}  # they may import all
 TESTS = Path(__file__).parent
 NOTEBOOKS = TESTS.parent / "notebooks"
+FOLDERS = [module.name for module in pkgutil.iter_modules(bertcourse.__path__, "bertcourse.") if module.ispkg]
 CHAPTERS = [name for name in MODULES if len(parts := name.split(".")) > 1 and parts[1] in READING_ORDER]
 
 
@@ -121,6 +123,13 @@ def test_no_module_is_left_out_of_the_order():
     folder = Path(bertcourse.__path__[0])
     there = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
     assert there - {"__init__"} == {*READING_ORDER, *SHARED, *ABOVE}
+
+
+@pytest.mark.parametrize("name", ["bertcourse", *FOLDERS, "bertcourse_grading"])
+def test_a_package_names_its_modules_and_no_others(name):
+    package = importlib.import_module(name)
+    modules = {module.name for module in pkgutil.iter_modules(package.__path__)} - {"__main__"}
+    assert set(re.findall(r"``(\w+)``", package.__doc__)) == modules
 
 
 @pytest.mark.parametrize("notebook", sorted(NOTEBOOKS.glob("[0-9]*.ipynb")), ids=lambda path: path.stem)

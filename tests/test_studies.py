@@ -1,4 +1,4 @@
-"""Benchmarks say what they need before they do any work."""
+"""Studies say what they need before they do any work."""
 
 import random
 import runpy

@@ -1,4 +1,7 @@
-"""BERT: the model (``model``), loaded and saved (``pretrained``), and texts as its input (``batching``).
+"""BERT: the model (``model``), texts as its input (``batching``), and how it is loaded and saved (``pretrained``).
+
+Below ``pretrained``: where a model's files are (``folders``) and what is in them (``weights``, ``tokenizer_files``).
+Apart from these, what a training step costs (``cost``).
 
 A text that is longer than the model is read in parts (``windows``). Chapter 2 ends by loading real weights into it;
 chapter 4 pretrains one.

@@ -1,5 +1,8 @@
-"""Homework: ``check("1.2", answer)`` says whether an answer is right, or what is wrong with it. ``engine`` is how;
-``hw01`` and so on are what."""
+"""Homework: ``check("1.2", answer)`` says whether an answer is right, or what is wrong with it.
+
+What is checked: ``hw01``, ``hw02``, ``hw03``, ``hw04``, ``hw05``, ``hw06``, ``hw07``; how: ``engine``, which compares
+and describes answers by ``values``.
+"""
 
 from bertcourse.checks.engine import Answer, Call, CheckFailed, NotWritten, check, exercise, random, verify
 

@@ -137,7 +137,7 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
             ) from error
         try:
             text = book_text(read_archive(archive), book.parts)
-        # A part that is missing is a KeyError or ValueError, what is no XML a SyntaxError.
+        # A missing part is a KeyError or ValueError, invalid XML a SyntaxError.
         except (tarfile.TarError, zlib.error, EOFError, OSError, LookupError, ValueError, SyntaxError) as error:
             raise ValueError(f"{address} must be the archive of a book; it is damaged ({error}). Try again.") from error
     check_sha256(address, sha256(text.encode()), book.sha256)

@@ -198,7 +198,7 @@ def inline_text(element: Element) -> str:
 
 
 def is_dropped(element: Element) -> bool:
-    """Whether an element is no running text in English."""
+    """Whether an element is something other than running text in English."""
     name, language = tag(element), element.get(LANGUAGE, "")
     if not name or name in DROPPED_TAGS:
         return True

@@ -1,6 +1,6 @@
 """Chapter 7: fine-tuning. A few numbers on top of BERT, trained on some labelled examples, classify texts and pairs.
 
-In reading order: ``readers``, ``public_sets``, ``classifiers``, ``heads``, ``freezing``, ``config``, ``training``.
+In reading order: ``readers``, ``heads``, ``classifiers``, ``config``, ``freezing``, ``trainer``, ``public_sets``.
 """
 
 from bertcourse.fine_tuning.classifiers import SequenceClassifier

@@ -1,4 +1,4 @@
-"""Multi-head attention and the encoder block, in the order in which data meets them.
+"""Chapter 2: multi-head attention and the encoder block, in the order in which data meets them.
 
 H attentions side by side, each in D/H dimensions, cost no more than one in D (Vaswani et al. 2017, section 3.2.2).
 Around them stand the parts that make a stack of them trainable: positions, a feed-forward network, residual

@@ -1,4 +1,4 @@
-"""The two steps of chapter 2 that have a faster form: the same results in less memory."""
+"""Chapter 2: the two steps that have a faster form, the same results in less memory."""
 
 from collections.abc import Callable
 

@@ -1,5 +1,5 @@
-"""Chapter 8: named entities. In reading order: ``tags``, ``subwords``, ``conll``, ``public_sets``, ``scores``,
-``linear_chain`` and ``crf`` (the same for a batch), ``taggers``, ``features``.
+"""Chapter 8: named entities. In reading order: ``tags``, ``scores``, ``subwords``, ``taggers``, ``linear_chain``
+and ``crf`` (the same for a batch), ``features``, ``conll``, ``public_sets``.
 """
 
 from bertcourse.named_entities.conll import TaggedSentence, read_conll

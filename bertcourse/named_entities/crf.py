@@ -23,7 +23,7 @@ DECODERS = ("argmax", "viterbi", "crf")
 
 @torch.no_grad()
 def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] | None = None) -> list[list[int]]:
-    """The tags with the highest score, for each sentence as many as it has words: ``linear_chain.best_path``.
+    """The tags with the highest score, for each sentence as many as it has words: ``linear_chain.plain_viterbi``.
 
     Args:
         emissions: (B, L, K), a score for each tag at each word.

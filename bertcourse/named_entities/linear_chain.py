@@ -7,8 +7,8 @@ minus infinity where a notation forbids the step, O I-PER for one, or learned by
     best    = argmax_y s(x, y)                                  Viterbi's algorithm
     log Z   = log Σ_y exp(s(x, y))                              the forward algorithm
 
-Both go through a sentence with K² steps per word, though it has K^T sequences. ``crf`` does the same for a batch of
-sentences; these are its specification.
+Both go through a sentence with K² steps per word, though it has K^T sequences. These are the
+specification; ``crf`` does the same for a batch of sentences.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ def path_score(emissions: Tensor, transitions: Transitions, path: Sequence[int])
     return start[path[0]] + emissions[range(len(path)), list(path)].sum() + steps + end[path[-1]]
 
 
-def best_path(emissions: Tensor, transitions: Transitions) -> list[int]:
+def plain_viterbi(emissions: Tensor, transitions: Transitions) -> list[int]:
     """The sequence of tags with the highest score: Viterbi 1967.
 
     ``best[k]`` is the highest score of all beginnings that end in tag k.
@@ -62,7 +62,7 @@ def best_path(emissions: Tensor, transitions: Transitions) -> list[int]:
 
 
 def log_partition(emissions: Tensor, transitions: Transitions) -> Tensor:
-    """log Z: Viterbi's algorithm with a sum in place of the maximum; arguments as for ``best_path``."""
+    """log Z: Viterbi's algorithm with a sum in place of the maximum; arguments as for ``plain_viterbi``."""
     total = transitions.start + emissions[0]
     for at_word in emissions[1:]:
         total = (total[:, None] + transitions.pair).logsumexp(dim=0) + at_word

@@ -1,8 +1,8 @@
 """Chapter 8: how well entities were found, and whether one tagger is better than another by more than luck.
 
-    precision = correct / found,   recall = correct / there,   F1 = 2 · correct / (found + there),
+    precision = correct / found,   recall = correct / gold,   F1 = 2 · correct / (found + gold),
 
-where an entity that was found is correct if one with both its ends and its type is there (Tjong Kim Sang & De Meulder
+where an entity that was found is correct if a gold one has both its ends and its type (Tjong Kim Sang & De Meulder
 2003, section 2.3).
 """
 
@@ -17,7 +17,7 @@ from bertcourse.named_entities.tags import Entity, read_tags
 
 
 class EntityScores(NamedTuple):
-    """How well entities were found: shares from 0 to 1, and the counts behind them."""
+    """How well entities were found: shares from 0 to 1, and the counts behind them; ``there`` counts gold entities."""
 
     precision: float
     recall: float
@@ -27,10 +27,10 @@ class EntityScores(NamedTuple):
     there: int
 
     @classmethod
-    def of(cls, correct: int, found: int, there: int) -> "EntityScores":
+    def of(cls, correct: int, found: int, gold: int) -> "EntityScores":
         """The scores of some counts; 0 where there is nothing to divide by."""
-        precision, recall = correct / found if found else 0.0, correct / there if there else 0.0
-        return cls(precision, recall, 2 * correct / (found + there) if found + there else 0.0, correct, found, there)
+        precision, recall = correct / found if found else 0.0, correct / gold if gold else 0.0
+        return cls(precision, recall, 2 * correct / (found + gold) if found + gold else 0.0, correct, found, gold)
 
 
 def entity_scores(
@@ -46,9 +46,9 @@ def entity_scores(
     0.5
     """
     counts: dict[str, np.ndarray] = {}
-    for there, found in entity_pairs(gold, predicted, scheme):
-        for entity in there | found:
-            row = np.array([entity in there and entity in found, entity in found, entity in there], dtype=int)
+    for right, found in entity_pairs(gold, predicted, scheme):
+        for entity in right | found:
+            row = np.array([entity in right and entity in found, entity in found, entity in right], dtype=int)
             counts[entity.type] = counts.get(entity.type, 0) + row
     total = sum(counts.values(), np.zeros(3, dtype=int))
     return {name: EntityScores.of(*map(int, row)) for name, row in [("all", total), *sorted(counts.items())]}
@@ -57,7 +57,7 @@ def entity_scores(
 def entity_pairs(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str | None = None
 ) -> list[tuple[set[Entity], set[Entity]]]:
-    """For each sentence the entities there are and those found."""
+    """For each sentence the gold entities and those found."""
     if len(gold) != len(predicted) or not len(gold):
         raise ValueError(
             f"gold and predicted must be tags of the same sentences, one or more; got {len(gold)} and {len(predicted)}."
@@ -100,7 +100,7 @@ def compare_taggers(
 
     def counts(predicted: Sequence[Sequence[str]]) -> np.ndarray:
         pairs = entity_pairs(gold, predicted, scheme)
-        return np.array([(len(there & found), len(found) + len(there)) for there, found in pairs])
+        return np.array([(len(right & found), len(found) + len(right)) for right, found in pairs])
 
     def difference(totals: np.ndarray) -> np.ndarray:
         correct, both = totals[:, 0::2], totals[:, 1::2]

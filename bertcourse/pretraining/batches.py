@@ -1,4 +1,4 @@
-"""The order in which a run reads its corpus: shards, rows of like length, masks; all of it a function of the seed.
+"""Chapter 4: in which order a run reads its corpus: shards, rows of like length, masks; all a function of the seed.
 
 Nothing random is remembered from one step to the next: shuffles and masks are drawn from generators seeded by the run's
 seed and the place in the corpus. A run can therefore go on anywhere, on any number of processes.

@@ -1,4 +1,4 @@
-"""A pretraining run's checkpoints: one file every few minutes, of which the newest two are kept."""
+"""Chapter 4: a pretraining run's checkpoints: one file every few minutes, of which the newest two are kept."""
 
 import dataclasses
 import json

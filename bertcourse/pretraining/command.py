@@ -1,4 +1,4 @@
-"""``bertcourse pretrain``: a preset, and a flag for each setting."""
+"""Chapter 4: ``bertcourse pretrain``: a preset, and a flag for each setting."""
 
 import argparse
 import dataclasses

@@ -1,4 +1,4 @@
-"""The settings of a pretraining run, and three sets of them: two that trained what the course ships, one for a GPU."""
+"""Chapter 4: the settings of a run, and three sets of them: two that trained what the course ships, one for a GPU."""
 
 import dataclasses
 from dataclasses import dataclass

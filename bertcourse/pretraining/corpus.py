@@ -1,4 +1,4 @@
-"""A text as token ids on disk, ready to be read piece by piece: what a training run reads, and what it is measured on.
+"""Chapter 4: a text as token ids on disk, read piece by piece: what a run is trained on, and what it is measured on.
 
 A text is read document by document, cut into sentences, tokenized once, and kept in shards of some million tokens.
 They are mapped into memory, so that a corpus may be larger than it, and the processes of one machine share it.

@@ -1,4 +1,4 @@
-"""What a model knows, measured on text that it has not seen; and what a table of counts would know."""
+"""Chapter 4: what a model knows, measured on text that it has not seen; and what a table of counts would know."""
 
 import itertools
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Masked language modelling: which tokens to hide, and what to put in their place.
+"""Chapter 4: masked language modelling: which tokens to hide, and what to put in their place.
 
 BERT hides 15 % of the tokens and has to guess them. Of those hidden, 80 % become [MASK], 10 % a random token, and 10 %
 stay as they are, so that the model must make something of every position, not of [MASK] alone (Devlin et al. 2019,

@@ -1,4 +1,4 @@
-"""Masked language modelling for whole batches at once, on any device; ``masking`` says what it does."""
+"""Chapter 4: masked language modelling for whole batches at once, on any device; ``masking`` says what it does."""
 
 import torch
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""The loss of pretraining: cross-entropy of the hidden tokens, plus cross-entropy of "does B follow A?".
+"""Chapter 4: the loss of pretraining: cross-entropy of the hidden tokens, plus cross-entropy of "does B follow A?".
 
 ``plain_losses`` is the specification. ``PreTrainingLoss`` is what a run computes: only hidden positions go through the
 vocabulary. At 15 % that is a seventh of the work of the largest matrix of a small model.

@@ -1,4 +1,4 @@
-"""Cross-entropy over a vocabulary that writes the matrix of scores only once.
+"""Chapter 4: cross-entropy over a vocabulary that writes the matrix of scores only once.
 
 Its gradient, softmax minus one-hot, is made while the scores are at hand, in the same memory.
 """

@@ -1,4 +1,4 @@
-"""From documents to rows: pairs of segments for next-sentence prediction, or sentences packed until a row is full.
+"""Chapter 4: from documents to rows: pairs of segments for next-sentence prediction, or rows packed with sentences.
 
 A row is [CLS] A [SEP] B [SEP], where B follows A in its document half of the time (Devlin et al. 2019, section 3.1,
 task 2), or [CLS] with as many sentences as fit, for training without that task (Liu et al. 2019, "RoBERTa", section

@@ -1,4 +1,4 @@
-"""Rows as spans of a long array of tokens, which may lie on disk; ``pairs`` says how they are made."""
+"""Chapter 4: rows as spans of a long array of tokens, which may lie on disk; ``pairs`` says how they are made."""
 
 from bisect import bisect_left
 from collections.abc import Iterator

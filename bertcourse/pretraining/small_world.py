@@ -1,4 +1,4 @@
-"""The small world: a language of which everything is known, and which a BERT learns in two minutes on two cores.
+"""Chapter 4: the small world, a language of which everything is known; a BERT learns it in two minutes on two cores.
 
 A document has a topic and a mood that no sentence names. Its topic decides which things, deeds and places come up, and,
 alone, which sense of an ambiguous word is meant: "she sees the bank ." says nothing, the sentences around it do. Its

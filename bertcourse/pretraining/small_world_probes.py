@@ -1,4 +1,4 @@
-"""What a model has learned of the small world: senses that only the topic decides, and the topic itself."""
+"""Chapter 4: what a model has learned of the small world: senses that only the topic decides, and the topic itself."""
 
 from collections.abc import Sequence
 

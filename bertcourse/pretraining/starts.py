@@ -1,4 +1,4 @@
-"""Word vectors that begin as what counts know.
+"""Chapter 4: word vectors that begin as what counts know.
 
 BERT starts from noise, in its positions too. Two other starts can be tried (``initial_positions`` and ``initial_words``
 of a run): position vectors that begin as sines and cosines, where p + k is a rotation of p for every k, and the word

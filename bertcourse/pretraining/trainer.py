@@ -1,4 +1,4 @@
-"""Pretraining: one loop, from a laptop to many processes.
+"""Chapter 4: pretraining, one loop, from a laptop to many processes.
 
 ``plain_pretrain`` is the specification: gradient, learning rate, step. ``pretrain(config)``, which ``bertcourse
 pretrain`` calls, does the same with many processes, a log, evaluations and checkpoints; a test holds the weights equal,

@@ -1,10 +1,10 @@
-"""Chapter 10: finding the passage that answers. In reading order: ``collection``, ``scores``, ``bm25``, ``encoders``,
+"""Chapter 10: finding the passage that answers. In reading order: ``collection``, ``bm25``, ``scores``, ``encoders``,
 ``search``.
 
 By words (BM25), by one vector for a text or one for each token, and by reading query and passage together.
 """
 
-from bertcourse.retrieval.bm25 import BM25, words_of
+from bertcourse.retrieval.bm25 import BM25, plain_bm25, words_of
 from bertcourse.retrieval.collection import Collection, cranfield, read_beir, reading_questions
 from bertcourse.retrieval.encoders import BiEncoder, TrainingPair, contrastive_loss, late_interaction, max_similarity
 from bertcourse.retrieval.scores import (

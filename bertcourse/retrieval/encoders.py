@@ -38,7 +38,7 @@ class TrainingPair(NamedTuple):
     Attributes:
         query, passage: texts.
         negatives: passages that look right and are not, as many as there are; the batch has others anyway.
-        also_right: further passages that answer the query: if the batch has one, it is no negative.
+        also_right: further passages that answer the query: if the batch has one, it is not a negative.
     """
 
     query: str
@@ -283,7 +283,7 @@ class BiEncoder(Head):
     def loss(self, rows: Sequence[EncodedPair]) -> Tensor:
         """``contrastive_loss`` of a batch: each query against every passage in it.
 
-        A passage that is another query's right one, too, is no negative of that query.
+        A passage that is another query's right one, too, is not a negative of that query.
         """
         passages = [row.passages[0] for row in rows] + [passage for row in rows for passage in row.passages[1:]]
         texts, right = [passage.ids for passage in passages], [row.right for row in rows]

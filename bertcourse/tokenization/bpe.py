@@ -111,15 +111,15 @@ def train_bpe(
     special_tokens: Sequence[str] = (),
     prefix: str = "",
 ) -> list[Merge]:
-    """Learn the merges of byte-pair encoding; the fast form, ``bpe_fast``, does it.
+    """Learn the merges of byte-pair encoding: by ``bpe_fast``, or, with tie="first", by ``plain_train_bpe``.
 
     Args:
         word_counts: word to how often it occurs; merges do not cross words.
         num_merges: how many merges to learn, if there are so many; None for as many as ``vocab_size`` allows.
         tie: which of equally frequent pairs comes first. "id": the one of smallest ids, special tokens counted
             first, then the characters by code point, then merged tokens as they come; this is the rule of Hugging
-            Face's BpeTrainer. "first": the one met first in the words by descending frequency; for examples worked out
-            by hand, as it takes the plain loop.
+            Face's BpeTrainer. "first": the one met first in the words by descending frequency; this runs the plain
+            loop, for examples worked out by hand.
         vocab_size: how many tokens to have at most, special tokens and single characters among them.
         min_frequency: how often a pair must occur to be merged.
         special_tokens: the first ids are theirs.

@@ -1,4 +1,4 @@
-"""What Unicode says of a character, as BERT's reference tokenizer knows it.
+"""Chapter 3: what Unicode says of a character, as BERT's reference tokenizer knows it.
 
 Python's own answers, but where that has older tables: ``bertcourse.datasets.unicode_tables``.
 """

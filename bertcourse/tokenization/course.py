@@ -1,4 +1,4 @@
-"""The tokenizer of the checkpoint "course": WordPiece, 8,192 tokens, from 93 books."""
+"""Chapter 3: the tokenizer of the checkpoint "course": WordPiece, 8,192 tokens, from 93 books."""
 
 import string
 from collections.abc import Iterable

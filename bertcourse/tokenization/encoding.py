@@ -1,4 +1,4 @@
-"""What every tokenizer of chapter 3 has in common: a text goes in, an ``Encoding`` comes out.
+"""Chapter 3: what all tokenizers have in common. A text goes in, an ``Encoding`` comes out.
 
 A tokenizer cuts a text into words and each word into tokens. Only the second step, and what counts as a word, differ
 between BPE, WordPiece and Unigram. Natural text repeats itself, so a tokenizer remembers what it made of each chunk of

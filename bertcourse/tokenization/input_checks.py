@@ -1,4 +1,4 @@
-"""What the chapter's public functions refuse: each check says what was expected, what came, and what to do."""
+"""Chapter 3: what the public functions refuse: each check says what was expected, what came, and what to do."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,7 +3,7 @@
 Before any subword is looked for, BERT (Devlin et al. 2019, the published tokenization.py) cleans the text, sets Chinese
 characters apart, strips accents, lowers the case and splits off punctuation. Here a text is a list of characters, each
 with the position that it came from; a step maps one list to the next, so that every word knows its place.
-``normalize_by_steps`` is that pipeline, and the specification; ``normalize`` does the same with a table that has the
+``plain_normalize`` is that pipeline, and the specification; ``normalize`` does the same with a table that has the
 steps' result for each character, and a test holds the two equal.
 """
 
@@ -29,14 +29,15 @@ MOST_CHARACTERS = 100_000  # remembered: more than texts have, fewer than the 1.
 PlacedCharacter = tuple[str, int]  # and the position in the original text of the character that it was made from
 
 
-def normalize_by_steps(text: str, lowercase: bool = True) -> list[PlacedCharacter]:
-    """BERT's normalization one step after the other; words come out with a space between them.
+def plain_normalize(text: str, lowercase: bool = True) -> list[PlacedWord]:
+    """BERT's normalization, one step after the other; arguments and result as for ``normalize``."""
+    return split_words(normalized_characters(text, lowercase))
 
-    Args:
-        text: any text.
-        lowercase: whether to take the two steps that uncased models take.
 
-    >>> normalize_by_steps("É!")
+def normalized_characters(text: str, lowercase: bool = True) -> list[PlacedCharacter]:
+    """All steps but the last: words come out with a space between them.
+
+    >>> normalized_characters("É!")
     [('e', 0), (' ', 1), ('!', 1), (' ', 1)]
     """
     characters = set_apart_cjk(clean([(character, i) for i, character in enumerate(text)]))
@@ -105,6 +106,19 @@ def decompose(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
     return decomposed
 
 
+def split_words(characters: list[PlacedCharacter]) -> list[PlacedWord]:
+    """The words between spaces."""
+    words, text, spans = [], [], []
+    for character, position in [*characters, (" ", -1)]:
+        if character != " ":
+            text.append(character)
+            spans.append((position, position + 1))
+        elif text:
+            words.append(PlacedWord("".join(text), spans))
+            text, spans = [], []
+    return words
+
+
 def normalize(text: str, lowercase: bool = True) -> list[PlacedWord]:
     """The words that BERT sees in a text, normalized, each character with the place it has in the text.
 
@@ -126,7 +140,7 @@ def normalize(text: str, lowercase: bool = True) -> list[PlacedWord]:
     """
     check_text(text)
     if has_floating_mark(text):
-        return split_words(normalize_by_steps(text, lowercase))
+        return plain_normalize(text, lowercase)
     normalized = character_table(lowercase)
     return split_words([(new, i) for i, old in enumerate(text) for new in normalized[ord(old)]])
 
@@ -142,19 +156,6 @@ def normalized_words(text: str, lowercase: bool = True) -> list[str]:
     return text.translate(character_table(lowercase)).split()
 
 
-def split_words(characters: list[PlacedCharacter]) -> list[PlacedWord]:
-    """The words between spaces."""
-    words, text, spans = [], [], []
-    for character, position in [*characters, (" ", -1)]:
-        if character != " ":
-            text.append(character)
-            spans.append((position, position + 1))
-        elif text:
-            words.append(PlacedWord("".join(text), spans))
-            text, spans = [], []
-    return words
-
-
 class CharacterTable(dict):
     """For ``str.translate``: code point to normalized text, worked out by the steps when a character is first met.
 
@@ -165,7 +166,7 @@ class CharacterTable(dict):
         self.lowercase = lowercase
 
     def __missing__(self, code: int) -> str:
-        normalized = "".join(character for character, _ in normalize_by_steps(chr(code), self.lowercase))
+        normalized = "".join(character for character, _ in normalized_characters(chr(code), self.lowercase))
         if len(self) < MOST_CHARACTERS:
             self[code] = normalized
         return normalized

@@ -1,4 +1,4 @@
-"""What both training loops share: ``settings``, ``loop``, ``checkpoints``, ``metering``, ``processes``, ``modes``."""
+"""What both training loops share: ``settings``, ``steps``, ``checkpoints``, ``metering``, ``processes``, ``modes``."""
 
 from bertcourse.training.metering import read_log
 from bertcourse.training.steps import Interrupted

@@ -1,4 +1,4 @@
-"""Chapter 5: corpora as the WSD Evaluation Framework has them (Raganato et al. 2017), XML and a file of senses."""
+"""Chapter 5: the WSD Evaluation Framework's corpora (Raganato et al. 2017): XML with the words, a file of senses."""
 
 import io
 import os

