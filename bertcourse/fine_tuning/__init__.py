@@ -1,6 +1,7 @@
 """Chapter 7: fine-tuning. A few numbers on top of BERT, trained on some labelled examples, classify texts and pairs.
 
-In reading order: ``readers``, ``heads``, ``classifiers``, ``config``, ``freezing``, ``trainer``, ``public_sets``.
+In reading order: ``readers``, ``heads``, ``classifiers``, ``config``, ``freezing``, ``batches``, ``trainer``,
+``public_sets``.
 """
 
 from bertcourse.fine_tuning.classifiers import SequenceClassifier

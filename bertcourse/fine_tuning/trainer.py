@@ -28,6 +28,7 @@ from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
 from tqdm.auto import tqdm
 
 from bertcourse.files import make_folder
+from bertcourse.fine_tuning.batches import check_classes, rows_of, shuffled_buckets
 from bertcourse.fine_tuning.config import FineTuningConfig
 from bertcourse.fine_tuning.freezing import freeze, parameter_groups
 from bertcourse.training.checkpoints import (
@@ -383,43 +384,3 @@ def description(model: nn.Module) -> dict:
         **model.options(),
     }
     return json.loads(json.dumps(made))
-
-
-def rows_of(model: nn.Module, examples: Sequence, split: str) -> list:
-    """What a model reads of a split, which errors name."""
-    if not len(examples):
-        raise ValueError(f"{split} must hold at least one example; it is empty. Was the split cut to 0?")
-    try:
-        return model.rows(examples)
-    except ValueError as error:
-        raise ValueError(f"{split}: {error}") from error
-
-
-def check_classes(model: nn.Module, rows: Sequence) -> None:
-    """Refuse to learn from one class only."""
-    if labels := getattr(model, "labels", None):
-        present = {index for row in rows for index in (row.target if isinstance(row.target, list) else [row.target])}
-        if len(present) < 2:
-            raise ValueError(
-                "train must have examples of at least two labels, or there is nothing to learn; all of its "
-                f"{len(rows)} are {', '.join(labels[index] for index in present)}. Is it the beginning of a file "
-                "sorted by label? Shuffle it."
-            )
-
-
-def shuffled_buckets(lengths: Sequence[int], batch_size: int, rng: np.random.Generator) -> list[list[int]]:
-    """Batches of an epoch: in random order, and each of examples of like length, so that little is padding (Khomenko et
-    al. 2016, "Accelerating Recurrent Neural Network Training Using Sequence Bucketing").
-
-    Args:
-        lengths: of each example.
-        batch_size: examples of a batch; one may have fewer.
-        rng: of the shuffles, before the sort by length, which decides who meets whom, and after it.
-
-    Returns:
-        Batches as lists of indices into ``lengths``; every index is in exactly one.
-    """
-    shuffled = rng.permutation(len(lengths))
-    by_length = shuffled[np.argsort(np.asarray(lengths)[shuffled], kind="stable")].tolist()
-    batches = [by_length[start : start + batch_size] for start in range(0, len(by_length), batch_size)]
-    return [batches[number] for number in rng.permutation(len(batches))]

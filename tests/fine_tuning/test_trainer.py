@@ -14,7 +14,8 @@ import torch
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune, trainer
-from bertcourse.fine_tuning.trainer import FineTuningRun, shuffled_buckets
+from bertcourse.fine_tuning.batches import shuffled_buckets
+from bertcourse.fine_tuning.trainer import FineTuningRun
 from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
 from bertcourse.question_answering import Answer, Question, SpanPredictor
 from bertcourse.training import Interrupted, read_log
