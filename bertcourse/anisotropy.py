@@ -14,6 +14,7 @@ Whether that helps is to be measured: against what people say of pairs of words,
 says less than it should (Zhou et al. 2022).
 """
 
+import itertools
 import os
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -30,6 +31,16 @@ from bertcourse.datasets.registry import fetch
 from bertcourse.word_senses.nearest import check_vectors, unit
 
 FLOATS = (np.float32, np.float64)
+
+
+def plain_expected_cosine(vectors: np.ndarray) -> float:
+    """The specification of ``expected_cosine``: the cosine of each pair of vectors (n, D), one after the other.
+
+    >>> plain_expected_cosine(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))  # cosines 0, 1, 0
+    0.3333333333333333
+    """
+    cosines = [u @ v / (np.linalg.norm(u) * np.linalg.norm(v)) for u, v in itertools.combinations(vectors, 2)]
+    return float(np.mean(cosines))
 
 
 def dimension_contributions(vectors: np.ndarray) -> np.ndarray:

@@ -68,6 +68,41 @@ class FineTuned(NamedTuple):
     history: list[dict]
 
 
+def plain_fine_tune(model: nn.Module, batches: Sequence[Sequence], config: FineTuningConfig) -> list[float]:
+    """Minimize a head's loss by AdamW; all weights learn, those of encoder and head at their own rates.
+
+    Args:
+        model: a head; trained in place.
+        batches: of all epochs, each a list of the model's rows.
+        config: of which the learning rates, weight decay and clipping are used.
+
+    Returns:
+        The loss of each step, in nats.
+    """
+    head_rate = config.head_learning_rate or config.learning_rate
+    groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
+    optimizer = torch.optim.AdamW(groups, fused=True)
+    model.train()
+    losses = []
+    for step, batch in enumerate(batches):
+        optimizer.zero_grad()
+        loss = model.loss(batch)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        set_learning_rate(optimizer, config.rate_at(step / len(batches)))
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def config_of(settings: dict) -> FineTuningConfig:
+    """Settings by name as the configuration of a run."""
+    names = [field.name for field in dataclasses.fields(FineTuningConfig)]
+    if unknown := set(settings) - set(names):
+        raise ValueError(f"settings must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
+    return FineTuningConfig(**settings)
+
+
 def fine_tune(
     model: nn.Module,
     train: Sequence,
@@ -104,41 +139,6 @@ def fine_tune(
         finally:
             model.zero_grad(set_to_none=True)
             model.eval()
-
-
-def plain_fine_tune(model: nn.Module, batches: Sequence[Sequence], config: FineTuningConfig) -> list[float]:
-    """Minimize a head's loss by AdamW; all weights learn, those of encoder and head at their own rates.
-
-    Args:
-        model: a head; trained in place.
-        batches: of all epochs, each a list of the model's rows.
-        config: of which the learning rates, weight decay and clipping are used.
-
-    Returns:
-        The loss of each step, in nats.
-    """
-    head_rate = config.head_learning_rate or config.learning_rate
-    groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
-    optimizer = torch.optim.AdamW(groups, fused=True)
-    model.train()
-    losses = []
-    for step, batch in enumerate(batches):
-        optimizer.zero_grad()
-        loss = model.loss(batch)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-        set_learning_rate(optimizer, config.rate_at(step / len(batches)))
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
-def config_of(settings: dict) -> FineTuningConfig:
-    """Settings by name as the configuration of a run."""
-    names = [field.name for field in dataclasses.fields(FineTuningConfig)]
-    if unknown := set(settings) - set(names):
-        raise ValueError(f"settings must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
-    return FineTuningConfig(**settings)
 
 
 @dataclasses.dataclass

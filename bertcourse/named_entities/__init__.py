@@ -1,5 +1,5 @@
 """Chapter 8: named entities. In reading order: ``tags``, ``scores``, ``subwords``, ``taggers``, ``linear_chain``
-and ``crf`` (the same for a batch), ``features``, ``conll``, ``public_sets``.
+(Viterbi, for one sentence) and ``crf`` (the same for a batch, and learned), ``features``, ``conll``, ``public_sets``.
 """
 
 from bertcourse.named_entities.conll import TaggedSentence, read_conll

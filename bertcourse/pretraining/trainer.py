@@ -53,7 +53,7 @@ SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word 
 def plain_pretrain(
     model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], config: PretrainingConfig
 ) -> list[float]:
-    """Minimize L_MLM + L_NSP by AdamW: the loop without anything around it.
+    """Minimize L_MLM + L_NSP (``objective.plain_losses``) by AdamW: the loop without anything around it.
 
     Args:
         model: from ``new_model``; trained in place.

@@ -17,3 +17,31 @@ from bertcourse.retrieval.scores import (
     reciprocal_rank,
 )
 from bertcourse.retrieval.search import RELEVANCE, fuse, labeled_pairs, rank, rerank, training_pairs
+
+__all__ = [
+    "BM25",
+    "RELEVANCE",
+    "SCORES",
+    "BiEncoder",
+    "Collection",
+    "TrainingPair",
+    "average_precision",
+    "contrastive_loss",
+    "cranfield",
+    "fuse",
+    "labeled_pairs",
+    "late_interaction",
+    "max_similarity",
+    "mean_scores",
+    "ndcg",
+    "plain_bm25",
+    "query_scores",
+    "rank",
+    "read_beir",
+    "reading_questions",
+    "recall_at",
+    "reciprocal_rank",
+    "rerank",
+    "training_pairs",
+    "words_of",
+]
