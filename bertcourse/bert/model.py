@@ -64,7 +64,8 @@ class BertConfig:
     def __post_init__(self) -> None:
         for field in fields(self):
             value, kind = getattr(self, field.name), type(field.default)
-            if not isinstance(value, (int, float) if kind is float else kind) or isinstance(value, bool):
+            is_of_kind = isinstance(value, (int, float) if kind is float else kind)
+            if not is_of_kind or isinstance(value, bool) != (kind is bool):
                 raise ValueError(f"{field.name} must be of type {kind.__name__}; got {value!r}.")
         allowed = {
             **{name: (getattr(self, name) >= 1, "at least 1") for name in SIZES},
@@ -256,7 +257,7 @@ def initialize(module: nn.Module, config: BertConfig) -> None:
     for part in module.modules():
         if isinstance(part, nn.Linear | nn.Embedding):
             nn.init.normal_(part.weight, std=config.initializer_range)
-        if isinstance(part, nn.Linear):
+        if isinstance(part, nn.Linear) and part.bias is not None:
             nn.init.zeros_(part.bias)
         if isinstance(part, nn.Embedding) and part.padding_idx is not None:
             nn.init.zeros_(part.weight[part.padding_idx])

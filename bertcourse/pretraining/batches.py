@@ -4,7 +4,7 @@ Nothing random is remembered from one step to the next: shuffles and masks are d
 seed and the place in the corpus. A run can therefore go on anywhere, on any number of processes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -67,7 +67,8 @@ class Batches:
         chunks: how many chunks a batch has.
         seed: of all that is random here.
         static_copies: 0 draws new masks whenever a text is read; n repeats what was made of the first n epochs.
-        masking: further arguments of ``mask_tokens``.
+        mask: hides tokens: ``mask_tokens``, or chapter 11's ``mask_spans``.
+        masking: further arguments of it.
     """
 
     def __init__(
@@ -79,17 +80,21 @@ class Batches:
         chunks: int,
         seed: int,
         static_copies: int = 0,
+        mask: Callable[..., MaskedTokens] = mask_tokens,
         **masking,
     ):
         self.shards, self.vocabulary, self.row_maker = shards, vocabulary, row_maker
-        self.batch_size, self.chunks, self.seed, self.masking = batch_size, chunks, seed, masking
+        self.batch_size, self.chunks, self.seed = batch_size, chunks, seed
+        self.mask, self.masking = mask, masking
         self.period = static_copies * len(shards)
         self.position = Position()
         self.planned: tuple[int, int] | None = None  # part and length
 
-    def next_batch(self, length: int, rank: int = 0, processes: int = 1) -> list[tuple[MaskedTokens, RowBatch]]:
-        """The chunks of the next batch that process ``rank`` of ``processes`` has: masked tokens (B, L), and rows of
-        at most ``length`` tokens, special ones included."""
+    def next_batch(
+        self, length: int, rank: int = 0, processes: int = 1, rate: float = 0.15
+    ) -> list[tuple[MaskedTokens, RowBatch]]:
+        """The chunks of the next batch that process ``rank`` of ``processes`` has: tokens (B, L) of which a share
+        ``rate`` is hidden, and rows of at most ``length`` tokens, special ones included."""
         if self.position.length != length:  # at the beginning, or rows grow: they are those of the next shard
             self.position = Position(self.position.part + (self.position.length > 0), 0, length)
         if self.planned != self.position[::2]:
@@ -100,13 +105,13 @@ class Batches:
         indices = self.order[self.position.batch]
         width = int(self.rows.lengths[indices].max())
         tokens = self.rows.lengths[indices] - 1 - np.diff(self.rows.first_span)[indices]
-        count = masks_per_row(torch.from_numpy(tokens), self.masking.get("rate", 0.15))
+        count = masks_per_row(torch.from_numpy(tokens), rate)
         made = []
         for chunk in range(rank, self.chunks, processes):
             rows = collate(self.documents, self.rows, indices[chunk :: self.chunks], self.vocabulary, width)
             seed = seed_of(self.seed, MASKS, self.part_made, self.position.batch, chunk)
             draws = torch.Generator().manual_seed(seed)
-            masked = mask_tokens(rows.input_ids, self.vocabulary, count=count, generator=draws, **self.masking)
+            masked = self.mask(rows.input_ids, self.vocabulary, count=count, generator=draws, **self.masking)
             made.append((masked, rows))
         self.position = self.position._replace(batch=self.position.batch + 1)
         return made

@@ -74,7 +74,8 @@ def load_checkpoint(
     """
     header, tensors = read_checkpoint(path)
     try:
-        fields, saved = json.loads(header["progress"]), dict(json.loads(header["config"]))
+        fields = json.loads(header["progress"])
+        saved = dataclasses.asdict(PretrainingConfig()) | dict(json.loads(header["config"]))  # new settings: defaults
         progress = PretrainingProgress(**{**fields, "position": Position(*fields["position"])})
         counts = (progress.step, progress.tokens, *progress.position)
         if not all(isinstance(count, int) and count >= 0 for count in counts) or not progress.seconds >= 0:

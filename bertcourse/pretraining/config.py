@@ -59,11 +59,20 @@ class PretrainingConfig:
         "normal", "word vectors begin as noise, or from how often words stand together", ("normal", "counts")
     )
 
+    initial_outputs: str = setting(
+        "normal",
+        "the last map of each sublayer begins as noise, or as zero: the sublayer then adds nothing yet",
+        ("normal", "zero"),
+    )
+    local_layers: int = setting(0, "so many layers, from the first, have heads that begin by looking at a neighbour")
+    local_offsets: str = setting("-1,1,-2,2", "where each of these heads looks, in tokens to the right")
+
     packing: str = setting("sentence-pairs", "pairs allow NSP; the other two fill rows without it", PACKINGS)
     nsp: bool = setting(True, "learn next-sentence prediction; needs sentence-pairs")
     lengths: str = setting("64:0.6,128:0.4", "most tokens of a row, and for which share of the training, in order")
     short_rate: float = setting(0.1, "share of pairs that aim at a random shorter length")
     mask_rate: float = setting(0.15, "share of tokens to hide")
+    last_mask_rate: float = setting(0.0, "where mask_rate, falling or rising steadily, ends; 0: it stays")
     mask_share: float = setting(0.8, "share of the hidden tokens that become [MASK]")
     random_share: float = setting(0.1, "share of the hidden tokens that become a random one; the others stay")
     whole_words: bool = setting(False, "hide whole words")
@@ -111,6 +120,9 @@ class PretrainingConfig:
         require(self, "beta1 beta2", "at least 0 and below 1", lambda value: 0 <= value < 1)
         require(self, "output", "the name of a folder", str.strip)
         check_rate(self.mask_rate, "mask_rate")
+        if self.last_mask_rate:
+            check_rate(self.last_mask_rate, "last_mask_rate")
+        self.check_local_heads()
         check_shares(self.mask_share, self.random_share)
         if self.nsp and self.packing != "sentence-pairs":
             raise ValueError(f"nsp compares two segments: it needs packing sentence-pairs; got {self.packing}.")
@@ -147,6 +159,45 @@ class PretrainingConfig:
             max_position_embeddings=self.max_position_embeddings,
             initializer_range=self.initializer_range,
         )
+
+    def check_local_heads(self) -> None:
+        """Refuse local heads that the model has no layers, heads, columns or position vectors for."""
+        require(self, "local_layers", "at least 0", lambda value: value >= 0)
+        if not self.local_layers:
+            return
+        columns = self.hidden_size // self.num_attention_heads
+        if self.local_layers > self.num_hidden_layers or not 0 < len(self.offsets) <= self.num_attention_heads:
+            raise ValueError(
+                f"local_layers and local_offsets must be at most num_hidden_layers, {self.num_hidden_layers}, and "
+                f"num_attention_heads, {self.num_attention_heads}; got {self.local_layers} and {self.local_offsets!r}."
+            )
+        if self.initial_positions != "sinusoidal" or columns % 2:
+            raise ValueError(
+                f"local_layers needs initial_positions sinusoidal and heads of an even size; got "
+                f"{self.initial_positions} and {columns}."
+            )
+
+    @property
+    def offsets(self) -> list[int]:
+        """Where each head of ``local_layers`` begins to look.
+
+        >>> PretrainingConfig(local_offsets="-1,1").offsets
+        [-1, 1]
+        """
+        try:
+            return [int(offset) for offset in self.local_offsets.split(",")]
+        except ValueError:
+            raise ValueError(
+                f'local_offsets must be whole numbers, such as "-1,1"; got {self.local_offsets!r}.'
+            ) from None
+
+    def mask_rate_at(self, progress: float) -> float:
+        """The share of tokens to hide at a share of the training, from 0 to 1.
+
+        >>> round(PretrainingConfig(mask_rate=0.3, last_mask_rate=0.15).mask_rate_at(0.5), 3)
+        0.225
+        """
+        return self.mask_rate + ((self.last_mask_rate or self.mask_rate) - self.mask_rate) * progress
 
     @property
     def stages(self) -> list[tuple[int, float]]:

@@ -1,19 +1,70 @@
-"""Chapter 4: word vectors that begin as what counts know.
+"""Chapter 4: weights that begin as more than noise.
 
-BERT starts from noise, in its positions too. Two other starts can be tried (``initial_positions`` and ``initial_words``
-of a run): position vectors that begin as sines and cosines, where p + k is a rotation of p for every k, and the word
-vectors of this file. On Standard Ebooks (data/runs/books-start, one seed each, six million tokens) sines were no better
-than noise, and counts left the plateau of a unigram model first and were behind in the end. Longer rows, and larger
-batches, were still above a bigram model then.
+BERT starts from noise, in its positions too. Here are the other starts that a run can have: position vectors that are
+sines and cosines (``initial_positions``), where p + k is a rotation of p for every k; word vectors made from counts
+(``initial_words``); sublayers that add nothing yet (``initial_outputs``); and heads that look at a neighbour
+(``local_layers``). What each brings is measured in ``studies/recipes.py`` and ``studies/books_start.py``.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bertcourse.bert import BertModel
+from bertcourse.multi_head_attention import sinusoidal_positions
 from bertcourse.pretraining.pairs import Documents
+
+SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
+LOCAL_PAIRS = 16  # of sine and cosine, the shortest wavelengths, by which a head finds its neighbour
+LOCAL_GAIN = 2.8  # half to two thirds of a head's attention then goes where it shall look
+
+
+@torch.no_grad()
+def sinusoidal_start(bert: BertModel) -> None:
+    """Position vectors that begin as sines and cosines (Vaswani et al. 2017, section 3.5), and learn from there."""
+    table = bert.embeddings.position_embeddings.weight
+    table.copy_(SINUSOIDAL_AMPLITUDE * sinusoidal_positions(*table.shape))
+
+
+@torch.no_grad()
+def zero_outputs(bert: BertModel) -> None:
+    """Each sublayer's last map begins at zero, so that a new encoder hands its embeddings through (Zhang et al. 2019,
+    "Fixup Initialization", section 3)."""
+    for block in bert.encoder.blocks:
+        block.attention.output.weight.zero_()
+        block.feed_forward.contract.weight.zero_()
+
+
+@torch.no_grad()
+def look_at_neighbours(bert: BertModel, layers: int, offsets: Sequence[int]) -> None:
+    """Let the first heads of the first layers begin by looking at a token nearby, such as the one before.
+
+    The first columns of sinusoidal positions are sin(p θ_i) and cos(p θ_i) of the shortest wavelengths; words and
+    segments begin at zero there. A head's key copies these columns; its query turns them by s positions, as
+    sin((p + s) θ) = sin(p θ) cos(s θ) + cos(p θ) sin(s θ). The score Σ_i cos((p + s - q) θ_i) is highest at q = p + s.
+
+    Args:
+        bert: new, with sinusoidal positions; changed in place.
+        layers: how many layers get such heads.
+        offsets: s of the first, the second … head of each.
+    """
+    size, heads = bert.config.hidden_size, bert.config.num_attention_heads
+    pairs = min(LOCAL_PAIRS, size // heads // 2)
+    columns = torch.arange(2 * pairs)
+    sin, cos = columns[0::2], columns[1::2]
+    frequencies = 10000.0 ** (-2 * torch.arange(pairs) / size)
+    bert.embeddings.word_embeddings.weight[:, columns] = 0.0
+    bert.embeddings.token_type_embeddings.weight[:, columns] = 0.0
+    for block in bert.encoder.blocks[:layers]:
+        queries, keys = (part.weight.unflatten(0, (heads, -1)) for part in (block.attention.query, block.attention.key))
+        for query, key, offset in zip(queries, keys, offsets):  # (D/H, D) each
+            turn = offset * frequencies
+            query.zero_(), key.zero_()
+            key[columns, columns] = LOCAL_GAIN
+            query[sin, sin], query[sin, cos] = LOCAL_GAIN * turn.cos(), LOCAL_GAIN * turn.sin()
+            query[cos, cos], query[cos, sin] = LOCAL_GAIN * turn.cos(), -LOCAL_GAIN * turn.sin()
 
 
 def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, window: int = 4) -> Tensor:

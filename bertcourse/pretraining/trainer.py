@@ -6,14 +6,17 @@ bit by bit. ``PretrainingRun`` is read from top to bottom: set-up, loop, and wha
 """
 
 import contextlib
+import copy
 import dataclasses
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
@@ -23,17 +26,17 @@ from bertcourse.bert.cost import flops_per_token
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.files import make_folder
-from bertcourse.multi_head_attention import sinusoidal_positions
 from bertcourse.pretraining.batches import Batches, Position, RowMaker, fixed_batches, to_device
 from bertcourse.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
 from bertcourse.pretraining.config import PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
 from bertcourse.pretraining.evaluation import evaluate
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
+from bertcourse.pretraining.masking_fast import mask_tokens
 from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import Documents, RowBatch
 from bertcourse.pretraining.small_world import SmallWorld
-from bertcourse.pretraining.starts import count_vectors
+from bertcourse.pretraining.starts import count_vectors, look_at_neighbours, sinusoidal_start, zero_outputs
 from bertcourse.training.checkpoints import check_output
 from bertcourse.training.metering import RunLog, autocast, faster_precision, peak_flops, progress_bar
 from bertcourse.training.processes import Processes, joined_processes
@@ -46,8 +49,6 @@ from bertcourse.training.steps import (
     set_learning_rate,
     stop_signals,
 )
-
-SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
 
 
 def plain_pretrain(
@@ -78,13 +79,16 @@ def plain_pretrain(
     return losses
 
 
-def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None) -> BertForPreTraining:
+def pretrain(
+    config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None, parts: "Parts | None" = None
+) -> nn.Module:
     """Train a BERT from nothing, or go on with a run (Devlin et al. 2019, sections 3.1 and A.2; Liu et al. 2019).
 
     Args:
         config: all settings.
         resume: go on from the newest checkpoint in ``config.output``.
         corpus: what to train on; None for the one that ``config.corpus`` names.
+        parts: what is trained, and how; None for BERT.
 
     Returns:
         The model, in evaluation mode. Its files are in a folder ``model-100`` of ``config.output``, beside those of the
@@ -102,7 +106,7 @@ def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | N
         if config.threads:
             torch.set_num_threads(config.threads)
         with joined_processes() as processes, torch.random.fork_rng():
-            return PretrainingRun(config, resume, corpus, processes).train()
+            return PretrainingRun(config, resume, corpus, processes, parts or Parts()).train()
     finally:
         torch.set_num_threads(threads)
 
@@ -110,8 +114,10 @@ def pretrain(config: PretrainingConfig, resume: bool = False, corpus: Corpus | N
 class PretrainingRun:
     """A run in one process; arguments as for ``pretrain``, and all processes that take part."""
 
-    def __init__(self, config: PretrainingConfig, resume: bool, corpus: Corpus | None, processes: Processes):
-        self.config, self.processes, self.device = config, processes, processes.device
+    def __init__(
+        self, config: PretrainingConfig, resume: bool, corpus: Corpus | None, processes: Processes, parts: "Parts"
+    ):
+        self.config, self.processes, self.device, self.parts = config, processes, processes.device, parts
         self.output = Path(config.output)
         newest = found[-1] if (found := checkpoints(self.output)) else None
         check_output(self.output, newest, resume)
@@ -136,7 +142,7 @@ class PretrainingRun:
             chunks,
             config.seed,
             config.static_copies,
-            rate=config.mask_rate,
+            parts.mask,
             whole_words=config.whole_words,
             random_weights=unigram_weights(self.corpus, vocabulary) if config.random_words == "unigram" else None,
             mask_share=config.mask_share,
@@ -147,9 +153,9 @@ class PretrainingRun:
 
         # The model, what moves it, and its loss: compiled if asked for; DDP averages gradients over processes.
         torch.manual_seed(config.seed)
-        self.model = new_model(config, vocabulary.size, self.corpus.train).to(self.device)
-        self.optimizer = new_optimizer(self.model, config)
-        self.loss_of: nn.Module = PreTrainingLoss(self.model)
+        self.model = parts.new_model(config, vocabulary.size, self.corpus.train).to(self.device)
+        self.optimizer = parts.new_optimizer(self.model, config)
+        self.loss_of: nn.Module = parts.loss(self.model)
         if resume:
             self.progress = load_checkpoint(newest, self.model, self.optimizer, config)
             self.batches.position = self.progress.position
@@ -194,18 +200,20 @@ class PretrainingRun:
             recent = []  # steps since the last line of the log: losses, norm of the gradient, tokens, seconds
             self.model.train()
             while (before := self.done) < 1:
-                rate, length = config.rate_at(before), config.length_at(before)
+                rate, length, mask_rate = config.rate_at(before), config.length_at(before), config.mask_rate_at(before)
                 set_learning_rate(self.optimizer, rate)
-                mlm, nsp, tokens = self.backward(self.batches.next_batch(length, processes.rank, processes.count))
+                chunks = self.batches.next_batch(length, processes.rank, processes.count, mask_rate)
+                losses, tokens = self.backward(chunks)
                 norm = nn.utils.clip_grad_norm_(self.model.parameters(), config.clip).item()
                 seconds, clock = (now := time.perf_counter()) - clock, now
 
-                totals = processes.total(mlm, nsp, norm, seconds, aside, tokens, stop.is_set())
-                mlm, nsp, norm, seconds, aside = (total / processes.count for total in totals[:5])
-                tokens, stopping = int(totals[5]), bool(totals[6])
-                if not math.isfinite(mlm + nsp + norm):
+                totals = processes.total(*losses.values(), norm, seconds, aside, tokens, stop.is_set())
+                *means, norm, seconds, aside = (total / processes.count for total in totals[:-2])
+                tokens, stopping = int(totals[-2]), bool(totals[-1])
+                if not math.isfinite(sum(means) + norm):
+                    found = ", ".join(f"{name.upper()} {mean:.4g}" for name, mean in zip(losses, means))
                     raise FloatingPointError(
-                        f"step {progress.step + 1}: the loss must be a number; MLM {mlm:.4g}, NSP {nsp:.4g}, gradient "
+                        f"step {progress.step + 1}: the loss must be a number; {found}, gradient "
                         f"{norm:.4g}. The last good checkpoint is {checkpoints(self.output)[-1]}. Start in another "
                         f"--output with a lower learning_rate (now {config.learning_rate:g}) or --precision float32."
                     )
@@ -216,9 +224,9 @@ class PretrainingRun:
                 progress.seconds += seconds
                 progress.position = self.batches.position
 
-                recent.append((mlm, nsp, norm, tokens, seconds - aside))
+                recent.append((*means, norm, tokens, seconds - aside))
                 if crossed(before, self.done, config.log_every):
-                    self.record(bar, np.array(recent), length, rate)
+                    self.record(bar, list(losses), np.array(recent), length, rate, mask_rate)
                     recent = []
                 start = time.perf_counter()
                 if crossed(before, self.done, config.evaluate_every):
@@ -240,9 +248,10 @@ class PretrainingRun:
             return min(1.0, self.progress.seconds / (60 * self.config.minutes))
         return min(1.0, self.progress.tokens / self.config.tokens)
 
-    def backward(self, chunks: list[tuple[MaskedTokens, RowBatch]]) -> tuple[float, float, int]:
-        """Add up the gradients of this process's chunks; mean MLM and NSP loss, and how many tokens there are."""
-        mlm = nsp = tokens = 0
+    def backward(self, chunks: list[tuple[MaskedTokens, RowBatch]]) -> tuple[dict[str, float], int]:
+        """Add up the gradients of this process's chunks; each mean loss by its name, and how many tokens there are."""
+        means: dict[str, float] = {}
+        tokens = 0
         for number, (masked, rows) in enumerate(chunks):
             place = self.processes.rank + number * self.processes.count
             torch.manual_seed(seed_of(self.config.seed, DROPOUT, self.progress.step, place))
@@ -253,25 +262,28 @@ class PretrainingRun:
             with hold, autocast(self.device, self.progress.precision):
                 losses = self.loss_of(masked, rows)
                 (sum(losses) / len(chunks)).backward()
-            mlm, nsp = mlm + losses.mlm.item() / len(chunks), nsp + losses.nsp.item() / len(chunks)
+            for name, loss in zip(losses._fields, losses):
+                means[name] = means.get(name, 0) + loss.item() / len(chunks)
             tokens += rows.num_tokens
-        return mlm, nsp, tokens
+        return means, tokens
 
-    def record(self, bar: tqdm, recent: np.ndarray, length: int, rate: float) -> None:
-        """A line of the log, and the progress bar, from the steps since the last one, (steps, 5)."""
-        (mlm, nsp, norm), (tokens, seconds) = recent[:, :3].mean(0).tolist(), recent[:, 3:].sum(0).tolist()
+    def record(
+        self, bar: tqdm, names: list[str], recent: np.ndarray, length: int, rate: float, mask_rate: float
+    ) -> None:
+        """A line of the log, and the progress bar, from the steps since the last one: (steps, 3 + losses)."""
+        (*losses, norm), (tokens, seconds) = recent[:, :-2].mean(0).tolist(), recent[:, -2:].sum(0).tolist()
         speed = tokens / seconds
-        mfu = speed * flops_per_token(self.model.config, length, self.config.mask_rate) / self.peak
+        mfu = speed * flops_per_token(self.model.config, length, mask_rate) / self.peak
         bar.total = int(self.progress.tokens / self.done)
-        bar.set_postfix(mlm=f"{mlm:.3f}", nsp=f"{nsp:.3f}", MFU=f"{mfu:.0%}", refresh=False)
+        shown = {name: f"{loss:.3f}" for name, loss in zip(names, losses)}
+        bar.set_postfix(shown, MFU=f"{mfu:.0%}", refresh=False)
         bar.update(self.progress.tokens - bar.n)
         self.log.write(
             "train",
             self.progress.step,
             tokens=self.progress.tokens,
             seconds=self.progress.seconds,
-            mlm_loss=mlm,
-            nsp_loss=nsp,
+            **{f"{name}_loss": loss for name, loss in zip(names, losses)},
             gradient=norm,
             learning_rate=self.config.learning_rate * rate,
             length=length,
@@ -281,7 +293,7 @@ class PretrainingRun:
 
     def measure(self) -> None:
         """Both tasks on held-out rows, and the corpus's own probe, into the log."""
-        values = evaluate(self.model, self.held_out, self.processes)
+        values = self.parts.evaluate(self.model, self.held_out, self.processes)
         if self.corpus.probe and self.processes.is_main:
             values |= self.corpus.probe(self.model)
         progress = self.progress
@@ -291,7 +303,7 @@ class PretrainingRun:
         """The model where the training has passed one of ``snapshots``; a checkpoint if it must be now or is due."""
         for share in self.config.snapshot_shares:
             if before < share <= self.done:
-                save_model(self.model, self.corpus.tokenizer, self.output / f"model-{share * 100:03.0f}")
+                self.parts.save(self.model, self.corpus.tokenizer, self.output / f"model-{share * 100:03.0f}")
         if must or time.monotonic() - self.last_saved > 60 * self.config.checkpoint_minutes:
             save_checkpoint(self.output, self.model, self.optimizer, self.progress, self.config)
             self.last_saved = time.monotonic()
@@ -325,20 +337,27 @@ def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:
 
 
 def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = ()) -> BertForPreTraining:
-    """A model with the weights that a run starts from; without NSP its head and the pooler do not learn."""
+    """A BERT with the weights that a run starts from; without NSP its head and the pooler do not learn."""
     model = BertForPreTraining(config.bert_config(vocab_size))
-    embeddings = model.bert.embeddings
-    with torch.no_grad():
-        if config.initial_positions == "sinusoidal":
-            table = embeddings.position_embeddings.weight
-            table.copy_(SINUSOIDAL_AMPLITUDE * sinusoidal_positions(*table.shape))
-        if config.initial_words == "counts":
-            vectors = count_vectors(shards, vocab_size, config.hidden_size)
-            embeddings.word_embeddings.weight.copy_(config.initializer_range * vectors)
+    start(model, config, shards)
+    return model
+
+
+@torch.no_grad()
+def start(model: BertForPreTraining, config: PretrainingConfig, shards: Iterable[Documents] = ()) -> None:
+    """Give a new model the start of ``starts`` that the settings ask for."""
+    words = model.bert.embeddings.word_embeddings.weight
+    if config.initial_positions == "sinusoidal":
+        sinusoidal_start(model.bert)
+    if config.initial_words == "counts":
+        words.copy_(config.initializer_range * count_vectors(shards, *words.shape))
+    if config.initial_outputs == "zero":
+        zero_outputs(model.bert)
+    if config.local_layers:
+        look_at_neighbours(model.bert, config.local_layers, config.offsets)
     if not config.nsp:
         for part in (model.bert.pooler, model.nsp_head):
             part.requires_grad_(False)
-    return model
 
 
 def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.AdamW:
@@ -347,8 +366,26 @@ def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.Ad
     return torch.optim.AdamW(groups, betas=(config.beta1, config.beta2), eps=1e-6, fused=True)
 
 
-def save_model(model: BertForPreTraining, tokenizer, folder: Path) -> None:
+def save_model(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
     """The model in fp16 and its tokenizer, as ``load_pretrained`` reads them."""
-    copy = BertForPreTraining(model.config).half()
-    copy.load_state_dict(model.state_dict())
-    save_pretrained(copy, tokenizer, folder)
+    save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)
+
+
+class Parts(NamedTuple):
+    """What a run trains, and how; the loop is the same for all. Chapter 11 has other parts.
+
+    Attributes:
+        new_model: of settings, V and the shards of a corpus.
+        new_optimizer: of a model and settings.
+        loss: module of a model; it makes named losses, whose sum is minimized, of masked tokens and rows.
+        mask: hides tokens, as ``mask_tokens`` does.
+        evaluate: of a model, held-out batches and the processes, as ``evaluation.evaluate``.
+        save: of a model, a tokenizer and a folder.
+    """
+
+    new_model: Callable[..., nn.Module] = new_model
+    new_optimizer: Callable[..., torch.optim.Optimizer] = new_optimizer
+    loss: Callable[[nn.Module], nn.Module] = PreTrainingLoss
+    mask: Callable[..., MaskedTokens] = mask_tokens
+    evaluate: Callable[..., dict[str, float]] = evaluate
+    save: Callable[..., None] = save_model

@@ -37,7 +37,7 @@ PAIRS = RowMaker("sentence-pairs", 0.1)
 
 
 def batches_of(corpus, vocabulary, **changes):
-    settings = dict(batch_size=8, chunks=2, seed=3, rate=0.15)
+    settings = dict(batch_size=8, chunks=2, seed=3)
     return Batches(corpus.train, vocabulary, PAIRS, **{**settings, **changes})
 
 

@@ -189,7 +189,9 @@ def test_a_loss_that_is_no_number_stops_the_run(config, corpus, monkeypatch):
 def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
     """Of the same rows and masks; in a run masks and dropout are drawn for each chunk."""
     config = dataclasses.replace(config, dropout=0.0, micro_batch_size=4)
-    run = trainer.PretrainingRun(config, False, corpus, trainer.Processes(0, 1, 0, torch.device("cpu")))
+    run = trainer.PretrainingRun(
+        config, False, corpus, trainer.Processes(0, 1, 0, torch.device("cpu")), trainer.Parts()
+    )
     chunks = run.batches.next_batch(16)
     assert [len(rows.input_ids) for _, rows in chunks] == [4, 4]
     (first, first_rows), (second, second_rows) = chunks
@@ -263,9 +265,9 @@ def test_the_time_of_a_run_is_that_of_the_clock(config, corpus, monkeypatch):
         return lambda self, *arguments: (time.sleep(seconds), of(self, *arguments))[1]
 
     monkeypatch.setattr(torch.optim.AdamW, "step", slowly(torch.optim.AdamW.step, 0.01))
-    monkeypatch.setattr(trainer, "evaluate", slowly(trainer.evaluate, 0.3))
+    parts = trainer.Parts(evaluate=slowly(trainer.evaluate, 0.3))
     start = time.monotonic()
-    pretrain(config, corpus=corpus)
+    pretrain(config, corpus=corpus, parts=parts)
     clock, train = time.monotonic() - start, events(config, "train")
     steps, training = (
         train[-1]["step"],
@@ -338,12 +340,12 @@ def test_a_run_killed_before_its_first_checkpoint_measures_the_beginning_once(co
     assert [event["step"] for event in events(config, "evaluation")][:2] == [0, 16] and len(events(config, "run")) == 1
 
 
-def test_ctrl_c_ends_the_making_of_a_run_at_once(config, corpus, monkeypatch):
-    monkeypatch.setattr(trainer, "new_model", lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
+def test_ctrl_c_ends_the_making_of_a_run_at_once(config, corpus):
+    parts = trainer.Parts(new_model=lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
     try:
         with pytest.raises(KeyboardInterrupt):
-            pretrain(config, corpus=corpus)
+            pretrain(config, corpus=corpus, parts=parts)
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -1,0 +1,302 @@
+"""Chapter 11: an encoder whose every departure from BERT is a setting, so that one can be changed and all else held.
+
+With its defaults it is BERT, weight by weight; with ModernBERT's settings (``MODERN``) it is ModernBERT (Warner et al.
+2024, "Smarter, Better, Faster, Longer"). What differs from chapter 2 is all there is here: rotary positions, RMSNorm,
+the gated feed-forward network, local attention, layers without biases. How they are put together is chapter 2's code.
+"""
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bertcourse.bert.model import (
+    BertConfig,
+    BertEmbeddings,
+    BertForPreTraining,
+    BertModel,
+    MLMHead,
+    check_ids,
+    initialize,
+)
+from bertcourse.multi_head_attention import ACTIVATIONS, EncoderBlock, MultiHeadAttention, TransformerEncoder
+from bertcourse.multi_head_attention.fast import fused_attention
+from bertcourse.self_attention import scaled_dot_product_attention
+
+CHOICES = {
+    "positions": ("learned", "rotary", "none"),
+    "norm": ("post", "pre"),
+    "norm_kind": ("layer", "rms"),
+}
+
+
+@dataclass(frozen=True)
+class EncoderConfig(BertConfig):
+    """Sizes as in ``BertConfig``, and what may differ from BERT; the defaults are BERT's.
+
+    Attributes:
+        positions: "learned" (a vector for each, added to the words), "rotary" (queries and keys are turned), "none".
+        norm: "post" or "pre": where each sublayer is normalized.
+        norm_kind: "layer" (mean and deviation) or "rms" (length alone).
+        bias: whether linear maps and norms have one.
+        gated: whether the feed-forward network has a gate, GeGLU with ``hidden_act`` "gelu".
+        qk_norm: whether queries and keys are brought to one length in each head.
+        segments: whether there are segment embeddings.
+        local_attention: how many tokens to each side a local layer sees; 0: every layer sees all.
+        global_every: each so many layers one sees all, the first among them.
+        rope_theta: the longest wavelength of rotary positions is 2π times it, about.
+        local_rope_theta: the same in local layers.
+    """
+
+    positions: str = "learned"
+    norm: str = "post"
+    norm_kind: str = "layer"
+    bias: bool = True
+    gated: bool = False
+    qk_norm: bool = False
+    segments: bool = True
+    local_attention: int = 0
+    global_every: int = 3
+    rope_theta: float = 10_000.0
+    local_rope_theta: float = 10_000.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
+        if self.local_attention < 0 or self.global_every < 1:
+            got = f"{self.local_attention} and {self.global_every}"
+            raise ValueError(f"local_attention must be at least 0 and global_every at least 1; got {got}.")
+        if self.positions == "rotary" and self.hidden_size // self.num_attention_heads % 2:
+            raise ValueError(
+                f"rotary positions turn pairs of columns: hidden_size / num_attention_heads must be even; got "
+                f"{self.hidden_size} / {self.num_attention_heads}."
+            )
+
+    def is_local(self, layer: int) -> bool:
+        """Whether a layer, from 0 on, sees its neighbourhood only."""
+        return self.local_attention > 0 and layer % self.global_every > 0
+
+
+# ModernBERT's departures from BERT, all at once; its sizes are its own.
+MODERN = dict(
+    positions="rotary",
+    norm="pre",
+    bias=False,
+    gated=True,
+    segments=False,
+    local_attention=64,
+    rope_theta=160_000.0,
+    layer_norm_eps=1e-5,
+)
+
+
+def rotary_angles(length: int, head_size: int, theta: float = 10_000.0) -> Tensor:
+    """(L, d/2): position p times the frequency theta^(-2i/d) of each pair i (Su et al. 2021, equation 15)."""
+    frequencies = theta ** (-torch.arange(0, head_size, 2) / head_size)
+    return torch.arange(length)[:, None] * frequencies
+
+
+def rotate(x: Tensor, angles: Tensor) -> Tensor:
+    """Turn each pair of columns (i, i + d/2) of position p by its angle, as a plane is turned:
+
+        x'_i       = x_i cos(p θ_i) - x_{i+d/2} sin(p θ_i)
+        x'_{i+d/2} = x_i sin(p θ_i) + x_{i+d/2} cos(p θ_i)
+
+    The dot product of a query at p and a key at q then depends on both and on q - p alone.
+
+    Args:
+        x: (..., L, d), queries or keys.
+        angles: (L, d/2).
+
+    Source: Su et al. 2021, "RoFormer", equation 34; in GPT-NeoX's order of columns, which Hugging Face's files have.
+
+    >>> rotate(torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[0.0], [torch.pi / 2]])).round(decimals=3)
+    tensor([[1., 0.],
+            [-0., 1.]])
+    """
+    cos, sin = angles.cos().to(x), angles.sin().to(x)
+    first, second = x.chunk(2, dim=-1)
+    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+
+
+def local_mask(length: int, reach: int, device: torch.device | str | None = None) -> Tensor:
+    """Boolean (L, L): position i may attend to i - reach … i + reach.
+
+    >>> local_mask(4, 1).int().tolist()
+    [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
+    """
+    place = torch.arange(length, device=device)
+    return (place[:, None] - place).abs() <= reach
+
+
+class RMSNorm(nn.Module):
+    """x / √(mean(x²) + ε) · g: layer normalization without a mean and without a bias (Zhang & Sennrich 2019).
+
+    Args:
+        size: D.
+        eps: ε.
+    """
+
+    def __init__(self, size: int, eps: float = 1e-12):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(size))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) to (..., D)."""
+        return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
+
+
+class Attention(MultiHeadAttention):
+    """Chapter 2's attention; queries and keys may be turned and brought to one length, and the view may be local.
+
+    Args:
+        config: of the encoder.
+        layer: number of its layer, from 0 on.
+    """
+
+    def __init__(self, config: EncoderConfig, layer: int):
+        super().__init__(config.hidden_size, config.num_attention_heads, config.attention_probs_dropout_prob)
+        self.reach = config.local_attention if config.is_local(layer) else None
+        self.theta = None
+        if config.positions == "rotary":
+            self.theta = config.rope_theta if self.reach is None else config.local_rope_theta
+        self.qk_norm = config.qk_norm
+        if not config.bias:
+            for part in (self.query, self.key, self.value, self.output):
+                part.bias = None
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """As ``MultiHeadAttention.forward``: (B, L, D) to (B, L, D), and weights or None."""
+        query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
+        length, head_size = query.shape[-2:]
+        if self.qk_norm:  # Henry et al. 2020, "Query-Key Normalization for Transformers"
+            query, key = (F.rms_norm(vectors, (head_size,)) for vectors in (query, key))
+        if self.theta is not None:
+            angles = rotary_angles(length, head_size, self.theta).to(x.device)
+            query, key = rotate(query, angles), rotate(key, angles)
+        if self.reach is not None:
+            nearby = local_mask(length, self.reach, x.device)
+            mask = nearby if mask is None else mask & nearby
+        attend = scaled_dot_product_attention if need_weights else fused_attention
+        heads, weights = attend(query, key, value, mask, self.dropout if self.training else 0.0)
+        return self.output(self.merge_heads(heads)), weights
+
+
+class FeedForward(nn.Module):
+    """W₂ f(W₁x), or with a gate W₂ (f(W₁x) ⊙ W₃x) (Shazeer 2020, "GLU Variants Improve Transformer", equation 6).
+
+    Args:
+        config: of the encoder; W₁ and W₃ are the two halves of ``expand``.
+    """
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__()
+        self.activation, self.gated = ACTIVATIONS[config.hidden_act], config.gated
+        self.expand = nn.Linear(config.hidden_size, config.intermediate_size * (1 + config.gated), config.bias)
+        self.contract = nn.Linear(config.intermediate_size, config.hidden_size, config.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) to (..., D)."""
+        if not self.gated:
+            return self.contract(self.activation(self.expand(x)))
+        inner, gate = self.expand(x).chunk(2, dim=-1)
+        return self.contract(self.activation(inner) * gate)
+
+
+class Block(EncoderBlock):
+    """Chapter 2's block of these parts. Pre-LN's first block has no norm before its attention: embeddings have one."""
+
+    def __init__(self, config: EncoderConfig, layer: int):
+        nn.Module.__init__(self)
+        self.norm = config.norm
+        self.attention = Attention(config, layer)
+        is_normalized = config.norm == "pre" and layer == 0
+        self.attention_norm = nn.Identity() if is_normalized else new_norm(config)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = new_norm(config)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
+
+
+class Stack(TransformerEncoder):
+    """Chapter 2's stack of these blocks."""
+
+    def __init__(self, config: EncoderConfig):
+        nn.Module.__init__(self)
+        self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_hidden_layers))
+        self.final_norm = new_norm(config) if config.norm == "pre" else nn.Identity()
+
+
+class Embeddings(BertEmbeddings):
+    """Words, with positions and segments if the encoder has such vectors; then the norm."""
+
+    def __init__(self, config: EncoderConfig):
+        super().__init__(config)
+        if config.positions != "learned":
+            del self.position_embeddings
+        if not config.segments:
+            del self.token_type_embeddings
+        self.layer_norm = new_norm(config)
+
+    def forward(self, input_ids: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
+        """(B, L) token ids, and segment ids (zeros if None; not looked at without segments), to (B, L, D)."""
+        check_ids("input_ids", input_ids, self.word_embeddings, "does the tokenizer belong to this model?")
+        x = self.word_embeddings(input_ids)
+        if hasattr(self, "token_type_embeddings"):
+            x = x + self.token_type_embeddings(
+                torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+            )
+        if hasattr(self, "position_embeddings"):
+            x = x + self.position_embeddings(input_ids.shape[1])
+        return self.dropout(self.layer_norm(x))
+
+
+class Encoder(BertModel):
+    """``BertModel`` with the settings of this chapter; its ``forward`` is BERT's.
+
+    Args:
+        config: sizes and departures from BERT.
+        add_pooler: False leaves the pooler out, as ModernBERT does.
+    """
+
+    def __init__(self, config: EncoderConfig, add_pooler: bool = True):
+        nn.Module.__init__(self)
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.encoder = Stack(config)
+        self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooler else None
+        initialize(self, config)
+
+
+class EncoderForPreTraining(BertForPreTraining):
+    """``BertForPreTraining`` with the settings of this chapter; an NSP head only where there is a pooler.
+
+    Args:
+        config: sizes and departures from BERT.
+        add_pooler: False leaves pooler and NSP head out.
+    """
+
+    def __init__(self, config: EncoderConfig, add_pooler: bool = True):
+        nn.Module.__init__(self)
+        self.config = config
+        self.bert = Encoder(config, add_pooler)
+        self.mlm_head = MLMHead(config)
+        self.mlm_head.layer_norm = new_norm(config)
+        if not config.bias:
+            self.mlm_head.dense.bias = None
+        self.nsp_head = nn.Linear(config.hidden_size, 2) if add_pooler else None
+        initialize(self.mlm_head, config)
+        if add_pooler:
+            initialize(self.nsp_head, config)
+
+
+def new_norm(config: EncoderConfig) -> nn.Module:
+    """The norm that the encoder has everywhere."""
+    if config.norm_kind == "rms":
+        return RMSNorm(config.hidden_size, config.layer_norm_eps)
+    return nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.bias)
