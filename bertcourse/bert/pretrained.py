@@ -148,10 +148,6 @@ def save_pretrained(
         ValueError: if the vocabulary does not fit the model, lacks a special token, or its ids have a gap.
         OSError: if the folder cannot be written; the old files are as they were, unless it failed between replacements.
     """
-    check_tokenizer(tokenizer)
-    check_vocabulary(tokenizer, model.config.vocab_size)
-    vocabulary = tokens_by_id(tokenizer)
-    check_special_tokens(tokenizer)
     config = {
         "architectures": [type(model).__name__],
         "model_type": "bert",
@@ -159,8 +155,24 @@ def save_pretrained(
         **dataclasses.asdict(model.config),
         **(further or {}),
     }
-    tensors = {hugging_face_name(name): tensor.contiguous() for name, tensor in model.state_dict().items()}
+    tensors = {hugging_face_name(name): tensor for name, tensor in model.state_dict().items()}
+    write_files(folder, config, tensors, tokenizer)
 
+
+def write_files(folder: str | os.PathLike, config: dict, tensors: Mapping[str, Tensor], tokenizer: Tokenizer) -> None:
+    """The five files of ``save_pretrained``, all or none; errors as there.
+
+    Args:
+        folder: where to.
+        config: what config.json says; its ``vocab_size`` is held against the tokenizer.
+        tensors: the weights, by the names of the file.
+        tokenizer: of the model.
+    """
+    check_tokenizer(tokenizer)
+    check_vocabulary(tokenizer, config["vocab_size"])
+    vocabulary = tokens_by_id(tokenizer)
+    check_special_tokens(tokenizer)
+    tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
     with replace_files(folder, FILES) as draft:
         try:
             safetensors.torch.save_file(tensors, draft / "model.safetensors", metadata={"format": "pt"})
