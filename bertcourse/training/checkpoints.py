@@ -1,7 +1,7 @@
 """Checkpoints: all that a run needs to go on, in one safetensors file that is whole or not there.
 
-Weights and AdamW's state are its tensors; progress and settings are JSON in its header. There is no state of random
-numbers to keep: whatever is random is seeded by the run's seed and the step.
+Weights and the optimizer's state are its tensors; progress and settings are JSON in its header. There is no state of
+random numbers to keep: whatever is random is seeded by the run's seed and the step.
 """
 
 import json
@@ -36,7 +36,7 @@ def write_checkpoint(
 
     Args:
         path: the file.
-        model, optimizer: what has learned, and AdamW's state.
+        model, optimizer: what has learned, and what the optimizer keeps of each parameter.
         header: texts, and dictionaries to be kept as JSON.
         others: further tensors, by names that begin neither with "model." nor with "optimizer.".
 
@@ -115,7 +115,8 @@ def restore(
 
     Args:
         path: of the checkpoint, named in errors.
-        model, optimizer: filled in place.
+        model, optimizer: filled in place. The optimizer is AdamW, or chapter 11's Muon, whose groups with a momentum
+            keep one tensor a parameter where AdamW keeps three.
         tensors: by name; others than the model's and the optimizer's are left aside.
         has_learned: whether every parameter that learns must have a state of the optimizer.
 
@@ -137,9 +138,12 @@ def restore(
         if key.startswith("optimizer."):
             kind, _, name = key.removeprefix("optimizer.").partition(".")
             states.setdefault(name, {})[kind] = tensor
+    by_momentum = {id(p) for group in optimizer.param_groups if "momentum" in group for p in group["params"]}
     for name in [*states, *(learned if has_learned else ())]:
         shape = tuple(learned[name].shape) if name in learned else None
         expected = {"step": (), "exp_avg": shape, "exp_avg_sq": shape}
+        if id(learned.get(name)) in by_momentum:
+            expected = {"momentum_buffer": shape}
         found = {kind: tuple(tensor.shape) for kind, tensor in states.get(name, {}).items()}
         if found != expected:
             raise damaged(path, f"the optimizer's state of {name} must have the shapes {expected}; got {found}")

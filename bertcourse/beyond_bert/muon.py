@@ -1,0 +1,122 @@
+"""Chapter 11: Muon, momentum made orthogonal (Jordan et al. 2024, kellerjordan.github.io/posts/muon).
+
+A gradient of a weight matrix is mostly a few directions; the others hardly learn. Muon takes the momentum M = USVᵀ and
+steps along UVᵀ, by as much in every direction. Of all steps that change no input's image by more than the learning rate
+times its length, this one descends steepest (Bernstein & Newhouse 2024, "Old Optimizer, New Norm", section 2).
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from bertcourse.training.steps import adamw_groups
+
+A, B, C = 3.4445, -4.7750, 2.0315  # Jordan's: steep at 0, so that small singular values grow fast
+
+
+def plain_orthogonalize(matrix: Tensor, steps: int = 5) -> Tensor:
+    """UVᵀ of a matrix USVᵀ, nearly, by products alone (Newton-Schulz): the specification of ``orthogonalize``.
+
+    X ← aX + b(XXᵀ)X + c(XXᵀ)²X keeps U and V, and turns each singular value s into as + bs³ + cs⁵. It starts from
+    X = M / ‖M‖, whose singular values are at most 1; after five steps, most lie between 0.7 and 1.2.
+    """
+    x = matrix / (matrix.norm() + 1e-7)
+    for _ in range(steps):
+        gram = x @ x.T
+        x = A * x + B * gram @ x + C * gram @ gram @ x
+    return x
+
+
+def orthogonalize(matrices: Tensor, steps: int = 5, dtype: torch.dtype = torch.bfloat16) -> Tensor:
+    """``plain_orthogonalize`` for each of (…, M, N), in batched products of this type; the result has it too."""
+    x = matrices.reshape(-1, *matrices.shape[-2:]).to(dtype)
+    is_tall = x.shape[1] > x.shape[2]
+    x = x.mT if is_tall else x  # so that XXᵀ is the smaller of the two squares
+    x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
+    for _ in range(steps):
+        gram = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=B, alpha=C), x, beta=A)
+    return (x.mT if is_tall else x).reshape(matrices.shape)
+
+
+def orthogonalize_together(matrices: list[Tensor]) -> list[Tensor]:
+    """Each matrix orthogonalized; those of one shape, or of its transpose, in one stack."""
+    stacks: dict[tuple[int, ...], list[int]] = {}
+    for i, matrix in enumerate(matrices):
+        stacks.setdefault(tuple(sorted(matrix.shape)), []).append(i)
+    wide = [matrix if matrix.shape[0] <= matrix.shape[1] else matrix.mT for matrix in matrices]
+    results = list(matrices)
+    for places in stacks.values():
+        for i, result in zip(places, orthogonalize(torch.stack([wide[i] for i in places]))):
+            results[i] = result if wide[i] is matrices[i] else result.mT
+    return results
+
+
+def is_hidden_matrix(name: str, parameter: nn.Parameter) -> bool:
+    """Whether Muon is for it: a matrix of an encoder block, from hidden vectors to hidden vectors."""
+    return "encoder.blocks." in name and parameter.dim() == 2
+
+
+def muon_groups(
+    model: nn.Module, muon_rate: float, adam_rate: float, weight_decay: float, momentum: float = 0.95
+) -> list[dict]:
+    """Groups for ``Muon``: the hidden matrices, with a ``momentum``, then those of ``adamw_groups`` for the rest.
+
+    Args:
+        model: whose parameters with a gradient are grouped.
+        muon_rate: highest learning rate of the hidden matrices.
+        adam_rate: highest learning rate of embeddings, heads and vectors.
+        weight_decay: of matrices; a step takes this share, times the learning rate, off them.
+        momentum: how much of the mean of gradients stays from step to step.
+    """
+    hidden = [p for name, p in model.named_parameters() if p.requires_grad and is_hidden_matrix(name, p)]
+    by_muon = {"params": hidden, "lr": muon_rate, "peak": muon_rate, "weight_decay": weight_decay, "momentum": momentum}
+    groups, ids = adamw_groups(model, lambda name: adam_rate, weight_decay), {id(p) for p in hidden}
+    for group in groups:
+        group["params"] = [p for p in group["params"] if id(p) not in ids]
+    return [group for group in (by_muon, *groups) if group["params"]]
+
+
+class Muon(torch.optim.Optimizer):
+    """Muon for groups with a ``momentum``, which hold matrices, and AdamW for the others, as one optimizer.
+
+    For a matrix of R rows and C columns, with gradient G, learning rate r and weight decay w (Jordan et al. 2024; the
+    decay is of Liu et al. 2025, "Muon is Scalable for LLM Training"):
+
+        M ← momentum · M + (1 - momentum) · G
+        W ← (1 - r·w) W - r · √max(1, R/C) · orthogonalize(momentum · M + (1 - momentum) · G)
+
+    Args:
+        groups: as ``muon_groups`` makes them.
+        betas, eps: of AdamW.
+    """
+
+    def __init__(self, groups: list[dict], betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8):
+        super().__init__(groups, {})
+        self.adamw = torch.optim.AdamW(self.groups_of_adamw(), betas=betas, eps=eps, fused=True)
+
+    def groups_of_adamw(self) -> list[dict]:
+        """The groups without a ``momentum``, themselves."""
+        return [group for group in self.param_groups if "momentum" not in group]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """One update of every parameter that has a gradient."""
+        for group in self.param_groups:
+            if "momentum" in group:
+                self.step_matrices(**group)
+        self.adamw.param_groups, self.adamw.state = self.groups_of_adamw(), self.state  # shared, also once loaded
+        self.adamw.step()
+
+    def step_matrices(self, params: list[Tensor], lr: float, momentum: float, weight_decay: float, **_) -> None:
+        """Muon's update of a group."""
+        weights = [weight for weight in params if weight.grad is not None]
+        ahead = []
+        for weight in weights:
+            mean = self.state[weight].setdefault("momentum_buffer", torch.zeros_like(weight))
+            mean.lerp_(weight.grad, 1 - momentum)
+            ahead.append(weight.grad.lerp(mean, momentum))  # Nesterov's: as if the mean had moved on already
+        for weight, update in zip(weights, orthogonalize_together(ahead)):
+            rows, columns = weight.shape
+            weight.mul_(1 - lr * weight_decay).add_(update, alpha=-lr * math.sqrt(max(1, rows / columns)))
