@@ -1,10 +1,14 @@
 """Chapter 11: the files of encoders that are no BERT."""
 
+import copy
 import dataclasses
 import os
+from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from bertcourse import bert
+from bertcourse.bert import BertForPreTraining
 from bertcourse.bert.pretrained import write_files
 from bertcourse.beyond_bert.encoder import Encoder, EncoderForPreTraining
 
@@ -27,3 +31,9 @@ def save_pretrained(model: Encoder | EncoderForPreTraining, tokenizer: Tokenizer
         **dataclasses.asdict(model.config),
     }
     write_files(folder, config, model.state_dict(), tokenizer)
+
+
+def save_model(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
+    """A model in fp16 and its tokenizer, a plain BERT in BERT's format."""
+    save = save_pretrained if isinstance(model, EncoderForPreTraining) else bert.save_pretrained
+    save(copy.deepcopy(model).half(), tokenizer, folder)

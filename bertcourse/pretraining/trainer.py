@@ -347,7 +347,7 @@ def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Docum
 def start(model: BertForPreTraining, config: PretrainingConfig, shards: Iterable[Documents] = ()) -> None:
     """Give a new model the start of ``starts`` that the settings ask for."""
     words = model.bert.embeddings.word_embeddings.weight
-    if config.initial_positions == "sinusoidal":
+    if config.initial_positions == "sinusoidal" and hasattr(model.bert.embeddings, "position_embeddings"):
         sinusoidal_start(model.bert)
     if config.initial_words == "counts":
         words.copy_(config.initializer_range * count_vectors(shards, *words.shape))

@@ -1,0 +1,70 @@
+"""Chapter 11: a recipe is what a run of pretraining changes; chapter 4's loop trains it.
+
+Everything that a recipe does not name stays as it is, so that two runs differ by their recipes alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from torch import nn
+
+from bertcourse.bert import BertForPreTraining
+from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
+from bertcourse.beyond_bert.files import save_model
+from bertcourse.beyond_bert.muon import Muon, muon_groups
+from bertcourse.pretraining import PretrainingConfig, pretrain
+from bertcourse.pretraining.corpus import Corpus
+from bertcourse.pretraining.trainer import Parts, new_model, new_optimizer, start
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What differs from plain BERT and its usual training.
+
+    Attributes:
+        settings: of ``PretrainingConfig``: rows, masks, starts, learning rate.
+        encoder: of ``EncoderConfig``; empty for a plain BERT.
+        muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW for all.
+    """
+
+    settings: Mapping[str, object] = field(default_factory=dict)
+    encoder: Mapping[str, object] = field(default_factory=dict)
+    muon_rate: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.muon_rate >= 0:
+            raise ValueError(f"muon_rate must be at least 0, which leaves all to AdamW; got {self.muon_rate}.")
+
+    def parts(self) -> Parts:
+        """What the loop trains by this recipe."""
+        return Parts(
+            new_model=self.new_encoder if self.encoder else new_model,
+            new_optimizer=self.new_muon if self.muon_rate else new_optimizer,
+            save=save_model,
+        )
+
+    def new_encoder(self, config: PretrainingConfig, vocab_size: int, shards=()) -> EncoderForPreTraining:
+        """The model of chapter 4's ``new_model``, with this recipe's encoder."""
+        sizes = asdict(config.bert_config(vocab_size))
+        model = EncoderForPreTraining(EncoderConfig(**{**sizes, **self.encoder}))
+        start(model, config, shards)
+        return model
+
+    def new_muon(self, model: nn.Module, config: PretrainingConfig) -> Muon:
+        """Muon for the hidden matrices, AdamW for the rest."""
+        groups = muon_groups(model, self.muon_rate, config.learning_rate, config.weight_decay)
+        return Muon(groups, betas=(config.beta1, config.beta2), eps=1e-6)
+
+
+def pretrain_recipe(
+    recipe: Recipe, resume: bool = False, corpus: Corpus | None = None, **settings
+) -> BertForPreTraining:
+    """Train by a recipe: ``bertcourse.pretraining.pretrain`` with its parts.
+
+    Args:
+        recipe: what differs.
+        resume, corpus: as for ``pretrain``.
+        settings: of ``PretrainingConfig``, the same for all recipes that are compared; the recipe's own come on top.
+    """
+    config = PretrainingConfig(**{**settings, **recipe.settings})
+    return pretrain(config, resume, corpus, recipe.parts())

@@ -1,0 +1,222 @@
+"""Which changes to BERT are worth their compute? One change at a time, all else held, three seeds.
+
+    BERTCOURSE_DATA=FOLDER python studies/recipes.py tune                    # two learning rates an arm, 1.2 M tokens each
+    BERTCOURSE_DATA=FOLDER python studies/recipes.py screen --minutes 120    # 5.5 M tokens an arm and seed; goes on where it was
+    BERTCOURSE_DATA=FOLDER python studies/recipes.py finals --minutes 120    # 50 M tokens
+    python studies/recipes.py table
+
+An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on Standard
+Ebooks in rows of at most 64 tokens, 16 a step, in bfloat16, one thread a run and as many runs at once as ``--jobs``
+says. In screening the learning rate is flat for 5 M tokens, then falls to zero in half a million. Held out are the same 512
+rows of sentence pairs for every arm, 15 % hidden, 80/10/10. Each arm had the same tuning: two learning rates, tried
+on a seed of its own, of which the one with the lower loss was kept (``RATES``).
+
+A run that was stopped goes on at the next call. Runs are kept in ``--folder``; ``logs`` copies what a figure needs into
+data/runs/recipes.
+"""
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from bertcourse.bert.folders import open_folder
+from bertcourse.bert.tokenizer_files import read_tokenizer
+from bertcourse.beyond_bert.recipes import Recipe
+from bertcourse.datasets import course_file
+from bertcourse.files import replace_files
+from bertcourse.pretraining import PRESETS, PretrainingConfig, RowMaker, Vocabulary, evaluate, fixed_batches, pretrain
+from bertcourse.pretraining.corpus import books_corpus
+from bertcourse.training import Interrupted, read_log
+
+LOCAL = dict(local_layers=2, local_offsets="-1,1,-2,2")
+START = dict(**LOCAL, initial_outputs="zero")
+MASKS = dict(mask_rate=0.3, last_mask_rate=0.15)
+PLAIN = dict(**START, **MASKS)
+FULL = dict(packing="full-sentences", nsp=False, short_rate=0.0)
+MODERN = dict(
+    positions="rotary", norm="pre", norm_kind="rms", qk_norm=True, bias=False, gated=True, intermediate_size=688
+)
+MODERN_SETTINGS = dict(initial_outputs="zero", **MASKS)
+ARMS = {  # in the order in which they are run
+    "plain": Recipe(PLAIN),
+    "modern": Recipe(MODERN_SETTINGS, MODERN),
+    "bert": Recipe(),
+    "start": Recipe(START),
+    "plain-muon": Recipe(PLAIN, muon_rate=0.01),
+    "modern-muon": Recipe(MODERN_SETTINGS, MODERN, muon_rate=0.01),
+    "plain-full": Recipe({**PLAIN, **FULL}),
+    "rotary": Recipe({}, dict(positions="rotary")),
+    "local": Recipe(LOCAL),
+    "plain-geglu": Recipe(PLAIN, dict(gated=True, intermediate_size=688)),  # 2/3 of the width, as many weights
+    "masks": Recipe(MASKS),
+    "pre": Recipe({}, dict(norm="pre")),
+    "no-positions": Recipe({}, dict(positions="none")),
+    "no-positions-pre": Recipe({}, dict(positions="none", norm="pre")),
+}
+ABOUT = {
+    "bert": "BERT as the course's checkpoint began: learned positions, post-LN, NSP, 15 %",
+    "rotary": "rotary positions",
+    "no-positions": "no positions",
+    "no-positions-pre": "no positions, pre-LN",
+    "pre": "pre-LN",
+    "masks": "masks 30 % falling to 15 %",
+    "local": "heads of two layers begin by looking at neighbours",
+    "start": "the same, and outputs begin at zero",
+    "plain": "the same, and masks 30 % falling to 15 %",
+    "plain-geglu": "plain, with GeGLU",
+    "plain-muon": "plain, with Muon",
+    "plain-full": "plain, no NSP, full sentences",
+    "modern": "rotary, pre-RMSNorm, norms on queries and keys, GeGLU, no biases, zero outputs, masks 30 to 15 %",
+    "modern-muon": "modern, with Muon",
+}
+TUNED = (1, 2)  # times the recipe's learning rates; Muon's are halved instead, with AdamW's as they are
+RATES: dict[str, float] = {}  # of each arm, which was better; 1 where it is not named
+FLAT, FALL, WARMUP = 5_000_000, 500_000, 250_000  # tokens
+SHARED = {
+    **PRESETS["books-cpu"],
+    "lengths": "64:1",
+    "evaluation_rows": 512,
+    "precision": "bfloat16",
+    "threads": 1,
+    "snapshots": "1",
+}
+KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "replaced_loss", "boundary_loss", "learning_rate")
+SEEDS = (0, 1, 2)
+TUNING_SEED, TUNING_TOKENS = 100, 1_200_000
+FINAL_TOKENS = 50_000_000
+FINALISTS = ("plain", "modern-muon", "plain-muon")
+
+
+def schedule(tokens: int, fall: int, every: int) -> dict:
+    """Settings of a run of so many tokens, of which the last ``fall`` have a falling rate; measured ``every`` so many."""
+    return dict(
+        tokens=tokens,
+        warmup=WARMUP / tokens,
+        decay=fall / tokens,
+        evaluate_every=every / tokens,
+        log_every=50_000 / tokens,
+    )
+
+
+def planned(stage: str) -> list[tuple[str, int, float]]:
+    """The runs of a stage, in order: arm, seed, and factor of the learning rate."""
+    if stage == "tune":
+        return [(arm, TUNING_SEED, factor) for arm in ARMS for factor in TUNED]
+    if stage == "screen":
+        return [(arm, seed, RATES.get(arm, 1)) for seed in SEEDS for arm in ARMS]
+    return [(arm, 0, RATES.get(arm, 1)) for arm in FINALISTS]
+
+
+def run_folder(folder: Path, stage: str, arm: str, seed: int, factor: float) -> Path:
+    """Where a run is kept."""
+    return folder / stage / (f"{arm}-seed{seed}" + (f"-times{factor:g}" if stage == "tune" else ""))
+
+
+def is_done(folder: Path) -> bool:
+    """Whether a run has ended."""
+    return (folder / "model-100" / "config.json").is_file()
+
+
+def changed_rate(recipe: Recipe, factor: float) -> Recipe:
+    """The recipe with its learning rate, Muon's if it has one, times this factor; Muon's is divided."""
+    if recipe.muon_rate:
+        return Recipe(recipe.settings, recipe.encoder, recipe.muon_rate / factor)
+    return Recipe({**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor}, recipe.encoder)
+
+
+def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
+    """One run, from its newest checkpoint if there is one."""
+    recipe = changed_rate(ARMS[arm], factor)
+    length = {
+        "tune": schedule(TUNING_TOKENS, 0, 200_000),
+        "screen": schedule(FLAT + FALL, FALL, 200_000),
+        "finals": schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 2_000_000),
+    }[stage]
+    config = PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
+    corpus = books_corpus(read_tokenizer(open_folder(config.tokenizer)))
+    pairs = RowMaker("sentence-pairs", 0.1)  # the same to measure on, whatever an arm is trained on
+    held_out = list(fixed_batches(corpus.held_out, Vocabulary.of(corpus.tokenizer), pairs, 64, config.evaluation_rows))
+    parts = recipe.parts()
+    parts = parts._replace(evaluate=lambda model, _, processes: evaluate(model, held_out, processes))
+    resume = any(output.glob("checkpoint-*.safetensors"))
+    try:
+        pretrain(config, resume, corpus, parts)
+    except Interrupted as reason:
+        print(f"{output.name} {reason}", flush=True)
+        return
+    last = [line for line in read_log(output / "log.jsonl") if line["event"] == "evaluation"][-1]
+    print(f"{output.name}: {last['mlm_loss']:.3f} nats after {last['tokens']:,} tokens", flush=True)
+
+
+def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[str]) -> None:
+    """Train what is not done yet, so many runs at once, one thread each, for so many minutes at most."""
+    waiting = [run for run in planned(stage) if not arms or run[0] in arms]
+    waiting = [run for run in waiting if not is_done(run_folder(folder, stage, *run))]
+    running: list[subprocess.Popen] = []
+    stop_at = time.monotonic() + 60 * minutes
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        while (waiting or running) and time.monotonic() < stop_at:
+            running = [process for process in running if process.poll() is None]
+            while waiting and len(running) < jobs:
+                arm, seed, factor = waiting.pop(0)
+                command = [sys.executable, __file__, "one", stage, arm, str(seed), str(factor), "--folder", str(folder)]
+                running.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}))
+            time.sleep(1)
+    except KeyboardInterrupt:
+        pass
+    finally:
+        for process in running:
+            process.send_signal(signal.SIGTERM)  # each saves where it is
+        for process in running:
+            process.wait()
+
+
+def copy_logs(folder: Path, to: Path) -> None:
+    """The logs of all runs that have ended, each ``train`` line cut to what a figure needs."""
+    logs = {}
+    for path in sorted(folder.glob("*/*/log.jsonl")):
+        if is_done(path.parent):
+            log = read_log(path)
+            log[0]["config"]["output"] = f"runs/recipes/{path.parent.parent.name}/{path.parent.name}"
+            log = [{k: line[k] for k in KEPT if k in line} if line["event"] == "train" else line for line in log]
+            logs[f"{path.parent.parent.name}-{path.parent.name}.jsonl"] = log
+    with replace_files(to, list(logs)) as draft:
+        for name, log in logs.items():
+            (draft / name).write_text("".join(json.dumps(line) + "\n" for line in log), encoding="utf-8")
+    print(f"{len(logs)} logs in {to}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    for stage in ("tune", "screen", "finals"):
+        command = commands.add_parser(stage)
+        command.add_argument("arms", nargs="*", help="(default: all)")
+        command.add_argument("--jobs", type=int, default=2, help="runs at once (default: %(default)s)")
+        command.add_argument("--minutes", type=float, default=150, help="the most for this leg (default: %(default)s)")
+    one = commands.add_parser("one", help="a single run")
+    one.add_argument("stage")
+    one.add_argument("arm", choices=list(ARMS))
+    one.add_argument("seed", type=int)
+    one.add_argument("factor", type=float)
+    commands.add_parser("logs", help="copy the logs into data/runs/recipes")
+    for command in commands.choices.values():
+        command.add_argument("--folder", type=Path, default=Path("runs/recipes"), help="(default: %(default)s)")
+    options = parser.parse_args()
+    if options.command == "one":
+        run = (options.arm, options.seed, options.factor)
+        train(options.stage, *run, run_folder(options.folder, options.stage, *run))
+    elif options.command == "logs":
+        copy_logs(options.folder, course_file("runs/README.md").parent / "recipes")
+    else:
+        run_stage(options.command, options.folder, options.jobs, options.minutes, options.arms)
+
+
+if __name__ == "__main__":
+    main()
