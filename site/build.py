@@ -28,6 +28,7 @@ ROOMS = {
         "named_entities",
         "question_answering",
         "retrieval",
+        "beyond_bert",
     ],
     "Shared": ["bert", "training", "datasets", "figures.plots", "bootstrap", "files", "checks"],
 }

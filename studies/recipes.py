@@ -1,18 +1,18 @@
 """Which changes to BERT are worth their compute? One change at a time, all else held, three seeds.
 
-    BERTCOURSE_DATA=FOLDER python studies/recipes.py tune                    # two learning rates an arm, 1.2 M tokens each
-    BERTCOURSE_DATA=FOLDER python studies/recipes.py screen --minutes 120    # 5.5 M tokens an arm and seed; goes on where it was
-    BERTCOURSE_DATA=FOLDER python studies/recipes.py finals --minutes 120    # 50 M tokens
-    python studies/recipes.py table
+    export BERTCOURSE_DATA=FOLDER
+    python studies/recipes.py tune                     # two learning rates an arm, 1.2 million tokens each
+    python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
+    python studies/recipes.py finals --minutes 120     # 50 million tokens
+    python studies/recipes.py logs                     # what a figure needs, into data/runs/recipes
 
-An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on Standard
-Ebooks in rows of at most 64 tokens, 16 a step, in bfloat16, one thread a run and as many runs at once as ``--jobs``
-says. In screening the learning rate is flat for 5 M tokens, then falls to zero in half a million. Held out are the same 512
-rows of sentence pairs for every arm, 15 % hidden, 80/10/10. Each arm had the same tuning: two learning rates, tried
-on a seed of its own, of which the one with the lower loss was kept (``RATES``).
+An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
+Standard Ebooks in rows of at most 64 tokens, 16 a step, in bfloat16, one thread a run, and as many runs at once as
+``--jobs`` says. In screening the learning rate is flat for five million tokens, then falls to zero in half a million.
+Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10. Each arm had the same tuning:
+two learning rates, on a seed of its own, of which the one with the lower loss was kept (``RATES``).
 
-A run that was stopped goes on at the next call. Runs are kept in ``--folder``; ``logs`` copies what a figure needs into
-data/runs/recipes.
+A run that was stopped, or a leg whose minutes are over, goes on at the next call. Runs are kept in ``--folder``.
 """
 
 import argparse
@@ -93,7 +93,7 @@ FINALISTS = ("plain", "modern-muon", "plain-muon")
 
 
 def schedule(tokens: int, fall: int, every: int) -> dict:
-    """Settings of a run of so many tokens, of which the last ``fall`` have a falling rate; measured ``every`` so many."""
+    """Settings of a run of so many tokens, with a falling rate for the last ``fall``, measured each so many."""
     return dict(
         tokens=tokens,
         warmup=WARMUP / tokens,

@@ -25,6 +25,7 @@ READING_ORDER = [
     "named_entities",
     "question_answering",
     "retrieval",
+    "beyond_bert",
 ]
 SHARED = {"bootstrap", "datasets", "files", "training"}  # below all chapters: they import none
 ABOVE = {"benchmarks", "checks", "figures", "cli", "doctor", "lectures", "__main__"}  # they may import all

@@ -1,5 +1,25 @@
-"""Chapter 11: beyond BERT.
+"""Chapter 11: beyond BERT. What its successors changed, each change by itself, for chapter 4's loop to train.
 
-The encoder whose departures from BERT are settings (``encoder``), its files (``files``), Muon (``muon``), and what a
-run changes, all in one place, for chapter 4's loop to train (``recipes``).
+In reading order: the encoder whose departures from BERT are settings (``encoder``), Muon beside AdamW (``muon``), a
+run's departures in one place (``recipes``), and the files of these models (``files``).
 """
+
+from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, EncoderForPreTraining, rotary_angles, rotate
+from bertcourse.beyond_bert.files import save_pretrained
+from bertcourse.beyond_bert.muon import Muon, muon_groups, orthogonalize
+from bertcourse.beyond_bert.recipes import Recipe, pretrain_recipe
+
+__all__ = [
+    "MODERN",
+    "Encoder",
+    "EncoderConfig",
+    "EncoderForPreTraining",
+    "Muon",
+    "Recipe",
+    "muon_groups",
+    "orthogonalize",
+    "pretrain_recipe",
+    "rotary_angles",
+    "rotate",
+    "save_pretrained",
+]

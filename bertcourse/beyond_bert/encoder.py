@@ -94,7 +94,16 @@ MODERN = dict(
 
 
 def rotary_angles(length: int, head_size: int, theta: float = 10_000.0) -> Tensor:
-    """(L, d/2): position p times the frequency theta^(-2i/d) of each pair i (Su et al. 2021, equation 15)."""
+    """Position p times the frequency theta^(-2i/d) of each pair of columns i (Su et al. 2021, equation 15).
+
+    Args:
+        length: L.
+        head_size: d, even.
+        theta: of the longest wavelength.
+
+    Returns:
+        (L, d/2), in radians.
+    """
     frequencies = theta ** (-torch.arange(0, head_size, 2) / head_size)
     return torch.arange(length)[:, None] * frequencies
 

@@ -29,7 +29,13 @@ def plain_orthogonalize(matrix: Tensor, steps: int = 5) -> Tensor:
 
 
 def orthogonalize(matrices: Tensor, steps: int = 5, dtype: torch.dtype = torch.bfloat16) -> Tensor:
-    """``plain_orthogonalize`` for each of (…, M, N), in batched products of this type; the result has it too."""
+    """``plain_orthogonalize`` for many matrices, in batched products.
+
+    Args:
+        matrices: (…, M, N).
+        steps: of Newton-Schulz.
+        dtype: of the products, and of the result.
+    """
     x = matrices.reshape(-1, *matrices.shape[-2:]).to(dtype)
     is_tall = x.shape[1] > x.shape[2]
     x = x.mT if is_tall else x  # so that XXᵀ is the smaller of the two squares

@@ -4,7 +4,7 @@ Everything that a recipe does not name stays as it is, so that two runs differ b
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from torch import nn
 
@@ -57,14 +57,13 @@ class Recipe:
 
 
 def pretrain_recipe(
-    recipe: Recipe, resume: bool = False, corpus: Corpus | None = None, **settings
+    recipe: Recipe, config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None
 ) -> BertForPreTraining:
     """Train by a recipe: ``bertcourse.pretraining.pretrain`` with its parts.
 
     Args:
         recipe: what differs.
+        config: settings, the same for all recipes that are compared; the recipe's own take their place.
         resume, corpus: as for ``pretrain``.
-        settings: of ``PretrainingConfig``, the same for all recipes that are compared; the recipe's own come on top.
     """
-    config = PretrainingConfig(**{**settings, **recipe.settings})
-    return pretrain(config, resume, corpus, recipe.parts())
+    return pretrain(replace(config, **recipe.settings), resume, corpus, recipe.parts())

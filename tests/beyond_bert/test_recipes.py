@@ -1,0 +1,112 @@
+"""Recipes: chapter 4's loop trains what they change."""
+
+import os
+import signal
+
+import pytest
+import torch
+
+from bertcourse.bert import BertForPreTraining, load_pretrained
+from bertcourse.beyond_bert import EncoderForPreTraining, Recipe, pretrain_recipe
+from bertcourse.pretraining import PretrainingConfig, SmallWorld, pretrain, trainer
+from bertcourse.training import Interrupted, read_log
+
+TINY = dict(
+    corpus="small-world",
+    world_tokens=4000,
+    hidden_size=16,
+    num_hidden_layers=2,
+    num_attention_heads=2,
+    intermediate_size=32,
+    max_position_embeddings=64,
+    lengths="32:1",
+    evaluation_length=32,
+    evaluation_rows=32,
+    batch_size=8,
+    tokens=4000,
+    evaluate_every=0.5,
+    precision="float32",
+    threads=1,
+)
+MODERN = dict(positions="rotary", norm="pre", norm_kind="rms", qk_norm=True, bias=False, gated=True, segments=False)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return SmallWorld().corpus(num_tokens=4000)._replace(probe=None)
+
+
+@pytest.fixture(autouse=True)
+def small_matrices(monkeypatch):
+    monkeypatch.setattr(trainer, "peak_flops", lambda device, dtype: 1e11)
+
+
+def trained(recipe: Recipe, corpus, output, resume: bool = False):
+    return pretrain_recipe(recipe, PretrainingConfig(**TINY, output=str(output)), resume, corpus)
+
+
+def equal(one, other) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values()))
+
+
+def test_an_empty_recipe_is_chapter_fours_run(corpus, tmp_path):
+    ours = trained(Recipe(), corpus, tmp_path / "recipe")
+    assert equal(ours, pretrain(PretrainingConfig(**TINY, output=str(tmp_path / "run")), corpus=corpus))
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(encoder=MODERN),
+        Recipe(encoder=MODERN, muon_rate=0.01),
+        Recipe(muon_rate=0.01),
+        Recipe(dict(mask_rate=0.3, last_mask_rate=0.15, local_layers=1, local_offsets="-1,1", initial_outputs="zero")),
+        Recipe(dict(packing="full-sentences", nsp=False), dict(positions="none")),
+    ],
+    ids=["modern", "modern-muon", "muon", "starts", "full-sentences"],
+)
+def test_a_recipe_learns_and_is_kept(recipe, corpus, tmp_path):
+    model = trained(recipe, corpus, tmp_path)
+    first, *_, last = [line["mlm_loss"] for line in read_log(tmp_path / "log.jsonl") if line["event"] == "evaluation"]
+    assert last < first - 0.05
+    assert isinstance(model, EncoderForPreTraining) == bool(recipe.encoder)
+    if not recipe.encoder:  # it is a BERT, and loads as one
+        loaded, _ = load_pretrained(tmp_path / "model-100", BertForPreTraining)
+        torch.testing.assert_close(loaded.mlm_head.bias, model.mlm_head.bias, atol=1e-3, rtol=1e-3)
+
+
+def test_a_run_by_muon_stopped_and_resumed_is_the_run_uninterrupted(corpus, tmp_path, monkeypatch):
+    recipe = Recipe(encoder=MODERN, muon_rate=0.01)
+    whole = trained(recipe, corpus, tmp_path / "whole")
+    backward = trainer.PretrainingRun.backward
+
+    def interrupted(self, chunks):
+        if self.progress.step == 6:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return backward(self, chunks)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(trainer.PretrainingRun, "backward", interrupted)
+        with pytest.raises(Interrupted):
+            trained(recipe, corpus, tmp_path / "legs")
+    assert equal(whole, trained(recipe, corpus, tmp_path / "legs", resume=True))
+
+
+def test_the_mask_rate_falls(corpus, tmp_path, monkeypatch):
+    rates = []
+    next_batch = trainer.Batches.next_batch
+
+    def remembered(self, *arguments):
+        chunks = next_batch(self, *arguments)
+        (masked, rows), *_ = chunks
+        rates.append(len(masked.labels) / rows.num_tokens)
+        return chunks
+
+    monkeypatch.setattr(trainer.Batches, "next_batch", remembered)
+    trained(Recipe(dict(mask_rate=0.4, last_mask_rate=0.1)), corpus, tmp_path)
+    assert rates[0] > 0.3 and rates[-1] < 0.15
+
+
+def test_a_negative_rate_is_refused():
+    with pytest.raises(ValueError, match="muon_rate"):
+        Recipe(muon_rate=-1.0)
