@@ -1,0 +1,1 @@
+"""Chapter 11: what came after BERT, each change by itself."""
