@@ -174,16 +174,20 @@ class ElectraLosses(NamedTuple):
 def plain_electra_losses(model: ElectraForPreTraining, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
     """The specification of ``ElectraLoss``: scores for every token, guesses one by one.
 
-    At each hidden position i ∈ M the generator G makes a guess, and the discriminator D reads the text with it:
+    At each hidden position i ∈ M the generator makes a guess x̂_i, and the discriminator reads the text with them, x̂:
 
-        L_MLM  = -1/|M| Σ_{i ∈ M} log p_G(x_i | x^masked)
-        x̂_i    ~ p_G(· | x^masked) at i ∈ M, and x̂_t = x_t everywhere else
-        L_Disc = -1/n Σ_t ( 1[x̂_t = x_t] log (1 - D_t) + 1[x̂_t ≠ x_t] log D_t ),    D_t = σ(logit of t in x̂)
+        p_G(w | x̃) = softmax(E h_G(x̃)_i + b)_w         x̃ has a [MASK] at each i ∈ M, E are the word embeddings
+        x̂_i ~ p_G(· | x̃) for i ∈ M,  x̂_t = x_t elsewhere
+        D_t = σ(w · h_D(x̂)_t)                           the probability that t has been replaced
 
-    A guess that happens to be right counts as original. No gradient flows through the guesses: this is no GAN.
+        L_MLM  = -1/|M| Σ_{i ∈ M} log p_G(x_i | x̃)
+        L_Disc = -1/n Σ_t ( 1[x̂_t = x_t] log (1 - D_t) + 1[x̂_t ≠ x_t] log D_t )
 
-    Source: Clark et al. 2020, section 2. Its D_t is the probability of the original; ours, of the replaced token, is
-    that of the authors' code, of which are also means in place of sums, and that all tokens count but padding.
+    and training minimizes L_MLM + 50 L_Disc. A guess that happens to be right counts as original. No gradient flows
+    through the guesses: the generator is not trained to fool the discriminator.
+
+    Source: Clark et al. 2020, section 2. Its D is the probability of the original, and its losses are sums; D as here,
+    means, and n as all tokens but padding are those of the authors' code.
     """
     mask, segments = rows.attention_mask, rows.token_type_ids
     logits = model.generator_logits(masked.input_ids, mask, segments).float().flatten(0, 1)
@@ -224,9 +228,9 @@ class ElectraLoss(nn.Module):
         corrupted = with_guesses(logits.detach(), masked, rows)
         is_replaced = (corrupted != rows.input_ids).float()
         logits = self.model.replaced_token_logits(corrupted, mask, segments).float()
-        # as weights, padding's zeros keep shapes static
-        each = F.binary_cross_entropy_with_logits(logits, is_replaced, weight=mask, reduction="sum")
-        return ElectraLosses(mlm, REPLACED_WEIGHT * each / (logits.numel() if mask is None else mask.sum()))
+        # with padding's zeros as weights, shapes do not depend on how much there is
+        total = F.binary_cross_entropy_with_logits(logits, is_replaced, weight=mask, reduction="sum")
+        return ElectraLosses(mlm, REPLACED_WEIGHT * total / (logits.numel() if mask is None else mask.sum()))
 
 
 def with_guesses(logits: Tensor, masked: MaskedTokens, rows: RowBatch) -> Tensor:
@@ -237,8 +241,8 @@ def with_guesses(logits: Tensor, masked: MaskedTokens, rows: RowBatch) -> Tensor
 
 
 def sample_tokens(logits: Tensor) -> Tensor:
-    """(M,) tokens, drawn from the softmax of (M, V) logits: one random number a token, not V as torch.multinomial."""
+    """(M,) tokens, drawn from the softmax of (M, V) logits by one random number each; torch.multinomial draws V."""
     sums = logits.softmax(1).cumsum(1)
     numbers = torch.rand(len(sums), device=sums.device)
     tokens = torch.searchsorted(sums, numbers[:, None] * sums[:, -1:], right=True).squeeze(1)
-    return tokens.clamp(max=logits.shape[1] - 1)  # NaN has no place among the sums; whoever looks at the loss sees it
+    return tokens.clamp(max=logits.shape[1] - 1)  # NaN finds no place; the loss will tell

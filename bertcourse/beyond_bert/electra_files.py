@@ -56,9 +56,11 @@ def save_electra(model: ElectraDiscriminator, tokenizer: Tokenizer, folder: str 
 
 
 def load_electra(name_or_path: str | os.PathLike) -> tuple[ElectraDiscriminator, Tokenizer]:
-    """A discriminator and its tokenizer, in evaluation mode and float32; arguments and errors of ``load_pretrained``.
+    """A discriminator and its tokenizer, in evaluation mode and float32; errors as of ``load_pretrained``.
 
-    Its embeddings are as wide as the model, as of ``google/electra-base-discriminator``; the small one's are not.
+    Args:
+        name_or_path: a folder, or the id of an ELECTRA on the hub whose embeddings are as wide as the model: those of
+            ``google/electra-base-discriminator`` are, those of the small one are not.
     """
     folder = open_folder(name_or_path)
     config = read_electra_config(folder / "config.json")
