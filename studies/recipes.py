@@ -29,7 +29,7 @@ from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.beyond_bert.recipes import Recipe
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.pretraining import PRESETS, PretrainingConfig, RowMaker, Vocabulary, evaluate, fixed_batches, pretrain
+from bertcourse.pretraining import PRESETS, PretrainingConfig, RowMaker, Vocabulary, fixed_batches, pretrain
 from bertcourse.pretraining.corpus import books_corpus
 from bertcourse.training import Interrupted, read_log
 
@@ -38,6 +38,7 @@ START = dict(**LOCAL, initial_outputs="zero")
 MASKS = dict(mask_rate=0.3, last_mask_rate=0.15)
 PLAIN = dict(**START, **MASKS)
 FULL = dict(packing="full-sentences", nsp=False, short_rate=0.0)
+REPLACED = dict(mask_share=1.0, random_share=0.0)
 MODERN = dict(
     positions="rotary", norm="pre", norm_kind="rms", qk_norm=True, bias=False, gated=True, intermediate_size=688
 )
@@ -52,6 +53,7 @@ ARMS = {  # in the order in which they are run
     "plain-full": Recipe({**PLAIN, **FULL}),
     "rotary": Recipe({}, dict(positions="rotary")),
     "local": Recipe(LOCAL),
+    "electra": Recipe({**START, **REPLACED}, objective="replaced"),
     "plain-geglu": Recipe(PLAIN, dict(gated=True, intermediate_size=688)),  # 2/3 of the width, as many weights
     "masks": Recipe(MASKS),
     "pre": Recipe({}, dict(norm="pre")),
@@ -69,6 +71,7 @@ ABOUT = {
     "start": "the same, and outputs begin at zero",
     "plain": "the same, and masks 30 % falling to 15 %",
     "plain-geglu": "plain, with GeGLU",
+    "electra": "start, and ELECTRA's replaced tokens; a generator of a quarter's width; no NSP",
     "plain-muon": "plain, with Muon",
     "plain-full": "plain, no NSP, full sentences",
     "modern": "rotary, pre-RMSNorm, norms on queries and keys, GeGLU, no biases, zero outputs, masks 30 to 15 %",
@@ -142,7 +145,8 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     pairs = RowMaker("sentence-pairs", 0.1)  # the same to measure on, whatever an arm is trained on
     held_out = list(fixed_batches(corpus.held_out, Vocabulary.of(corpus.tokenizer), pairs, 64, config.evaluation_rows))
     parts = recipe.parts()
-    parts = parts._replace(evaluate=lambda model, _, processes: evaluate(model, held_out, processes))
+    measure = parts.evaluate
+    parts = parts._replace(evaluate=lambda model, _, processes: measure(model, held_out, processes))
     resume = any(output.glob("checkpoint-*.safetensors"))
     try:
         pretrain(config, resume, corpus, parts)

@@ -3,12 +3,18 @@
 Everything that a recipe does not name stays as it is, so that two runs differ by their recipes alone.
 """
 
+import copy
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
+from tokenizers import Tokenizer
 from torch import nn
 
-from bertcourse.bert import BertForPreTraining
+from bertcourse.bert import BertForPreTraining, save_pretrained
+from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
+from bertcourse.beyond_bert.electra_evaluation import evaluate_electra
+from bertcourse.beyond_bert.electra_files import save_electra
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.files import save_model
 from bertcourse.beyond_bert.muon import Muon, muon_groups
@@ -24,36 +30,62 @@ class Recipe:
     Attributes:
         settings: of ``PretrainingConfig``: rows, masks, starts, learning rate.
         encoder: of ``EncoderConfig``; empty for a plain BERT.
+        objective: "hidden" (masked language modelling, and NSP if the settings say so), or "replaced" (ELECTRA's; a
+            plain BERT learns it).
         muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW for all.
     """
 
     settings: Mapping[str, object] = field(default_factory=dict)
     encoder: Mapping[str, object] = field(default_factory=dict)
+    objective: str = "hidden"
     muon_rate: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.muon_rate >= 0:
             raise ValueError(f"muon_rate must be at least 0, which leaves all to AdamW; got {self.muon_rate}.")
+        if self.objective not in ("hidden", "replaced") or (self.encoder and self.objective == "replaced"):
+            raise ValueError(
+                f"objective must be hidden, or for a plain BERT replaced; got {self.objective} with encoder "
+                f"{dict(self.encoder)}."
+            )
 
     def parts(self) -> Parts:
         """What the loop trains by this recipe."""
-        return Parts(
-            new_model=self.new_encoder if self.encoder else new_model,
-            new_optimizer=self.new_muon if self.muon_rate else new_optimizer,
-            save=save_model,
-        )
+        parts = Parts(new_optimizer=self.new_muon if self.muon_rate else new_optimizer, save=save_model)
+        if self.objective == "replaced":
+            return parts._replace(
+                new_model=new_electra, loss=ElectraLoss, evaluate=evaluate_electra, save=save_discriminator
+            )
+        return parts._replace(new_model=self.new_encoder if self.encoder else new_model)
 
     def new_encoder(self, config: PretrainingConfig, vocab_size: int, shards=()) -> EncoderForPreTraining:
         """The model of chapter 4's ``new_model``, with this recipe's encoder."""
         sizes = asdict(config.bert_config(vocab_size))
         model = EncoderForPreTraining(EncoderConfig(**{**sizes, **self.encoder}))
-        start(model, config, shards)
+        start(model.bert, config, shards)
+        if not config.nsp:
+            for part in (model.bert.pooler, model.nsp_head):
+                part.requires_grad_(False)
         return model
 
     def new_muon(self, model: nn.Module, config: PretrainingConfig) -> Muon:
         """Muon for the hidden matrices, AdamW for the rest."""
         groups = muon_groups(model, self.muon_rate, config.learning_rate, config.weight_decay)
         return Muon(groups, betas=(config.beta1, config.beta2), eps=1e-6)
+
+
+def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraForPreTraining:
+    """Discriminator and generator; the discriminator has the start that the settings ask for."""
+    model = ElectraForPreTraining(config.bert_config(vocab_size))
+    start(model.bert, config, shards)
+    return model
+
+
+def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
+    """The discriminator in fp16 and its tokenizer: in a folder ``electra`` with its head, and as a BERT without heads."""
+    half = copy.deepcopy(model).half()
+    save_electra(half, tokenizer, folder / "electra")
+    save_pretrained(half.bert, tokenizer, folder)
 
 
 def pretrain_recipe(

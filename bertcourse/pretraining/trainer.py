@@ -21,7 +21,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
-from bertcourse.bert import BertForPreTraining, save_pretrained
+from bertcourse.bert import BertForPreTraining, BertModel, save_pretrained
 from bertcourse.bert.cost import flops_per_token
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
@@ -339,25 +339,25 @@ def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:
 def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = ()) -> BertForPreTraining:
     """A BERT with the weights that a run starts from; without NSP its head and the pooler do not learn."""
     model = BertForPreTraining(config.bert_config(vocab_size))
-    start(model, config, shards)
+    start(model.bert, config, shards)
+    if not config.nsp:
+        for part in (model.bert.pooler, model.nsp_head):
+            part.requires_grad_(False)
     return model
 
 
 @torch.no_grad()
-def start(model: BertForPreTraining, config: PretrainingConfig, shards: Iterable[Documents] = ()) -> None:
-    """Give a new model the start of ``starts`` that the settings ask for."""
-    words = model.bert.embeddings.word_embeddings.weight
-    if config.initial_positions == "sinusoidal" and hasattr(model.bert.embeddings, "position_embeddings"):
-        sinusoidal_start(model.bert)
+def start(bert: BertModel, config: PretrainingConfig, shards: Iterable[Documents] = ()) -> None:
+    """Give a new encoder the start of ``starts`` that the settings ask for."""
+    words = bert.embeddings.word_embeddings.weight
+    if config.initial_positions == "sinusoidal" and hasattr(bert.embeddings, "position_embeddings"):
+        sinusoidal_start(bert)
     if config.initial_words == "counts":
         words.copy_(config.initializer_range * count_vectors(shards, *words.shape))
     if config.initial_outputs == "zero":
-        zero_outputs(model.bert)
+        zero_outputs(bert)
     if config.local_layers:
-        look_at_neighbours(model.bert, config.local_layers, config.offsets)
-    if not config.nsp:
-        for part in (model.bert.pooler, model.nsp_head):
-            part.requires_grad_(False)
+        look_at_neighbours(bert, config.local_layers, config.offsets)
 
 
 def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.AdamW:

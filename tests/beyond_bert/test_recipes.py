@@ -16,7 +16,7 @@ TINY = dict(
     world_tokens=4000,
     hidden_size=16,
     num_hidden_layers=2,
-    num_attention_heads=2,
+    num_attention_heads=4,
     intermediate_size=32,
     max_position_embeddings=64,
     lengths="32:1",
@@ -73,6 +73,16 @@ def test_a_recipe_learns_and_is_kept(recipe, corpus, tmp_path):
     if not recipe.encoder:  # it is a BERT, and loads as one
         loaded, _ = load_pretrained(tmp_path / "model-100", BertForPreTraining)
         torch.testing.assert_close(loaded.mlm_head.bias, model.mlm_head.bias, atol=1e-3, rtol=1e-3)
+
+
+def test_electra_learns_and_its_discriminator_is_kept(corpus, tmp_path):
+    recipe = Recipe(dict(mask_share=1.0, random_share=0.0, initial_outputs="zero"), objective="replaced")
+    model = trained(recipe, corpus, tmp_path)
+    first, *_, last = [line for line in read_log(tmp_path / "log.jsonl") if line["event"] == "evaluation"]
+    assert last["mlm_loss"] < first["mlm_loss"] - 0.05 and last["replaced_loss"] < first["replaced_loss"]
+    loaded, _ = load_pretrained(tmp_path / "model-100")
+    ids = torch.tensor([[2, 20, 30, 3]])
+    torch.testing.assert_close(loaded(ids)[0], model.bert(ids)[0], atol=0.02, rtol=0.02)
 
 
 def test_a_run_by_muon_stopped_and_resumed_is_the_run_uninterrupted(corpus, tmp_path, monkeypatch):

@@ -1,0 +1,248 @@
+"""Chapter 11: ELECTRA: not which word is hidden here, but which words are not the author's.
+
+Clark et al. 2020, "ELECTRA: Pre-training Text Encoders as Discriminators Rather Than Generators". A small BERT, the
+generator, fills in hidden tokens by chance; the discriminator, the model that is kept, tells of every token whether it
+is the original. So it learns from all positions, not from the 15 % that are hidden, and never reads a [MASK].
+
+The models come first, then their loss: ``plain_electra_losses`` is the specification of ``ElectraLoss``. What a model
+is measured by is in ``electra_evaluation``, its files in ``electra_files``.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bertcourse.bert import BertConfig, BertModel
+from bertcourse.bert.model import MLMHead, initialize
+from bertcourse.multi_head_attention import ACTIVATIONS, TransformerEncoder
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens
+from bertcourse.pretraining.pairs import RowBatch
+from bertcourse.self_attention import padding_mask
+
+REPLACED_WEIGHT = 50.0  # λ of Clark et al. 2020, section 2: a yes or no has a far smaller loss than a word
+
+
+def generator_config_of(config: BertConfig, divisor: int = 4) -> BertConfig:
+    """A generator's sizes: the discriminator's width, heads and feed-forward network divided, as many layers.
+
+    Args:
+        config: the discriminator's.
+        divisor: by which; heads keep their size. A quarter to a half works best (Clark et al. 2020, figure 3).
+    """
+    if divisor < 1 or config.num_attention_heads % divisor:
+        raise ValueError(
+            f"divisor must divide num_attention_heads {config.num_attention_heads}, so that heads keep their size; got "
+            f"{divisor}."
+        )
+    return dataclasses.replace(
+        config,
+        hidden_size=config.hidden_size // divisor,
+        num_attention_heads=config.num_attention_heads // divisor,
+        intermediate_size=config.intermediate_size // divisor,
+    )
+
+
+class ReplacedTokenHead(nn.Module):
+    """From a contextual vector to one number: a linear map, the activation, and a weight vector.
+
+    The paper has the weight vector alone; its code, and Hugging Face's, put a layer before it.
+    """
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.activation = ACTIVATIONS[config.hidden_act]
+        self.dense_prediction = nn.Linear(config.hidden_size, 1)
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        """(..., D) to (...)."""
+        return self.dense_prediction(self.activation(self.dense(hidden))).squeeze(-1)
+
+
+class ElectraDiscriminator(nn.Module):
+    """The model that is kept: a BERT without a pooler, and a head that tells what has been replaced.
+
+    Hugging Face's name for it is ElectraForPreTraining.
+    """
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        self.config = config
+        self.bert = BertModel(config, add_pooler=False)
+        self.replaced_head = ReplacedTokenHead(config)
+        initialize(self.replaced_head, config)
+
+    def replaced_token_logits(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """(B, L), for each token the log-odds that it is not the original; arguments as for ``BertModel.forward``."""
+        return self.replaced_head(self.bert(input_ids, attention_mask, token_type_ids).last_hidden_state)
+
+
+class ElectraGenerator(nn.Module):
+    """A narrow encoder that stands on embeddings of full width, and a head that leads back to that width.
+
+    Args:
+        config: of the generator, D_g wide.
+        embedding_size: D, the width of the embeddings, which are the discriminator's.
+    """
+
+    def __init__(self, config: BertConfig, embedding_size: int):
+        super().__init__()
+        is_narrower = config.hidden_size != embedding_size
+        self.embeddings_project = nn.Linear(embedding_size, config.hidden_size) if is_narrower else nn.Identity()
+        self.encoder = TransformerEncoder(
+            num_layers=config.num_hidden_layers,
+            hidden_size=config.hidden_size,
+            num_heads=config.num_attention_heads,
+            intermediate_size=config.intermediate_size,
+            activation=config.hidden_act,
+            dropout=config.hidden_dropout_prob,
+            attention_dropout=config.attention_probs_dropout_prob,
+            layer_norm_eps=config.layer_norm_eps,
+        )
+        self.mlm_head = MLMHead(dataclasses.replace(config, hidden_size=embedding_size, num_attention_heads=1))
+        self.mlm_head.dense = nn.Linear(config.hidden_size, embedding_size)
+        initialize(self, config)
+
+    def forward(self, embedded: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """(B, L, D) embeddings to (B, L, D_g) contextual vectors; the mask (B, L) as for ``BertModel.forward``."""
+        mask = None if attention_mask is None else padding_mask(attention_mask)
+        return self.encoder(self.embeddings_project(embedded), mask).last_hidden_state
+
+
+class ElectraForPreTraining(ElectraDiscriminator):
+    """Discriminator and generator. The embeddings (words, positions, segments, layer norm) belong to both.
+
+    Args:
+        config: the discriminator's sizes.
+        generator_config: the generator's, with the same tokens, positions and segments; None for
+            ``generator_config_of(config)``.
+
+    Source: Clark et al. 2020, sections 2 and 3.2 (weight sharing).
+    """
+
+    def __init__(self, config: BertConfig, generator_config: BertConfig | None = None):
+        super().__init__(config)
+        self.generator_config = generator_config or generator_config_of(config)
+        for name in ("vocab_size", "max_position_embeddings", "type_vocab_size"):
+            ours, theirs = getattr(config, name), getattr(self.generator_config, name)
+            if ours != theirs:
+                raise ValueError(
+                    f"{name} of the generator must be the discriminator's, {ours}, as they share embeddings; got "
+                    f"{theirs}. Make its sizes by generator_config_of(config)."
+                )
+        self.generator = ElectraGenerator(self.generator_config, config.hidden_size)
+
+    def generator_logits(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+        positions: Tensor | None = None,
+    ) -> Tensor:
+        """The generator's scores for each token of the vocabulary.
+
+        Args:
+            input_ids, attention_mask, token_type_ids: as for ``BertModel.forward``, some tokens hidden.
+            positions: (M,), indices into the B·L tokens; None for all.
+
+        Returns:
+            (M, V), or (B, L, V) for all.
+        """
+        hidden = self.generator(self.bert.embeddings(input_ids, token_type_ids), attention_mask)
+        if positions is not None:
+            hidden = hidden.flatten(0, 1)[positions]
+        return self.generator.mlm_head(hidden, self.bert.embeddings.word_embeddings.weight)
+
+
+class ElectraLosses(NamedTuple):
+    """Both losses, in nats; training minimizes their sum.
+
+    Attributes:
+        mlm: the generator's mean cross-entropy over hidden tokens.
+        replaced: λ = 50 times the discriminator's, over all tokens.
+    """
+
+    mlm: Tensor
+    replaced: Tensor
+
+
+def plain_electra_losses(model: ElectraForPreTraining, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
+    """The specification of ``ElectraLoss``: scores for every token, guesses one by one.
+
+    At each hidden position i ∈ M the generator makes a guess x̂_i, and the discriminator reads the text with them, x̂:
+
+        p_G(w | x̃) = softmax(E h_G(x̃)_i + b)_w         x̃ has a [MASK] at each i ∈ M, E are the word embeddings
+        x̂_i ~ p_G(· | x̃) for i ∈ M,  x̂_t = x_t elsewhere
+        D_t = σ(w · h_D(x̂)_t)                           the probability that t has been replaced
+
+        L_MLM  = -1/|M| Σ_{i ∈ M} log p_G(x_i | x̃)
+        L_Disc = -1/n Σ_t ( 1[x̂_t = x_t] log (1 - D_t) + 1[x̂_t ≠ x_t] log D_t )
+
+    and training minimizes L_MLM + 50 L_Disc. A guess that happens to be right counts as original. No gradient flows
+    through the guesses: the generator is not trained to fool the discriminator.
+
+    Source: Clark et al. 2020, section 2. Its D is the probability of the original, and its losses are sums; D as here,
+    means, and n as all tokens but padding are those of the authors' code.
+    """
+    mask, segments = rows.attention_mask, rows.token_type_ids
+    logits = model.generator_logits(masked.input_ids, mask, segments).float().flatten(0, 1)
+    labels = masked.all_labels().flatten()
+    mlm = F.cross_entropy(logits, labels, ignore_index=IGNORE)
+
+    corrupted = rows.input_ids.flatten().clone()
+    for position, number in zip(masked.positions, torch.rand(len(masked.positions))):
+        if labels[position] != IGNORE:  # the first token at which the sum of probabilities exceeds the number
+            sums = logits[position].detach().softmax(0).cumsum(0)
+            corrupted[position] = (sums <= number * sums[-1]).sum()
+    corrupted = corrupted.view_as(rows.input_ids)
+
+    logits = model.replaced_token_logits(corrupted, mask, segments).float()
+    log_probability = torch.where(corrupted == rows.input_ids, F.logsigmoid(-logits), F.logsigmoid(logits))
+    is_text = torch.ones_like(corrupted, dtype=torch.bool) if mask is None else mask.bool()
+    return ElectraLosses(mlm, -REPLACED_WEIGHT * log_probability[is_text].mean())
+
+
+class ElectraLoss(nn.Module):
+    """Both models and their loss as one module, for DDP to wrap; the guesses are drawn by torch's global generator.
+
+    Every hidden token should be a [MASK]: ``mask_tokens(…, mask_share=1, random_share=0)``.
+
+    Args:
+        model: to be trained.
+    """
+
+    def __init__(self, model: ElectraForPreTraining):
+        super().__init__()
+        self.model = model
+
+    def forward(self, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
+        """Both losses of a batch; ``masked`` has its tokens, ``rows`` the original ones and all the rest."""
+        mask, segments = rows.attention_mask, rows.token_type_ids
+        logits = self.model.generator_logits(masked.input_ids, mask, segments, masked.positions).float()
+        mlm = F.cross_entropy(logits, masked.labels, ignore_index=IGNORE)
+        corrupted = with_guesses(logits.detach(), masked, rows)
+        is_replaced = (corrupted != rows.input_ids).float()
+        logits = self.model.replaced_token_logits(corrupted, mask, segments).float()
+        # with padding's zeros as weights, shapes do not depend on how much there is
+        total = F.binary_cross_entropy_with_logits(logits, is_replaced, weight=mask, reduction="sum")
+        return ElectraLosses(mlm, REPLACED_WEIGHT * total / (logits.numel() if mask is None else mask.sum()))
+
+
+def with_guesses(logits: Tensor, masked: MaskedTokens, rows: RowBatch) -> Tensor:
+    """(B, L), the original tokens with the generator's guesses at hidden positions, drawn from its (M, V) logits."""
+    original = rows.input_ids.flatten()
+    guesses = torch.where(masked.labels != IGNORE, sample_tokens(logits), original[masked.positions])
+    return original.scatter(0, masked.positions, guesses).view_as(rows.input_ids)
+
+
+def sample_tokens(logits: Tensor) -> Tensor:
+    """(M,) tokens, drawn from the softmax of (M, V) logits by one random number each; torch.multinomial draws V."""
+    sums = logits.softmax(1).cumsum(1)
+    numbers = torch.rand(len(sums), device=sums.device)
+    tokens = torch.searchsorted(sums, numbers[:, None] * sums[:, -1:], right=True).squeeze(1)
+    return tokens.clamp(max=logits.shape[1] - 1)  # NaN finds no place; the loss will tell

@@ -1,0 +1,414 @@
+"""ELECTRA: the loss equals the plain one, the models and their files equal Hugging Face's, and the scores are right."""
+
+import json
+import math
+
+import pytest
+import safetensors.torch
+import torch
+import torch.nn.functional as F
+import transformers
+
+from bertcourse.bert import BertConfig, BertForPreTraining, encode_batch, save_pretrained
+from bertcourse.bert.weights import hugging_face_name
+from bertcourse.beyond_bert.electra import (
+    ElectraDiscriminator,
+    ElectraForPreTraining,
+    ElectraLoss,
+    generator_config_of,
+    plain_electra_losses,
+    sample_tokens,
+    with_guesses,
+)
+from bertcourse.beyond_bert.electra_evaluation import evaluate_electra, replaced_token_scores
+from bertcourse.beyond_bert.electra_files import GeneratorFile, load_electra, save_electra
+from bertcourse.pretraining import (
+    IGNORE,
+    MaskedTokens,
+    RowBatch,
+    RowMaker,
+    SmallWorld,
+    Vocabulary,
+    fixed_batches,
+    mask_tokens,
+)
+from bertcourse.training.checkpoints import read_checkpoint, write_checkpoint
+from bertcourse.training.processes import Processes
+
+transformers.utils.logging.set_verbosity_error()
+transformers.utils.logging.disable_progress_bar()
+
+IDS = torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]])
+MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
+TYPES = torch.tensor([[0, 0, 1, 1], [0, 1, 1, 0]])
+MASK_ID = 4
+
+
+def trained(model):
+    """The model with weights that are not those of the start: no bias is zero, no layer norm is one."""
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter += 0.1 * torch.randn_like(parameter)
+    return model
+
+
+def random_config(seed: int) -> BertConfig:
+    draw = torch.Generator().manual_seed(seed)
+
+    def choice(*values):
+        return values[int(torch.randint(len(values), (1,), generator=draw))]
+
+    heads = choice(4, 8)
+    return BertConfig(
+        vocab_size=choice(60, 83),
+        hidden_size=heads * choice(3, 6),
+        num_hidden_layers=choice(1, 2, 3),
+        num_attention_heads=heads,
+        intermediate_size=choice(20, 40),
+        max_position_embeddings=choice(16, 32),
+        type_vocab_size=choice(2, 3),
+        layer_norm_eps=choice(1e-12, 1e-5),
+    )
+
+
+@pytest.fixture
+def model(small_config) -> ElectraForPreTraining:
+    return trained(ElectraForPreTraining(small_config))
+
+
+@pytest.fixture
+def batch() -> tuple[MaskedTokens, RowBatch]:
+    """4 rows of 12, the last two tokens padding in two of them; 3 places a row, in one of which nothing is hidden."""
+    ids = torch.randint(5, 60, (4, 12))
+    mask = torch.ones(4, 12, dtype=torch.long)
+    mask[2:, 10:] = 0
+    ids[2:, 10:] = 0
+    positions = torch.tensor([1, 5, 7, 13, 20, 22, 25, 27, 31, 37, 40, 41])
+    labels = ids.flatten()[positions].clone()
+    labels[4] = IGNORE
+    hidden = ids.clone()
+    hidden.view(-1)[positions[labels != IGNORE]] = MASK_ID
+    return MaskedTokens(hidden, positions, labels), RowBatch(ids, mask, torch.zeros_like(ids), torch.tensor([0] * 4))
+
+
+@pytest.mark.parametrize("divisor", [1, 4])
+def test_equals_the_plain_losses_and_their_gradients_draw_for_draw(small_config, batch, divisor):
+    model = trained(ElectraForPreTraining(small_config, generator_config_of(small_config, divisor))).train()
+    assert small_config.hidden_dropout_prob > 0
+    torch.manual_seed(3)
+    plain = plain_electra_losses(model, *batch)
+    expected = torch.autograd.grad(sum(plain), list(model.parameters()))
+    torch.manual_seed(3)
+    losses = ElectraLoss(model)(*batch)
+    torch.testing.assert_close(tuple(losses), tuple(plain))
+    got = torch.autograd.grad(sum(losses), list(model.parameters()))
+    torch.testing.assert_close(got, expected, atol=1e-5, rtol=1e-4)
+
+
+def test_without_padding_a_mask_changes_nothing(model, batch):
+    masked, rows = (type(part)(*(tensor[:2] if len(tensor) == 4 else tensor[:6] for tensor in part)) for part in batch)
+    model.eval()
+    for loss in (ElectraLoss(model), lambda *parts: plain_electra_losses(model, *parts)):
+        losses = []
+        for mask in (rows.attention_mask, None):
+            torch.manual_seed(0)
+            losses.append(tuple(loss(masked, rows._replace(attention_mask=mask))))
+        torch.testing.assert_close(*losses)
+
+
+def test_what_stands_in_padding_does_not_matter(model, batch):
+    masked, rows = batch
+    model.eval()
+    torch.manual_seed(0)
+    expected = ElectraLoss(model)(masked, rows)
+    other, otherwise = masked.input_ids.clone(), rows.input_ids.clone()
+    other[2:, 10:] = otherwise[2:, 10:] = 17
+    torch.manual_seed(0)
+    got = ElectraLoss(model)(masked._replace(input_ids=other), rows._replace(input_ids=otherwise))
+    torch.testing.assert_close(tuple(got), tuple(expected))
+
+
+def test_the_same_seed_draws_the_same_guesses_and_another_others(model, batch):
+    model.eval()
+    losses = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        losses.append(ElectraLoss(model)(*batch))
+    assert losses[0] == losses[1]
+    assert losses[0].mlm == losses[2].mlm and losses[0].replaced != losses[2].replaced
+
+
+def test_guesses_follow_the_softmax():
+    logits = torch.tensor([0.0, 1.0, -torch.inf, 2.0])
+    drawn = sample_tokens(logits.expand(100_000, 4)).bincount(minlength=4) / 100_000
+    torch.testing.assert_close(drawn, logits.softmax(0), atol=0.006, rtol=0)
+    assert drawn[2] == 0
+
+
+def test_a_right_guess_counts_as_original_and_only_hidden_places_change(batch):
+    masked, rows = batch
+    sure = torch.full((len(masked.positions), 60), -torch.inf)
+    right = sure.scatter(1, rows.input_ids.flatten()[masked.positions][:, None], 0.0)
+    assert torch.equal(with_guesses(right, masked, rows), rows.input_ids)
+    sure[:, 1] = 0.0  # a token that occurs nowhere
+    changed = (with_guesses(sure, masked, rows) != rows.input_ids).flatten().nonzero().flatten()
+    assert changed.tolist() == masked.positions[masked.labels != IGNORE].tolist()
+
+
+def test_the_discriminator_teaches_the_generator_nothing_but_embeddings(model, batch):
+    ElectraLoss(model)(*batch).replaced.backward()
+    assert all(parameter.grad is None for parameter in model.generator.parameters())
+    assert model.bert.embeddings.word_embeddings.weight.grad.abs().sum() > 0
+
+
+def test_a_discriminator_that_knows_nothing_loses_fifty_times_log_two(model, batch):
+    torch.nn.init.zeros_(model.replaced_head.dense_prediction.weight)
+    torch.nn.init.zeros_(model.replaced_head.dense_prediction.bias)
+    assert math.isclose(ElectraLoss(model)(*batch).replaced.item(), 50 * math.log(2), rel_tol=1e-5)
+
+
+def test_a_diverged_model_has_a_loss_that_is_no_number(model, batch):
+    torch.nn.init.constant_(model.generator.mlm_head.bias, torch.nan)
+    assert ElectraLoss(model)(*batch).mlm.isnan()
+
+
+def test_autocast_is_near(model, batch):
+    model.eval()
+    masked, rows = batch
+    with torch.autocast("cpu", torch.bfloat16):
+        losses = ElectraLoss(model)(masked, rows)
+    sum(losses).backward()
+    assert losses.mlm.dtype == losses.replaced.dtype == torch.float32
+    torch.testing.assert_close(losses.mlm, ElectraLoss(model)(masked, rows).mlm, atol=0.05, rtol=0.01)
+    assert all(parameter.grad.isfinite().all() for parameter in model.parameters())
+
+
+def uniform_rows() -> tuple[MaskedTokens, RowBatch]:
+    """16 rows of 12 tokens, those of a row all the same; two of a row are hidden."""
+    ids = torch.randint(5, 17, (16, 1)).repeat(1, 12)
+    columns = torch.rand(16, 12).topk(2).indices
+    positions = (torch.arange(16)[:, None] * 12 + columns).flatten()
+    masked = MaskedTokens(ids.scatter(1, columns, MASK_ID), positions, ids.flatten()[positions])
+    return masked, RowBatch(ids, None, torch.zeros_like(ids), torch.full((16,), IGNORE))
+
+
+@pytest.mark.parametrize(
+    ("who", "below"),
+    [
+        ("generator", 1.5),  # who does not read the row has log 12 = 2.5
+        ("discriminator", 50 * 0.25),  # who does not read the row, one sixth replaced, has 50 * 0.45
+    ],
+)
+def test_each_model_learns(small_config, who, below):
+    settings = {"hidden_size": 48, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    config = BertConfig(**{**vars(small_config), **settings})
+    model = ElectraForPreTraining(config, generator_config_of(config, 2))
+    loss_of, optimizer = ElectraLoss(model), torch.optim.AdamW(model.parameters(), lr=3e-3)
+    model.generator.requires_grad_(who == "generator")  # the discriminator learns from one that guesses badly
+    history = []
+    for _ in range(160):
+        losses = loss_of(*uniform_rows())
+        optimizer.zero_grad()
+        sum(losses).backward()
+        optimizer.step()
+        history.append(losses.mlm.item() if who == "generator" else losses.replaced.item())
+    assert sum(history[-20:]) / 20 < below
+
+
+def test_generator_is_a_quarter_with_heads_of_the_same_size():
+    config = generator_config_of(BertConfig())
+    assert (config.hidden_size, config.num_attention_heads, config.intermediate_size) == (192, 3, 768)
+    assert config.num_hidden_layers == 12
+    with pytest.raises(ValueError, match="divisor"):
+        generator_config_of(BertConfig(), 5)
+
+
+def test_models_that_cannot_share_embeddings_are_refused(small_config):
+    with pytest.raises(ValueError, match="vocab_size of the generator"):
+        ElectraForPreTraining(small_config, BertConfig(**{**vars(small_config), "vocab_size": 61}))
+
+
+def test_a_checkpoint_holds_both_models(tmp_path, model, batch):
+    optimizer = torch.optim.AdamW(model.parameters())
+    sum(ElectraLoss(model)(*batch)).backward()
+    optimizer.step()
+    write_checkpoint(tmp_path / "checkpoint.safetensors", model, optimizer, {})
+    _, tensors = read_checkpoint(tmp_path / "checkpoint.safetensors")
+    weights = {name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")}
+    other = ElectraForPreTraining(model.config)
+    other.load_state_dict(weights)
+    assert all(torch.equal(mine, its) for mine, its in zip(model.parameters(), other.parameters()))
+    assert len(tensors) == 4 * len(weights)  # the weight, two moments, and how many steps
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_discriminator_equals_hugging_face_both_ways(tmp_path, small_tokenizer, seed):
+    model = trained(ElectraForPreTraining(random_config(seed))).eval()
+    save_electra(model, small_tokenizer, tmp_path / "ours")
+    theirs, report = transformers.ElectraForPreTraining.from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not any(report[keys] for keys in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    with torch.no_grad():
+        expected = theirs.eval()(IDS, MASK, TYPES).logits
+        torch.testing.assert_close(
+            model.replaced_token_logits(IDS, MASK, TYPES)[MASK.bool()], expected[MASK.bool()], atol=1e-5, rtol=0
+        )
+    is_replaced = torch.tensor([[0, 1, 0, 0], [0, 0, 0, 0]])
+    loss = F.binary_cross_entropy_with_logits(expected[MASK.bool()], is_replaced[MASK.bool()].float())
+    torch.testing.assert_close(theirs(IDS, MASK, TYPES, labels=is_replaced).loss, loss, atol=1e-5, rtol=0)
+
+    trained(theirs).save_pretrained(tmp_path / "theirs")
+    small_tokenizer.save(str(tmp_path / "theirs" / "tokenizer.json"))
+    back, tokenizer = load_electra(tmp_path / "theirs")
+    assert isinstance(back, ElectraDiscriminator) and not back.training and back.config == model.config
+    with torch.no_grad():
+        got, expected = back.replaced_token_logits(IDS, MASK, TYPES), theirs(IDS, MASK, TYPES).logits
+    torch.testing.assert_close(got[MASK.bool()], expected[MASK.bool()], atol=1e-5, rtol=0)
+    assert tokenizer.encode("a cab.").ids == small_tokenizer.encode("a cab.").ids
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_generator_equals_hugging_face_both_ways(seed):
+    config = random_config(seed)
+    model = trained(ElectraForPreTraining(config, generator_config_of(config, 2))).eval()
+    sizes = {**vars(model.generator_config), "embedding_size": config.hidden_size}
+    theirs = transformers.ElectraForMaskedLM(transformers.ElectraConfig(**sizes)).eval()
+    mine = {hugging_face_name(name): tensor for name, tensor in GeneratorFile(model).state_dict().items()}
+    result = theirs.load_state_dict(mine, strict=False)
+    assert set(result.missing_keys) <= {"generator_lm_head.weight"} and not result.unexpected_keys  # tied
+    for turn in range(2):
+        with torch.no_grad():
+            got = model.generator_logits(IDS, MASK, TYPES)
+            expected = theirs(IDS, MASK, TYPES).logits
+            torch.testing.assert_close(got[MASK.bool()], expected[MASK.bool()], atol=1e-5, rtol=0)
+            some = model.generator_logits(IDS, MASK, TYPES, positions=torch.tensor([1, 6]))
+            torch.testing.assert_close(some, got.flatten(0, 1)[[1, 6]], atol=1e-6, rtol=0)
+            if turn == 0:
+                trained(theirs)
+                for name, tensor in mine.items():
+                    tensor.copy_(theirs.state_dict()[name])
+
+
+def test_saving_keeps_the_type_and_leaves_the_generator_out(tmp_path, model, small_tokenizer):
+    save_electra(model.half(), small_tokenizer, tmp_path)
+    tensors = safetensors.torch.load_file(tmp_path / "model.safetensors")
+    assert {tensor.dtype for tensor in tensors.values()} == {torch.float16}
+    assert {name.split(".")[0] for name in tensors} == {"electra", "discriminator_predictions"}
+    loaded, _ = load_electra(tmp_path)
+    assert torch.equal(loaded.bert.embeddings.layer_norm.weight, model.bert.embeddings.layer_norm.weight.float())
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path)("A cab.")["input_ids"] == [2, 5, 7, 27, 28, 49, 3]
+
+
+def test_files_that_are_no_such_electra_are_refused(tmp_path, small_config, model, small_tokenizer, edit_safetensors):
+    save_pretrained(BertForPreTraining(small_config), small_tokenizer, tmp_path / "bert")
+    with pytest.raises(ValueError, match="model_type must be 'electra'"):
+        load_electra(tmp_path / "bert")
+
+    def changed(**fields):
+        save_electra(model, small_tokenizer, tmp_path / "electra")
+        path = tmp_path / "electra" / "config.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+        return tmp_path / "electra"
+
+    for fields, message in [
+        ({"embedding_size": 12}, "embedding_size must be 24"),
+        ({"num_hidden_layers": None}, "num_hidden_layers missing"),
+        ({"num_hidden_layers": 3}, "num_hidden_layers 3, and the weights have 2"),
+        ({"hidden_act": "swish"}, "hidden_act must be one of"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            load_electra(changed(**fields))
+    folder = changed()
+    edit_safetensors(folder / "model.safetensors", lambda t: t.pop("discriminator_predictions.dense_prediction.bias"))
+    with pytest.raises(ValueError, match="dense_prediction.bias is missing"):
+        load_electra(folder)
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return SmallWorld().corpus(num_tokens=20_000)
+
+
+@pytest.fixture
+def held_out(corpus) -> list[tuple[MaskedTokens, RowBatch]]:
+    vocabulary = Vocabulary.of(corpus.tokenizer)
+    rows = fixed_batches(corpus.held_out, vocabulary, RowMaker("full-sentences", 0.0), 32, 150)
+    draw = torch.Generator().manual_seed(1)
+    return [
+        (mask_tokens(row.input_ids, vocabulary, generator=draw, mask_share=1, random_share=0), row) for _, row in rows
+    ]
+
+
+@pytest.fixture
+def small_electra(corpus, small_config) -> ElectraForPreTraining:
+    sizes = {**vars(small_config), "vocab_size": Vocabulary.of(corpus.tokenizer).size}
+    return trained(ElectraForPreTraining(BertConfig(**sizes)))
+
+
+def test_evaluation_is_over_all_tokens(small_electra, held_out):
+    assert len(held_out) > 1
+    got = evaluate_electra(small_electra.train(), held_out)
+    assert small_electra.training
+    small_electra.eval()
+    logits, labels, found, truth = [], [], [], []
+    for number, (masked, rows) in enumerate(held_out):
+        torch.manual_seed(number)
+        arguments = rows.attention_mask, rows.token_type_ids
+        logits.append(small_electra.generator_logits(masked.input_ids, *arguments).flatten(0, 1)[masked.positions])
+        labels.append(masked.labels)
+        text = with_guesses(logits[-1], masked, rows)
+        real = slice(None) if rows.attention_mask is None else rows.attention_mask.bool()
+        found.append(small_electra.replaced_token_logits(text, *arguments)[real].flatten())
+        truth.append((text != rows.input_ids)[real].flatten())
+    logits, labels, found, truth = map(torch.cat, (logits, labels, found, truth))
+    says = found > 0
+    hits = (says & truth).sum() / says.sum(), (says & truth).sum() / truth.sum()
+    expected = {
+        "mlm_loss": F.cross_entropy(logits, labels),
+        "mlm_accuracy": (logits.argmax(1) == labels).float().mean(),
+        "replaced_loss": F.binary_cross_entropy_with_logits(found, truth.float()),
+        "replaced_accuracy": (says == truth).float().mean(),
+        "replaced_f1": 2 * hits[0] * hits[1] / sum(hits),
+        "original_share": 1 - truth.float().mean(),
+    }
+    assert got == pytest.approx({name: value.item() for name, value in expected.items()}, rel=1e-4)
+    assert 0.83 < got["original_share"] < 0.9 and got["replaced_f1"] > 0
+
+
+def test_evaluation_repeats_and_leaves_the_random_numbers_of_a_run_alone(small_electra, held_out):
+    first = evaluate_electra(small_electra, held_out)
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    assert evaluate_electra(small_electra, held_out) == first
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_processes_share_the_work_and_measure_the_same(small_electra, held_out, monkeypatch):
+    parts = []
+    monkeypatch.setattr(Processes, "total", lambda self, *sums: parts.append(sums) or list(sums))
+    whole = evaluate_electra(small_electra, held_out)
+    for rank in range(2):
+        evaluate_electra(small_electra, held_out, Processes(rank, 2, rank, torch.device("cpu")))
+    one, first, second = parts
+    assert [a + b for a, b in zip(first, second)] == pytest.approx(one)
+    assert whole["mlm_loss"] == pytest.approx(one[0] / one[2])
+    with pytest.raises(ValueError, match="at least one hidden token"):
+        evaluate_electra(small_electra, [])
+
+
+def test_who_finds_nothing_has_the_accuracy_of_the_originals_and_no_f1(small_electra, held_out):
+    torch.nn.init.constant_(small_electra.replaced_head.dense_prediction.bias, -100.0)
+    got = evaluate_electra(small_electra, held_out)
+    assert got["replaced_accuracy"] == got["original_share"] and got["replaced_f1"] == 0
+
+
+def test_scores_are_sums_over_each_text_by_itself(model, small_tokenizer):
+    texts = ["a cab.", "b", "abba cab dab.", "a cab."]
+    scores = replaced_token_scores(model.train(), small_tokenizer, texts)
+    assert model.training
+    model.eval()
+    for text, got in zip(texts, scores):
+        logits = model.replaced_token_logits(*encode_batch(small_tokenizer, [text]))[0, 1:-1]
+        torch.testing.assert_close(got, (1 - logits.sigmoid()).log().sum(), atol=1e-5, rtol=1e-5)
+    assert torch.allclose(replaced_token_scores(model, small_tokenizer, texts, max_tokens=1), scores, atol=1e-5)
+    with pytest.raises(ValueError, match="list of at least one string"):
+        replaced_token_scores(model, small_tokenizer, "a cab.")
