@@ -1,7 +1,6 @@
 """Which changes to BERT are worth their compute? One change at a time, all else held, three seeds.
 
     export BERTCOURSE_DATA=FOLDER
-    python studies/recipes.py tune                     # two learning rates an arm, 1.2 million tokens each
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
     python studies/recipes.py finals --minutes 120     # 50 million tokens
     python studies/recipes.py logs                     # what a figure needs, into data/runs/recipes
@@ -9,8 +8,9 @@
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
 Standard Ebooks in rows of at most 64 tokens, 16 a step, in bfloat16, one thread a run, and as many runs at once as
 ``--jobs`` says. In screening the learning rate is flat for five million tokens, then falls to zero in half a million.
-Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10. Each arm had the same tuning:
-two learning rates, on a seed of its own, of which the one with the lower loss was kept (``RATES``).
+Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10. No arm was tuned: all have the
+learning rate of the course's checkpoint, and seed 0 of each is also run at twice that rate (at half of Muon's), so
+that it shows which arm the rate was unkind to.
 
 A run that was stopped, or a leg whose minutes are over, goes on at the next call. Runs are kept in ``--folder``.
 """
@@ -77,8 +77,6 @@ ABOUT = {
     "modern": "rotary, pre-RMSNorm, norms on queries and keys, GeGLU, no biases, zero outputs, masks 30 to 15 %",
     "modern-muon": "modern, with Muon",
 }
-TUNED = (1, 2)  # times the recipe's learning rates; Muon's are halved instead, with AdamW's as they are
-RATES: dict[str, float] = {}  # of each arm, which was better; 1 where it is not named
 FLAT, FALL, WARMUP = 5_000_000, 500_000, 250_000  # tokens
 SHARED = {
     **PRESETS["books-cpu"],
@@ -90,7 +88,6 @@ SHARED = {
 }
 KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "replaced_loss", "boundary_loss", "learning_rate")
 SEEDS = (0, 1, 2)
-TUNING_SEED, TUNING_TOKENS = 100, 1_200_000
 FINAL_TOKENS = 50_000_000
 FINALISTS = ("plain", "modern-muon", "plain-muon")
 
@@ -108,16 +105,14 @@ def schedule(tokens: int, fall: int, every: int) -> dict:
 
 def planned(stage: str) -> list[tuple[str, int, float]]:
     """The runs of a stage, in order: arm, seed, and factor of the learning rate."""
-    if stage == "tune":
-        return [(arm, TUNING_SEED, factor) for arm in ARMS for factor in TUNED]
     if stage == "screen":
-        return [(arm, seed, RATES.get(arm, 1)) for seed in SEEDS for arm in ARMS]
-    return [(arm, 0, RATES.get(arm, 1)) for arm in FINALISTS]
+        return [(arm, seed, 1) for seed in SEEDS for arm in ARMS] + [(arm, SEEDS[0], 2) for arm in ARMS]
+    return [(arm, SEEDS[0], 1) for arm in FINALISTS]
 
 
 def run_folder(folder: Path, stage: str, arm: str, seed: int, factor: float) -> Path:
     """Where a run is kept."""
-    return folder / stage / (f"{arm}-seed{seed}" + (f"-times{factor:g}" if stage == "tune" else ""))
+    return folder / stage / (f"{arm}-seed{seed}" + (f"-rate{factor:g}" if factor != 1 else ""))
 
 
 def is_done(folder: Path) -> bool:
@@ -136,7 +131,6 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     """One run, from its newest checkpoint if there is one."""
     recipe = changed_rate(ARMS[arm], factor)
     length = {
-        "tune": schedule(TUNING_TOKENS, 0, 200_000),
         "screen": schedule(FLAT + FALL, FALL, 200_000),
         "finals": schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 2_000_000),
     }[stage]
@@ -199,7 +193,7 @@ def copy_logs(folder: Path, to: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for stage in ("tune", "screen", "finals"):
+    for stage in ("screen", "finals"):
         command = commands.add_parser(stage)
         command.add_argument("arms", nargs="*", help="(default: all)")
         command.add_argument("--jobs", type=int, default=2, help="runs at once (default: %(default)s)")

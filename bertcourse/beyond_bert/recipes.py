@@ -82,7 +82,7 @@ def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> Electr
 
 
 def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
-    """The discriminator in fp16 and its tokenizer: in a folder ``electra`` with its head, and as a BERT without heads."""
+    """The discriminator in fp16: as a BERT without heads, and in a folder ``electra`` with its head."""
     half = copy.deepcopy(model).half()
     save_electra(half, tokenizer, folder / "electra")
     save_pretrained(half.bert, tokenizer, folder)
