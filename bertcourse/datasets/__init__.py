@@ -7,6 +7,7 @@ tokenizers do not go by today's Unicode.
 
 from bertcourse.datasets.data import (
     COURSE_DATA,
+    book_texts,
     book_words,
     books,
     course_file,
@@ -21,6 +22,7 @@ from bertcourse.datasets.data import (
 
 __all__ = [
     "COURSE_DATA",
+    "book_texts",
     "book_words",
     "books",
     "course_file",

@@ -12,7 +12,8 @@ import tarfile
 import tempfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +25,12 @@ from bertcourse.datasets.ebooks import book_text
 from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
 
 BOOKS_URL = "https://codeload.github.com/standardebooks"
-BOOKS_FILE = "standardebooks/standardebooks.txt.xz"  # in BERTCOURSE_DATA: all books, an empty line between two
-BOOKS_SHA256 = "ae6dfb996c0eec05527cae335c6b3ab4b2f6f98f12b885b94f2924a2bb64cbde"  # of the text, not of the archive
+# Where each set of books may lie in BERTCOURSE_DATA: all of its books in one file, an empty line between two.
+BOOK_SETS = {
+    "books": "standardebooks/standardebooks.txt.xz",
+    "more-books": "standardebooks-more/standardebooks-more.txt.xz",
+    "measuring-books": "standardebooks-measuring/standardebooks-measuring.txt.xz",  # never to be trained on
+}
 
 
 class Book(NamedTuple):
@@ -36,12 +41,14 @@ class Book(NamedTuple):
         commit: the commit that the text is made from.
         sha256: of the text.
         parts: the stems of the files to take; empty for all.
+        set: the one of ``BOOK_SETS`` that it belongs to.
     """
 
     name: str
     commit: str
     sha256: str
     parts: frozenset[str]
+    set: str = "books"
 
 
 def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = None) -> str:
@@ -59,13 +66,24 @@ def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = Non
 
     Source: standardebooks.org; texts in the public domain, edited under CC0.
     """
-    if (data := os.environ.get("BERTCOURSE_DATA")) and (path := Path(data).expanduser() / BOOKS_FILE).is_file():
-        text = read_text(path)
-        check_sha256(path, sha256(text.encode()), BOOKS_SHA256)
-        return text
-    folder = Path(folder or pooch.os_cache("bertcourse") / "standardebooks")
-    books = read_books()
-    return "\n".join(fetch_book(book, url, folder) for book in tqdm(books, desc="books", unit=" books", disable=None))
+    return "\n".join(text for _, text in book_texts("books", url, folder))
+
+
+def book_texts(
+    name: str = "books", url: str = BOOKS_URL, folder: str | os.PathLike | None = None
+) -> Iterator[tuple[Book, str]]:
+    """The books of a set with their texts, one after the other: there is never more than one in memory.
+
+    Args:
+        name: "books", the 93 of ``standard_ebooks``; "more-books", 266 others, 43.3 million words; or
+            "measuring-books", eight that no model of the course is trained on, 2.8 million words.
+        url, folder: as for ``standard_ebooks``.
+    """
+    known = read_books(name)
+    if copy := find_books(name):
+        return cut_into_books(read_documents(copy), known, str(copy))
+    folder = Path(folder or books_folder())
+    return ((book, fetch_book(book, url, folder)) for book in tqdm(known, desc=name, unit=" books", disable=None))
 
 
 def books(text: str) -> Iterator[tuple[Book, str]]:
@@ -74,19 +92,28 @@ def books(text: str) -> Iterator[tuple[Book, str]]:
     Args:
         text: as ``standard_ebooks`` returns it.
     """
-    documents = iter(text.removesuffix("\n").split("\n\n"))
-    for book in read_books():
+    documents = (f"{document}\n" for document in text.removesuffix("\n").split("\n\n"))
+    return cut_into_books(documents, read_books(), "the text")
+
+
+def cut_into_books(documents: Iterable[str], known: list[Book], source: str) -> Iterator[tuple[Book, str]]:
+    """Put documents together to the books that we know, in that order; ``source`` says where they are from."""
+    documents = iter(documents)
+    for book in known:
         digest, contents = hashlib.sha256(), []
         for document in documents:
-            digest.update(f"\n\n{document}".encode() if contents else document.encode())
+            digest.update(f"\n{document}".encode() if contents else document.encode())
             contents.append(document)
-            ended = digest.copy()
-            ended.update(b"\n")
-            if ended.hexdigest() == book.sha256:
+            if digest.hexdigest() == book.sha256:
                 break
         else:
-            raise ValueError(f"the text must be that of standard_ebooks(), book after book; {book.name} is not in it.")
-        yield book, "\n\n".join(contents) + "\n"
+            raise ValueError(
+                f"{source} must have the texts of standard_ebooks(), or of another known set, book after book; "
+                f"{book.name} is not there, or is damaged."
+            )
+        yield book, "\n".join(contents)
+    if next(documents, ""):
+        raise ValueError(f"{source} must end with {known[-1].name}; there is more.")
 
 
 def paragraphs(text: str) -> Iterator[str]:
@@ -98,11 +125,44 @@ def paragraphs(text: str) -> Iterator[str]:
     return (line for line in text.split("\n") if line)
 
 
-def read_books() -> list[Book]:
-    """The registry of books, in the order in which they stand in the text."""
+def read_books(name: str = "books") -> list[Book]:
+    """The registry of a set of books, in the order in which they stand in its text."""
     with (resources.files("bertcourse.datasets") / "standard_ebooks.tsv").open(encoding="utf-8") as file:
-        rows = csv.DictReader(file, delimiter="\t")
-        return [Book(row["book"], row["commit"], row["sha256"], frozenset(row["parts"].split())) for row in rows]
+        return [
+            Book(row["book"], row["commit"], row["sha256"], frozenset(row["parts"].split()), name)
+            for row in csv.DictReader(file, delimiter="\t")
+            if row["set"] == name
+        ]
+
+
+def find_books(name: str) -> Path | None:
+    """The copy of a set of books in BERTCOURSE_DATA, if there is one."""
+    if (data := os.environ.get("BERTCOURSE_DATA")) and (path := Path(data).expanduser() / BOOK_SETS[name]).is_file():
+        return path
+    return None
+
+
+def books_folder() -> Path:
+    """Where fetched books are kept, each as a text of its own."""
+    return Path(pooch.os_cache("bertcourse")) / "standardebooks"
+
+
+def fetch_books(name: str, url: str = BOOKS_URL) -> list[Path]:
+    """The files of a set of books, from this disk, or else from the network: a copy of all, or a text each."""
+    known = [book for book, _ in book_texts(name, url)]
+    copy = find_books(name)
+    return [copy] if copy else [books_folder() / f"{book.name}.txt" for book in known]
+
+
+def has_books(name: str) -> bool:
+    """Whether a set of books is on this disk; a ValueError says what is wrong with it."""
+    if find_books(name):
+        return all(text for _, text in book_texts(name))  # which are checked as they are read
+    kept = [(book, books_folder() / f"{book.name}.txt") for book in read_books(name)]
+    for book, path in kept:
+        if path.is_file():
+            check_sha256(path, sha256(path), book.sha256, f"fetch it again with: bertcourse data get {name}")
+    return all(path.is_file() for _, path in kept)
 
 
 def fetch_book(book: Book, url: str, folder: Path) -> str:
@@ -133,7 +193,7 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
                 raise
             raise ConnectionError(
                 f"cannot fetch {address} ({error}). Try again, which goes on after the books that are there; or set "
-                f"BERTCOURSE_DATA to a folder that has {BOOKS_FILE}."
+                f"BERTCOURSE_DATA to a folder that has {BOOK_SETS[book.set]}."
             ) from error
         try:
             text = book_text(read_archive(archive), book.parts)
@@ -163,12 +223,35 @@ def read_text(path: Path) -> str:
     Raises:
         ValueError: naming the file, if it is damaged.
     """
-    try:
+    with naming_damage(path):
         content = path.read_bytes()
         return (lzma.decompress(content) if path.suffix == ".xz" else content).decode("utf-8")
+
+
+def read_documents(path: Path) -> Iterator[str]:
+    """The documents of such a text, with an empty line between two, one after the other."""
+    lines: list[str] = []
+    with naming_damage(path), (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
+        for line in file:
+            if line.strip():
+                lines.append(line)
+            elif lines:
+                yield "".join(lines)
+                lines = []
+    if lines:
+        yield "".join(lines)
+
+
+@contextmanager
+def naming_damage(path: Path) -> Iterator[None]:
+    """Turn what goes wrong when a text is read into a ValueError that names the file."""
+    try:
+        yield
     except (lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
         packed = " packed with xz" if path.suffix == ".xz" else ""
-        raise ValueError(f"{path} must be a UTF-8 text{packed}; it is damaged ({error}). Fetch it again.") from error
+        raise ValueError(
+            f"{path} must be a UTF-8 text{packed}; it is damaged ({error}). Save or fetch it again."
+        ) from error
 
 
 # What the course wrote itself: inside an installed package, beside the package in a checkout.

@@ -2,15 +2,15 @@
 
 The table is public_data.tsv. A file is looked for in the folder that the environment variable ``BERTCOURSE_DATA``
 names, by its path in the table or by its name alone (if no other has it), then in the user's cache, and only then on
-the network.
+the network. Sets of books have a table of their own (``data``), but get, list and check know them, too.
 """
 
 import csv
-import functools
 import hashlib
 import lzma
 import os
 import tarfile
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pooch
 from tqdm import tqdm
 
+from bertcourse.datasets.data import BOOK_SETS, books_folder, fetch_books, find_books, has_books, read_books
 from bertcourse.datasets.semcor import make_semcor
 from bertcourse.datasets.wordnet import make_wordnet
 from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
@@ -45,7 +46,7 @@ class PublicFile(NamedTuple):
     citation: str
 
 
-@functools.cache
+@cache
 def read_registry() -> dict[str, list[PublicFile]]:
     """The files of each public data set, by its name."""
     sets: dict[str, list[PublicFile]] = {}
@@ -68,6 +69,8 @@ def fetch(name: str) -> list[Path]:
         ValueError: if there is no such set, or a file is not the one we know.
         ConnectionError: if a file is not here and cannot be fetched.
     """
+    if name in BOOK_SETS:
+        return fetch_books(name)
     files, folder = find_set(name), cache_folder()
     paths = [find_copy(file) for file in files]
     if all(paths):
@@ -91,7 +94,7 @@ def fetch(name: str) -> list[Path]:
 def find_set(name: str) -> list[PublicFile]:
     """The files of a set."""
     if name not in read_registry():
-        raise ValueError(f"a data set must be one of {', '.join(read_registry())}; got {name!r}.")
+        raise ValueError(f"a data set must be one of {', '.join([*read_registry(), *BOOK_SETS])}; got {name!r}.")
     return read_registry()[name]
 
 
@@ -171,23 +174,35 @@ MAKERS = {"semcor": make_semcor, "wordnet": make_wordnet}
 def states(names: list[str] | None = None) -> dict[str, str]:
     """For each set, "ok", "absent", or what is wrong with it, in the folder BERTCOURSE_DATA or in the cache."""
     found = {}
-    for name in names or read_registry():
-        paths = [(find_copy(file) or cache_folder() / file.file, file) for file in find_set(name)]
+    for name in names or [*read_registry(), *BOOK_SETS]:
+        is_here = partial(has_books, name) if name in BOOK_SETS else partial(has_files, find_set(name))
         try:
-            for path, file in paths:
-                if path.is_file():
-                    check_hash(path, file)
-            found[name] = "ok" if all(path.is_file() for path, _ in paths) else "absent"
+            found[name] = "ok" if is_here() else "absent"
         except ValueError as error:
             found[name] = str(error)
     return found
 
 
+def has_files(files: list[PublicFile]) -> bool:
+    """Whether all files of a set are on this disk; a ValueError names one that is not the one in the table."""
+    paths = [(find_copy(file) or cache_folder() / file.file, file) for file in files]
+    for path, file in paths:
+        if path.is_file():
+            check_hash(path, file)
+    return all(path.is_file() for path, _ in paths)
+
+
 def print_sets() -> None:
     """Print for each set its name, where it is, its licence, its paper."""
-    width = max(map(len, read_registry())) + 2
-    for name, files in read_registry().items():
-        path = find_copy(files[0])
-        print(
-            f"{name:{width}}{path.parent if path else 'not here'}\n{'':{width}}{files[0].licence}. {files[0].citation}"
-        )
+    sets = {
+        name: (find_copy(files[0]), f"{files[0].licence}. {files[0].citation}")
+        for name, files in read_registry().items()
+    }
+    for name in BOOK_SETS:
+        known = read_books(name)
+        kept = books_folder() / f"{known[0].name}.txt"
+        path = find_books(name) or (kept if kept.is_file() else None)
+        sets[name] = path, f"texts in the public domain, edited under CC0. {len(known)} books of standardebooks.org"
+    width = max(map(len, sets)) + 2
+    for name, (path, about) in sets.items():
+        print(f"{name:{width}}{path.parent if path else 'not here'}\n{'':{width}}{about}")

@@ -8,7 +8,7 @@ of a row follows the other.
 
 from bertcourse.pretraining.batches import RowMaker, fixed_batches
 from bertcourse.pretraining.config import PRESETS, PretrainingConfig
-from bertcourse.pretraining.corpus import Corpus, books_corpus, text_corpus
+from bertcourse.pretraining.corpus import Corpus, books_corpus, measuring_books, text_corpus
 from bertcourse.pretraining.evaluation import CountModel, evaluate
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary
 from bertcourse.pretraining.masking_fast import mask_tokens
@@ -48,6 +48,7 @@ __all__ = [
     "evaluate",
     "fixed_batches",
     "mask_tokens",
+    "measuring_books",
     "pack_documents",
     "pretrain",
     "sense_accuracy",

@@ -38,7 +38,8 @@ class PretrainingConfig:
 
     corpus: str = setting(
         "books",
-        '"books", "small-world", "sparse-world", or a UTF-8 text with an empty line between documents',
+        '"books" (93 of them), "more-books" (359), "small-world", "sparse-world", '
+        "or a UTF-8 text with an empty line between documents",
     )
     tokenizer: str = setting("course", "name or folder of a model, whose tokenizer to use; small worlds have their own")
     world_tokens: int = setting(1_500_000, "size of a small world's corpus, in words")

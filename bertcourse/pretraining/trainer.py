@@ -325,7 +325,9 @@ def find_corpus(config: PretrainingConfig) -> Corpus:
     if config.corpus in ("small-world", "sparse-world"):
         return SmallWorld(sparse=config.corpus == "sparse-world").corpus(config.world_tokens)
     tokenizer = read_tokenizer(open_folder(config.tokenizer))
-    return books_corpus(tokenizer) if config.corpus == "books" else text_corpus(Path(config.corpus), tokenizer)
+    if config.corpus in ("books", "more-books"):
+        return books_corpus(tokenizer, more=config.corpus == "more-books")
+    return text_corpus(Path(config.corpus), tokenizer)
 
 
 def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:

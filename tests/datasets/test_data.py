@@ -99,7 +99,8 @@ def library(monkeypatch, tmp_path):
         data.Book(name, "c0ffee", hashlib.sha256(book_text(files).encode()).hexdigest(), frozenset())
         for name, files in contents.items()
     ]
-    monkeypatch.setattr(data, "read_books", lambda: registry)
+    monkeypatch.setattr(data, "read_books", lambda name: registry)
+    monkeypatch.setattr(data.pooch, "os_cache", lambda name: tmp_path / "cache")
     monkeypatch.delenv("BERTCOURSE_DATA", raising=False)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -207,9 +208,7 @@ def test_an_error_in_the_packing_is_damage(library, monkeypatch):
 
 
 def test_one_wrong_byte_in_the_data_folder_is_refused(monkeypatch, tmp_path):
-    path = tmp_path / data.BOOKS_FILE
-    path.parent.mkdir()
-    monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
+    path = copy_in_the_data_folder("books", monkeypatch, tmp_path)
     for damaged in one_byte_wrong(lzma.compress(b"A text.\n" * 9), 100):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="standardebooks.txt.xz .*damaged"):
@@ -221,22 +220,56 @@ def test_no_server_is_said(library, tmp_path):
         data.standard_ebooks("http://127.0.0.1:9", tmp_path)
 
 
-def test_copy_in_the_data_folder_comes_first(library, monkeypatch, tmp_path):
-    path = tmp_path / data.BOOKS_FILE
+@pytest.mark.parametrize("name", data.BOOK_SETS)
+def test_copy_in_the_data_folder_comes_first_and_is_read_book_by_book(library, monkeypatch, tmp_path, name):
+    url, folder, asked, _ = library
+    fetched = list(data.book_texts(name, url, folder))
+    path = copy_in_the_data_folder(name, monkeypatch, tmp_path)
+    path.write_bytes(lzma.compress("\n".join(text for _, text in fetched).encode()))
+    assert list(data.book_texts(name, url, folder)) == fetched and len(asked) == 3
+    assert data.fetch_books(name) == [path] and data.has_books(name)
+
+
+@pytest.mark.parametrize("change", [lambda text: f"{text}\nMore.\n", lambda text: text[:-3], lambda text: text[3:]])
+def test_another_copy_in_the_data_folder_is_refused(library, monkeypatch, tmp_path, change):
+    text = data.standard_ebooks(*library[:2])
+    path = copy_in_the_data_folder("books", monkeypatch, tmp_path)
+    path.write_bytes(lzma.compress(change(text).encode()))
+    for read in (data.standard_ebooks, lambda: data.has_books("books")):
+        with pytest.raises(ValueError, match=r"standardebooks.txt.xz must"):
+            read()
+
+
+def copy_in_the_data_folder(name, monkeypatch, tmp_path):
+    """Where a set of books is looked for first."""
+    path = tmp_path / data.BOOK_SETS[name]
     path.parent.mkdir()
-    path.write_bytes(lzma.compress(b"A text.\n"))
     monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match="standardebooks.txt.xz must have the SHA-256"):
-        data.standard_ebooks()
-    monkeypatch.setattr(data, "BOOKS_SHA256", hashlib.sha256(b"A text.\n").hexdigest())
-    assert data.standard_ebooks() == "A text.\n"
+    return path
 
 
-def test_registry_has_93_books_at_known_commits():
-    books = data.read_books()
-    assert len({book.name for book in books}) == len(books) == 93
+def test_a_set_of_books_is_here_once_all_of_it_is(library):
+    url, _, _, served = library
+    kept_back = served.pop("/three/tar.gz/c0ffee")
+    with pytest.raises(ConnectionError):
+        data.fetch_books("more-books", url)
+    assert not data.has_books("more-books")
+    served["/three/tar.gz/c0ffee"] = kept_back
+    paths = data.fetch_books("more-books", url)
+    assert [path.name for path in paths] == ["one.txt", "two.txt", "three.txt"] and data.has_books("more-books")
+    paths[1].write_text("two\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="two.txt must have the SHA-256 .* bertcourse data get more-books"):
+        data.has_books("more-books")
+
+
+def test_registry_has_three_sets_of_books_at_known_commits():
+    sets = {name: data.read_books(name) for name in data.BOOK_SETS}
+    assert {name: len(books) for name, books in sets.items()} == {"books": 93, "more-books": 266, "measuring-books": 8}
+    books = [book for each in sets.values() for book in each]
+    assert len({book.name for book in books}) == len({book.sha256 for book in books}) == 367
     assert all(len(book.commit) == 40 and len(book.sha256) == 64 for book in books)
     assert [book.name for book in books if book.parts] == ["plato_dialogues_benjamin-jowett"]
+    assert all(book.set == name for name, each in sets.items() for book in each)
 
 
 def test_book_words_are_counts_of_two_disjoint_texts():

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from bertcourse import cli
-from bertcourse.datasets import registry
+from bertcourse.datasets import data, registry
 from bertcourse.datasets.registry import PublicFile, content_sha256
 from bertcourse.datasets.semcor import framework_files, make_semcor
 from bertcourse.datasets.wordnet import LEXNAMES, ar_members, make_wordnet, unpack_wordnet, wordnet_folder
@@ -44,6 +44,7 @@ def world(monkeypatch, tmp_path):
             PublicFile("letters", "greek/second.txt", sha256(b"beta"), "", f"{url}/b.txt", "CC0", "Homer"),
         ]
         monkeypatch.setattr(registry, "read_registry", lambda: {"letters": files})
+        monkeypatch.setattr(registry, "BOOK_SETS", {})
         monkeypatch.setattr(registry.pooch, "os_cache", lambda name: tmp_path / "cache")
         monkeypatch.delenv("BERTCOURSE_DATA", raising=False)
         yield tmp_path / "cache", served, asked
@@ -152,6 +153,26 @@ def test_the_command_lists_gets_and_checks(world, capsys):
     assert cli.main(["data", "check", "letters"]) == 0 and "letters: ok" in capsys.readouterr().out
     assert cli.main(["data", "get", "numbers"]) == 1
     assert "bertcourse data: a data set must be one of letters; got 'numbers'" in capsys.readouterr().err
+
+
+def test_the_command_knows_books(world, monkeypatch, tmp_path, capsys):
+    text = "It was the best of times.\n"
+    book = data.Book("two-cities", "c0ffee", sha256(text.encode()), frozenset(), "more-books")
+    monkeypatch.setattr(data, "read_books", lambda name: [book])
+    monkeypatch.setattr(registry, "read_books", lambda name: [book])
+    monkeypatch.setattr(registry, "BOOK_SETS", {"more-books": data.BOOK_SETS["more-books"]})
+    assert cli.main(["data", "check"]) == 0 and "more-books: absent" in capsys.readouterr().out
+    path = tmp_path / data.BOOK_SETS["more-books"]
+    path.parent.mkdir()
+    path.write_bytes(lzma.compress(text.encode()))
+    monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
+    assert cli.main(["data", "list"]) == 0
+    assert f"more-books  {path.parent}\n" in (out := capsys.readouterr().out) and "1 books of standardebooks" in out
+    assert cli.main(["data", "get", "more-books"]) == 0 and capsys.readouterr().out == f"{path}\n"
+    assert cli.main(["data", "check", "more-books"]) == 0 and "more-books: ok" in capsys.readouterr().out
+    path.write_bytes(lzma.compress(b"It was the worst of times.\n"))
+    assert cli.main(["data", "check"]) == 1
+    assert "more-books: " in (out := capsys.readouterr().out) and "two-cities is not there" in out
 
 
 def test_the_command_names_a_file_that_differs(world, monkeypatch, tmp_path, capsys):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bertcourse.datasets import data
+from bertcourse.datasets.data import paragraphs
 from bertcourse.pretraining import corpus
 from bertcourse.pretraining.corpus import books_corpus, has_slur, sentences, text_corpus
 
@@ -72,20 +73,75 @@ def test_a_text_is_never_read_as_a_whole(text, small_tokenizer, tmp_path, monkey
     assert list(corpus.read_documents(text))[:2] == ["a b c. d d.\nb c.\n", "a b c. e d.\nb c.\n"]
 
 
-def test_books_are_split_by_book_and_lose_paragraphs_with_a_slur(small_tokenizer, tmp_path, monkeypatch):
-    contents = {"kept": "a b c.\nbad b.\n\nc a. b b.\n", corpus.HELD_OUT_BOOKS[0]: "d e f.\n"}
-    registry = [
-        data.Book(name, "", hashlib.sha256(text.encode()).hexdigest(), frozenset()) for name, text in contents.items()
-    ]
-    monkeypatch.setattr(data, "read_books", lambda: registry)
-    monkeypatch.setattr(corpus, "standard_ebooks", lambda: "\n".join(contents.values()))
+@pytest.fixture
+def library(monkeypatch):
+    """One small text a set of books, and for "books" a held-out one; "bad" is a slur."""
+    contents = {
+        "books": {"kept": "a b c.\nbad b.\n\nc a. b b.\n", corpus.HELD_OUT_BOOKS[0]: "d e f.\n"},
+        "more-books": {"more": "e e. bad.\nf f f.\n"},
+        "measuring-books": {"measured": "g g.\nbad.\n\nh.\n"},
+    }
+
+    def read_books(name):
+        texts = contents[name].items()
+        return [data.Book(book, "", hashlib.sha256(text.encode()).hexdigest(), frozenset()) for book, text in texts]
+
+    monkeypatch.setattr(corpus, "read_books", read_books)
+    monkeypatch.setattr(corpus, "book_texts", lambda name: zip(read_books(name), contents[name].values()))
+    monkeypatch.setattr(corpus, "standard_ebooks", lambda: "\n".join(contents["books"].values()))
     monkeypatch.setattr(corpus, "slur_hashes", lambda: (hashlib.sha256(b"bad").hexdigest(),))
     corpus.is_slur.cache_clear()
-    made = books_corpus(small_tokenizer, tmp_path)
+    yield contents
     corpus.is_slur.cache_clear()
+
+
+def test_books_are_split_by_book_and_lose_paragraphs_with_a_slur(library, small_tokenizer, tmp_path):
+    made = books_corpus(small_tokenizer, tmp_path)
     assert small_tokenizer.decode(made.train[0].tokens.tolist()) == "a b c . c a . b b ."
     assert len(made.train[0].documents) == 3
     assert small_tokenizer.decode(made.held_out[0].tokens.tolist()) == "d e f ."
+
+
+def test_more_books_hold_out_the_same_and_are_read_once(library, small_tokenizer, tmp_path, monkeypatch):
+    made = books_corpus(small_tokenizer, tmp_path, more=True)
+    assert small_tokenizer.decode(made.train[0].tokens.tolist()) == "a b c . c a . b b . f f f ."
+    assert small_tokenizer.decode(made.held_out[0].tokens.tolist()) == "d e f ."
+    monkeypatch.setattr(corpus, "book_texts", None)
+    assert len(books_corpus(small_tokenizer, tmp_path, more=True).train[0].documents) == 4
+
+
+def test_shards_of_the_books_lie_where_they_did(library, small_tokenizer, tmp_path):
+    books_corpus(small_tokenizer, tmp_path)
+    known = f"1\n{small_tokenizer.to_str()}\n{corpus.slur_hashes()}\n" + "\n".join(library["books"].values())
+    assert [path.name for path in tmp_path.iterdir()] == [hashlib.sha256(known.encode()).hexdigest()[:16]]
+
+
+def test_books_to_measure_on_are_read_one_by_one(library, small_tokenizer):
+    made = corpus.measuring_books(small_tokenizer)
+    assert list(made) == ["measured"] and len(made["measured"].documents) == 3
+    assert small_tokenizer.decode(made["measured"].tokens.tolist()) == "g g . h ."
+
+
+@pytest.mark.parametrize("name", ["books", "more-books"])
+def test_no_book_to_measure_on_is_trained_on(name):
+    measured, trained = (
+        {book.name.split("_")[1] for book in data.read_books(each)} - {"short-fiction"}  # there is one of each author
+        for each in ("measuring-books", name)
+    )
+    assert len(measured) == 7 and not measured & trained
+    assert "h-p-lovecraft_short-fiction" not in {book.name for book in data.read_books(name)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["books", "more-books"])
+def test_no_paragraph_to_measure_on_is_trained_on(name):
+    """A sample of those with 80 characters or more, where the texts are on this disk."""
+    if not (data.has_books("measuring-books") and data.has_books(name)):
+        pytest.skip(f"bertcourse data get measuring-books {name}")
+    sample = {p for _, text in data.book_texts("measuring-books") for p in paragraphs(text) if len(p) >= 80}
+    sample = set(sorted(sample)[::10])
+    assert len(sample) > 3000
+    assert not [p for _, text in data.book_texts(name) for p in paragraphs(text) if p in sample]
 
 
 def test_another_text_is_not_taken_for_the_books():
@@ -99,7 +155,7 @@ def test_slurs_are_found_by_hash():
 
 
 def test_held_out_books_are_in_the_registry():
-    assert set(corpus.HELD_OUT_BOOKS) <= {book.name for book in data.read_books()}
+    assert set(corpus.HELD_OUT_BOOKS) <= {book.name for book in data.read_books("books")}
 
 
 def test_refuses_texts_that_cannot_be_trained_on(small_tokenizer, tmp_path):
