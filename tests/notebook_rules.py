@@ -12,6 +12,7 @@ from measured import misstated
 from nbformat import NotebookNode
 
 from bertcourse.lectures import read_notebook, stated_cost
+from bertcourse.validation import tolerance_of
 
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
@@ -45,6 +46,8 @@ def problems(path: Path) -> list[str]:
         for tag in tags:
             if NBVAL_MARK.search(tag) and tag not in KNOWN_TAGS:
                 found.append(f"code cell {number} has the tag {tag!r}, which nbval does not know: {sorted(KNOWN_TAGS)}")
+            if "toler" in tag.lower() and not tolerance_of([tag]):
+                found.append(f"code cell {number} has the tag {tag!r}; write tolerance=0.02, or tolerance=5%")
         if re.search(rf"#.*({NBVAL_MARK.pattern})", cell.source, re.IGNORECASE):
             found.append(
                 f"code cell {number} has an nbval mark in a comment, where a misspelling goes unseen: use a tag"

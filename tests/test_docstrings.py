@@ -28,7 +28,16 @@ READING_ORDER = [
     "beyond_bert",
 ]
 SHARED = {"bootstrap", "datasets", "files", "training"}  # below all chapters: they import none
-ABOVE = {"benchmarks", "checks", "figures", "cli", "doctor", "lectures", "__main__"}  # they may import all
+ABOVE = {
+    "benchmarks",
+    "checks",
+    "figures",
+    "cli",
+    "doctor",
+    "lectures",
+    "validation",
+    "__main__",
+}  # they may import all
 TESTS = Path(__file__).parent
 NOTEBOOKS = TESTS.parent / "notebooks"
 FOLDERS = [module.name for module in pkgutil.iter_modules(bertcourse.__path__, "bertcourse.") if module.ispkg]
