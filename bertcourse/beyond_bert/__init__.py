@@ -1,0 +1,1 @@
+"""Chapter 11: what came after BERT, and what each change is worth."""
