@@ -54,6 +54,7 @@ ARMS = {  # in the order in which they are run
     "rotary": Recipe({}, dict(positions="rotary")),
     "local": Recipe(LOCAL),
     "electra": Recipe({**START, **REPLACED}, objective="replaced"),
+    "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
     "plain-geglu": Recipe(PLAIN, dict(gated=True, intermediate_size=688)),  # 2/3 of the width, as many weights
     "masks": Recipe(MASKS),
     "pre": Recipe({}, dict(norm="pre")),
@@ -74,6 +75,7 @@ ABOUT = {
     "electra": "start, and ELECTRA's replaced tokens; a generator of a quarter's width; no NSP",
     "plain-muon": "plain, with Muon",
     "plain-full": "plain, no NSP, full sentences",
+    "spans": "plain, no NSP, full sentences, SpanBERT's masks and boundary objective",
     "modern": "rotary, pre-RMSNorm, norms on queries and keys, GeGLU, no biases, zero outputs, masks 30 to 15 %",
     "modern-muon": "modern, with Muon",
 }

@@ -1,8 +1,9 @@
 """Chapter 11: beyond BERT. What its successors changed, each change by itself, for chapter 4's loop to train.
 
-In reading order: the encoder whose departures from BERT are settings (``encoder``), Muon beside AdamW (``muon``),
-ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``), a run's departures in one place (``recipes``), and the
-files of these models (``files``).
+BERT's recipe is five choices: rows, masks, objective, architecture, optimizer. In reading order: SpanBERT's masks and
+objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); the encoder whose
+departures from BERT are settings (``encoder``); Muon beside AdamW (``muon``); a run's departures in one place
+(``recipes``); and the files of these models (``files``).
 """
 
 from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
@@ -10,6 +11,8 @@ from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, Encod
 from bertcourse.beyond_bert.files import save_pretrained
 from bertcourse.beyond_bert.muon import Muon, muon_groups, orthogonalize
 from bertcourse.beyond_bert.recipes import Recipe, pretrain_recipe
+from bertcourse.beyond_bert.spans import SpanBertForPreTraining
+from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
 
 __all__ = [
     "MODERN",
@@ -20,6 +23,9 @@ __all__ = [
     "EncoderForPreTraining",
     "Muon",
     "Recipe",
+    "SpanBertForPreTraining",
+    "SpanLoss",
+    "mask_spans",
     "muon_groups",
     "orthogonalize",
     "pretrain_recipe",

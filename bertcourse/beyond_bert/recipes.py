@@ -18,6 +18,8 @@ from bertcourse.beyond_bert.electra_files import save_electra
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.files import save_model
 from bertcourse.beyond_bert.muon import Muon, muon_groups
+from bertcourse.beyond_bert.spans import SpanBertForPreTraining
+from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
 from bertcourse.pretraining import PretrainingConfig, pretrain
 from bertcourse.pretraining.corpus import Corpus
 from bertcourse.pretraining.trainer import Parts, new_model, new_optimizer, start
@@ -30,8 +32,8 @@ class Recipe:
     Attributes:
         settings: of ``PretrainingConfig``: rows, masks, starts, learning rate.
         encoder: of ``EncoderConfig``; empty for a plain BERT.
-        objective: "hidden" (masked language modelling, and NSP if the settings say so), or "replaced" (ELECTRA's; a
-            plain BERT learns it).
+        objective: "hidden" (masked language modelling, and NSP if the settings say so); or, for a plain BERT, "replaced"
+            (ELECTRA's) or "spans" (SpanBERT's, with its masks and its boundary objective).
         muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW for all.
     """
 
@@ -43,9 +45,9 @@ class Recipe:
     def __post_init__(self) -> None:
         if not self.muon_rate >= 0:
             raise ValueError(f"muon_rate must be at least 0, which leaves all to AdamW; got {self.muon_rate}.")
-        if self.objective not in ("hidden", "replaced") or (self.encoder and self.objective == "replaced"):
+        if self.objective not in ("hidden", "replaced", "spans") or (self.encoder and self.objective != "hidden"):
             raise ValueError(
-                f"objective must be hidden, or for a plain BERT replaced; got {self.objective} with encoder "
+                f"objective must be hidden, or for a plain BERT replaced or spans; got {self.objective} with encoder "
                 f"{dict(self.encoder)}."
             )
 
@@ -56,6 +58,8 @@ class Recipe:
             return parts._replace(
                 new_model=new_electra, loss=ElectraLoss, evaluate=evaluate_electra, save=save_discriminator
             )
+        if self.objective == "spans":
+            return parts._replace(new_model=new_span_bert, loss=SpanLoss, mask=mask_spans, save=save_span_bert)
         return parts._replace(new_model=self.new_encoder if self.encoder else new_model)
 
     def new_encoder(self, config: PretrainingConfig, vocab_size: int, shards=()) -> EncoderForPreTraining:
@@ -79,6 +83,18 @@ def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> Electr
     model = ElectraForPreTraining(config.bert_config(vocab_size))
     start(model.bert, config, shards)
     return model
+
+
+def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=()) -> SpanBertForPreTraining:
+    """A BERT with SpanBERT's boundary head and the start that the settings ask for; it has no NSP."""
+    model = SpanBertForPreTraining(config.bert_config(vocab_size))
+    start(model.bert, config, shards)
+    return model
+
+
+def save_span_bert(model: SpanBertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
+    """The model in fp16 without its boundary head, a plain BERT, and its tokenizer."""
+    save_model(model.as_bert(), tokenizer, folder)
 
 
 def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:

@@ -85,6 +85,15 @@ def test_electra_learns_and_its_discriminator_is_kept(corpus, tmp_path):
     torch.testing.assert_close(loaded(ids)[0], model.bert(ids)[0], atol=0.02, rtol=0.02)
 
 
+def test_span_bert_learns_and_a_plain_bert_is_kept(corpus, tmp_path):
+    recipe = Recipe(dict(packing="full-sentences", nsp=False), objective="spans")
+    model = trained(recipe, corpus, tmp_path)
+    train = [line for line in read_log(tmp_path / "log.jsonl") if line["event"] == "train"]
+    assert train[-1]["boundary_loss"] < train[0]["boundary_loss"] and train[-1]["mlm_loss"] < train[0]["mlm_loss"]
+    loaded, _ = load_pretrained(tmp_path / "model-100", BertForPreTraining)
+    torch.testing.assert_close(loaded.mlm_head.bias, model.mlm_head.bias, atol=1e-3, rtol=1e-3)
+
+
 def test_a_run_by_muon_stopped_and_resumed_is_the_run_uninterrupted(corpus, tmp_path, monkeypatch):
     recipe = Recipe(encoder=MODERN, muon_rate=0.01)
     whole = trained(recipe, corpus, tmp_path / "whole")
@@ -117,6 +126,14 @@ def test_the_mask_rate_falls(corpus, tmp_path, monkeypatch):
     assert rates[0] > 0.3 and rates[-1] < 0.15
 
 
-def test_a_negative_rate_is_refused():
-    with pytest.raises(ValueError, match="muon_rate"):
-        Recipe(muon_rate=-1.0)
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (dict(muon_rate=-1.0), "muon_rate"),
+        (dict(objective="next"), "objective"),
+        (dict(objective="spans", encoder=MODERN), "objective"),
+    ],
+)
+def test_a_recipe_that_nobody_can_cook_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Recipe(**changes)

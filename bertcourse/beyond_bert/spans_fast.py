@@ -1,0 +1,143 @@
+"""Chapter 11: SpanBERT's masks and losses for whole batches at once; ``spans`` says what they are."""
+
+import torch
+from torch import Tensor, nn
+
+from bertcourse.beyond_bert.spans import LONGEST_SPAN, SpanBertForPreTraining, SpanLosses, span_lengths
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, check_shares, masks_per_row
+from bertcourse.pretraining.masking_fast import check_masking
+from bertcourse.pretraining.objective_fast import vocabulary_loss
+from bertcourse.pretraining.pairs import RowBatch
+
+
+def mask_spans(
+    input_ids: Tensor,
+    vocabulary: Vocabulary,
+    rate: float = 0.15,
+    count: int | None = None,
+    whole_words: bool = True,
+    random_weights: Tensor | None = None,
+    generator: torch.Generator | None = None,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
+) -> MaskedTokens:
+    """Hide exactly k tokens of every row, in spans: 80 % of the spans become [MASK], 10 % random tokens, 10 % stay.
+
+    ``plain_mask_spans`` is the specification. It can take the place of ``mask_tokens``, whose arguments it has.
+
+    Args:
+        input_ids: (B, L), token ids; special tokens, padding among them, are never hidden and end a span.
+        vocabulary, rate, count: as for ``mask_tokens``.
+        whole_words: has no effect: only a row's last span, which has to stop at k, may cut a word.
+        random_weights, generator: as for ``mask_tokens``.
+        mask_share, random_share: how many of the spans become [MASK], and random tokens; the rest stay.
+
+    Returns:
+        ``MaskedTokens``, the positions of each row in order.
+
+    Raises:
+        ValueError: as for ``mask_tokens``.
+
+    Source: Joshi et al. 2020, section 3.1.
+    """
+    check_masking(input_ids, vocabulary, rate, count)
+    check_shares(mask_share, random_share)
+    rows, length = input_ids.shape
+    device = input_ids.device
+    may_be_hidden = ~vocabulary.is_special.to(device)[input_ids]
+    if count is None:
+        count = masks_per_row(may_be_hidden.sum(1), rate)
+    order = torch.rand(rows, length, generator=generator, device=device)
+    lengths = span_lengths((rows, length), generator=generator, device=device)
+    continues = vocabulary.is_continuation.to(device)[input_ids]
+    hidden = choose_spans(order, lengths, continues, may_be_hidden, count)
+    columns = hidden.int().argsort(dim=1, descending=True, stable=True)[:, :count]  # hidden ones first
+    positions = (columns + torch.arange(rows, device=device)[:, None] * length).flatten()
+
+    weights = torch.ones(vocabulary.size) if random_weights is None else random_weights.float()
+    weights = weights.to(device).masked_fill(vocabulary.is_special.to(device), 0.0)
+    random_tokens = torch.multinomial(weights, len(positions), replacement=True, generator=generator)
+    first = (span_edges(hidden)[0].gather(1, columns) + 1).clamp(max=length - 1)  # column of each token's span
+    dice = torch.rand(rows, length, generator=generator, device=device).gather(1, first).flatten()
+    tokens = input_ids.flatten()[positions]
+    is_hidden = hidden.flatten()[positions]
+    shown = torch.where(dice < mask_share + random_share, random_tokens, tokens)
+    shown = torch.where(dice < mask_share, vocabulary.mask_id, shown)
+    masked = input_ids.flatten().clone()
+    masked[positions] = torch.where(is_hidden, shown, tokens)
+    return MaskedTokens(masked.view_as(input_ids), positions, tokens.masked_fill(~is_hidden, IGNORE))
+
+
+def choose_spans(order: Tensor, lengths: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:
+    """``columns_of_spans`` for all rows at once, a span of each row at a time.
+
+    Args:
+        order: (B, L), random numbers in [0, 1).
+        lengths: (B, L).
+        continues: (B, L), True for a token that continues a word.
+        may_be_hidden: (B, L).
+        count: how many tokens to hide.
+
+    Returns:
+        (B, L), True for ``count`` tokens of each row, or all that it has.
+    """
+    column = torch.arange(order.shape[1], device=order.device)
+    is_start = may_be_hidden.clone()
+    is_start[:, 1:] &= ~(continues[:, 1:] & may_be_hidden[:, :-1])
+    word = (is_start + LONGEST_SPAN * ~may_be_hidden).cumsum(1)  # no span reaches beyond a special token
+    last_word = word + lengths - 1
+    order = order.masked_fill(~is_start, 2.0)
+    hidden = torch.zeros_like(may_be_hidden)
+    room = may_be_hidden.sum(1, keepdim=True).clamp(max=count)
+    while room.any():
+        start = order.argmin(1, keepdim=True)
+        span = (column >= start) & (word <= last_word.gather(1, start)) & ~hidden
+        span &= span.cumsum(1) <= room
+        hidden |= span
+        room -= span.sum(1, keepdim=True)
+        order = order.masked_fill(hidden, 2.0)
+    return hidden
+
+
+def span_edges(hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """The last column before each hidden token's span, s - 1, and the first after it, e + 1.
+
+    Args:
+        hidden: (B, L), True for hidden tokens; what comes back for others has no meaning.
+
+    >>> span_edges(torch.tensor([[False, True, True, False]]))
+    (tensor([[0, 0, 0, 3]]), tensor([[0, 3, 3, 3]]))
+    """
+    length = hidden.shape[1]
+    column = torch.arange(length, device=hidden.device).expand_as(hidden)
+    before = column.where(~hidden, -1).cummax(1).values
+    after = column.where(~hidden, length).flip(1).cummin(1).values.flip(1)
+    return before, after
+
+
+class SpanLoss(nn.Module):
+    """A model and SpanBERT's loss as one module, for DDP to wrap; ``plain_span_losses`` is the specification.
+
+    Args:
+        model: to be trained.
+    """
+
+    def __init__(self, model: SpanBertForPreTraining):
+        super().__init__()
+        self.model = model
+
+    def forward(self, masked: MaskedTokens, rows: RowBatch) -> SpanLosses:
+        """Both losses of a batch; arguments as for ``plain_span_losses``."""
+        x = self.model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids).last_hidden_state.flatten(0, 1)
+        table = self.model.bert.embeddings.word_embeddings.weight
+        head = self.model.mlm_head
+        transformed = head.layer_norm(head.activation(head.dense(x[masked.positions])))
+        mlm = vocabulary_loss(transformed, table, head.bias, masked.labels)
+
+        length = masked.input_ids.shape[1]
+        before, after = (edge.flatten()[masked.positions] for edge in span_edges(masked.all_labels() != IGNORE))
+        column = masked.positions % length
+        row = masked.positions - column  # where its row begins
+        head = self.model.boundary_head
+        vectors = head.transform(x[row + before], x[row + after], (column - before - 1).clamp(min=0))
+        return SpanLosses(mlm, vocabulary_loss(vectors, table, head.bias, masked.labels))
