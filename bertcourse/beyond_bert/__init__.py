@@ -1,8 +1,8 @@
 """Chapter 11: beyond BERT. What its successors changed, each change by itself, for chapter 4's loop to train.
 
 BERT's recipe is five choices: rows, masks, objective, architecture, optimizer. In reading order: SpanBERT's masks and
-objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); the encoder whose
-departures from BERT are settings (``encoder``); Muon beside AdamW (``muon``); a run's departures in one place
+objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); the encoder
+whose departures from BERT are settings (``encoder``); Muon beside AdamW (``muon``); a run's departures in one place
 (``recipes``); and the files of these models (``files``).
 """
 

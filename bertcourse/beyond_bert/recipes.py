@@ -32,8 +32,8 @@ class Recipe:
     Attributes:
         settings: of ``PretrainingConfig``: rows, masks, starts, learning rate.
         encoder: of ``EncoderConfig``; empty for a plain BERT.
-        objective: "hidden" (masked language modelling, and NSP if the settings say so); or, for a plain BERT, "replaced"
-            (ELECTRA's) or "spans" (SpanBERT's, with its masks and its boundary objective).
+        objective: "hidden" (masked language modelling, and NSP if the settings say so); or, for a plain BERT,
+            "replaced" (ELECTRA's) or "spans" (SpanBERT's, with its masks and its boundary objective).
         muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW for all.
     """
 
