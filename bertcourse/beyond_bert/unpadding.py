@@ -1,0 +1,102 @@
+"""Chapter 11: unpadding, a batch without its padding (Zeng et al. 2022; MosaicBERT, Portes et al. 2023; ModernBERT,
+Warner et al. 2024).
+
+Rows of a batch are filled up to the longest, and a transformer computes as much for a filler as for a word. But all its
+parts work on each token by itself, except attention. So the real tokens of all rows become one long row, (T, D), and
+attention looks only within the row that a token came from.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from bertcourse.bert.batching import Batch
+from bertcourse.bert.model import BertModel
+from bertcourse.multi_head_attention import EncoderBlock
+from bertcourse.multi_head_attention.fast import fused_attention
+from bertcourse.self_attention import padding_mask, scaled_dot_product_attention
+
+
+class Places(NamedTuple):
+    """Where T tokens came from.
+
+    Attributes:
+        rows: (T,), each token's row, from 0.
+        positions: (T,), its position in that row.
+        lengths: tokens of each row.
+        shape: (B, L) of the batch.
+    """
+
+    rows: Tensor
+    positions: Tensor
+    lengths: list[int]
+    shape: tuple[int, int]
+
+
+def unpad(x: Tensor, attention_mask: Tensor) -> tuple[Tensor, Places]:
+    """Row after row without the padding.
+
+    Args:
+        x: (B, L, D).
+        attention_mask: (B, L), 1 for a token, 0 for padding.
+
+    Returns:
+        ``(tokens, places)``: (T, D), and what ``repad`` needs.
+
+    >>> unpad(torch.tensor([[[1.0], [2.0]], [[3.0], [0.0]]]), torch.tensor([[1, 1], [1, 0]]))[0]
+    tensor([[1.],
+            [2.],
+            [3.]])
+    """
+    if attention_mask.shape != x.shape[:2]:
+        raise ValueError(f"attention_mask must be (B, L) = {tuple(x.shape[:2])}; got {tuple(attention_mask.shape)}.")
+    is_token = padding_mask(attention_mask)[:, 0, 0]
+    rows, positions = is_token.nonzero(as_tuple=True)
+    return x[rows, positions], Places(rows, positions, is_token.sum(dim=1).tolist(), tuple(is_token.shape))
+
+
+def repad(tokens: Tensor, places: Places) -> Tensor:
+    """(T, D) to (B, L, D), with zeros for padding: the inverse of ``unpad``."""
+    x = tokens.new_zeros(*places.shape, tokens.shape[-1])
+    return x.index_put((places.rows, places.positions), tokens)
+
+
+def plain_unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+    """Attention over one long row with a mask of blocks along the diagonal: the specification.
+
+    Its T×T scores are mostly masked, more of them the more rows there are.
+
+    Args:
+        query, key, value: (…, T, d).
+        places: of the T tokens.
+
+    Returns:
+        (…, T, d).
+    """
+    same_row = places.rows[:, None] == places.rows
+    return scaled_dot_product_attention(query, key, value, same_row)[0]
+
+
+def unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: Places, dropout: float = 0.0) -> Tensor:
+    """``plain_unpadded_attention`` row by row, which needs no mask. (On GPUs one kernel does it, with the lengths.)"""
+    rows = zip(*(x.split(places.lengths, dim=-2) for x in (query, key, value)))
+    return torch.cat([fused_attention(*row, dropout=dropout)[0] for row in rows], dim=-2)
+
+
+def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
+    """What a block of BERT's kind (post-LN) does, for (1, T, D)."""
+    attention = block.attention
+    heads = (attention.split_heads(project(x)) for project in (attention.query, attention.key, attention.value))
+    attended = unpadded_attention(*heads, places, attention.dropout if block.training else 0.0)
+    x = block.attention_norm(x + block.dropout(attention.output(attention.merge_heads(attended))))
+    return block.feed_forward_norm(x + block.dropout(block.feed_forward(x)))
+
+
+def unpadded_vectors(model: BertModel, batch: Batch) -> Tensor:
+    """``model(*batch).last_hidden_state``, (B, L, D), computed for the tokens only: padding gets zeros."""
+    tokens, places = unpad(model.embeddings(batch.input_ids, batch.token_type_ids), batch.attention_mask)
+    x = tokens[None]
+    for block in model.encoder.blocks:
+        x = unpadded_block(block, x, places)
+    return repad(x[0], places)
