@@ -5,10 +5,12 @@ of its own of the paragraph, list or table above. Each number there must stand i
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from nbformat import NotebookNode
+
+from bertcourse.validation import tolerance_of
 
 MARK = re.compile(r"<!-- measured -->")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
@@ -38,15 +40,19 @@ class Number:
         value: what it says, of 44 % 44.
         unit: that of its last digit, of 0.42 a hundredth.
         percent: whether it is one of percent, or of points.
+        slack: how far from it another machine may print it.
     """
 
     text: str
     value: Decimal
     unit: Decimal
     percent: bool
+    slack: Decimal = Decimal(0)
 
     def stands_for(self, printed: "Number") -> bool:
         """Whether this is a printed number, or what it is rounded to the digits that are written here.
+
+        A number that may be off by its slack is written with no digit that is smaller.
 
         >>> prose, output = numbers("44 %, 1,728 words, 3 layers"), numbers("0.442 1728 2.9")
         >>> [number.stands_for(other) for number, other in zip(prose, output)]
@@ -56,12 +62,17 @@ class Number:
             return False  # nearly everything is a small integer when rounded
         if self.text.endswith("%") and printed.unit >= 1 and not printed.percent:
             return False  # and many a bare integer is no share
-        readings = [printed.value]
+        scales = [Decimal(1)]
         if self.percent != printed.percent:
-            readings.append(printed.value * (100 if self.percent else Decimal("0.01")))
-        if self.value >= 0:
-            readings += [-reading for reading in readings]  # "falls by 0.1"
-        return any(abs(reading - self.value) <= self.unit / 2 for reading in readings)
+            scales.append(Decimal(100) if self.percent else Decimal("0.01"))
+        unit = self.unit
+        if printed.slack and self.value:  # 1,200 may then be in hundreds
+            unit = max(unit, Decimal(1).scaleb(self.value.normalize().as_tuple().exponent))
+        return any(
+            abs(sign * scale * printed.value - self.value) <= unit / 2 and scale * printed.slack <= unit
+            for scale in scales
+            for sign in ((1, -1) if self.value >= 0 else (1,))  # "falls by 0.1"
+        )
 
 
 def numbers(text: str) -> list[Number]:
@@ -83,9 +94,11 @@ def numbers(text: str) -> list[Number]:
 
 
 def printed_numbers(cell: NotebookNode) -> list[Number]:
-    """The numbers in what a code cell printed, and in the texts of its figures."""
+    """The numbers in what a code cell printed, and in the texts of its figures, with what its tolerance allows."""
     texts = [output.get("text") or output.get("data", {}).get("text/plain", "") for output in cell.outputs]
-    return [number for text in texts for number in numbers(text)]
+    absolute, relative = map(Decimal, map(str, tolerance_of(cell.metadata.get("tags", [])) or (0, 0)))
+    found = [number for text in texts for number in numbers(text)]
+    return [replace(number, slack=absolute + relative * abs(number.value)) for number in found]
 
 
 def measured_passages(block: str) -> list[str]:

@@ -164,5 +164,22 @@ def test_a_misspelt_mark_is_refused(comment):
     assert f"the comment {comment}" in problem
 
 
+@pytest.mark.parametrize(
+    ("prose", "output", "tag", "is_refused"),
+    [
+        ("It is 0.79.", "0.791", "tolerance=0.02", True),
+        ("It is 0.8.", "0.791", "tolerance=0.02", False),
+        ("It is 79 %.", "0.791", "tolerance=0.02", True),
+        ("It is 79 %.", "0.791", "tolerance=0.01", False),
+        ("It is 1,234.", "1234", "tolerance=5%", True),
+        ("It is 1,200.", "1234", "tolerance=5%", False),
+    ],
+)
+def test_prose_has_no_digit_that_another_machine_may_change(prose, output, tag, is_refused):
+    notebook = lecture(("measure()", output), prose + MARK)
+    notebook.cells[0].metadata["tags"] = [tag]
+    assert bool(misstated(notebook)) == is_refused
+
+
 def test_code_in_fences_is_no_prose():
     assert misstated(lecture("## 5.1 A question", f"```html\nIt is 0.42.{MARK}\n```")) == []

@@ -2,8 +2,8 @@
 
 BERT's recipe is five choices: rows, masks, objective, architecture, optimizer. In reading order: SpanBERT's masks and
 objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); the encoder
-whose departures from BERT are settings (``encoder``); Muon beside AdamW (``muon``); a run's departures in one place
-(``recipes``); and the files of these models (``files``).
+whose departures from BERT are settings (``encoder``); its unpadded form (``unpadding``); Muon beside AdamW (``muon``);
+a run's departures in one place (``recipes``); and the files of these models (``files``).
 """
 
 from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
