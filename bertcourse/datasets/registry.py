@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pooch
 from tqdm import tqdm
 
+from bertcourse.datasets.blimp import make_blimp
 from bertcourse.datasets.semcor import make_semcor
 from bertcourse.datasets.wordnet import make_wordnet
 from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
@@ -165,7 +166,7 @@ def download(url: str, path: Path, files: list[PublicFile]) -> None:
 
 
 # Sets that are made from what others publish: from (download, folder) to the set's files in the folder.
-MAKERS = {"semcor": make_semcor, "wordnet": make_wordnet}
+MAKERS = {"blimp": make_blimp, "semcor": make_semcor, "wordnet": make_wordnet}
 
 
 def states(names: list[str] | None = None) -> dict[str, str]:
