@@ -13,9 +13,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
-from torch import nn
+from torch import Tensor, nn
 
+from bertcourse.bert import BertModel
 from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_batch, whole_texts
+from bertcourse.multi_head_attention import fused_attention
+from bertcourse.self_attention import padding_mask
 from bertcourse.training.modes import evaluation_mode
 
 MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
@@ -68,13 +71,38 @@ def pseudo_log_likelihoods(
         for bucket in length_buckets([len(encoding.ids) for encoding, _, _ in rows], max_tokens):
             of_bucket, numbers, positions = zip(*(rows[index] for index in bucket))
             batch = Batch(*(tensor.to(word_embeddings.device) for tensor in pad_batch(of_bucket)))
-            hidden_at = torch.arange(len(bucket)), torch.tensor(positions)
-            tokens = batch.input_ids[hidden_at]
-            batch.input_ids[hidden_at] = mask_id
-            logits = model.mlm_head(model.bert(*batch).last_hidden_state[hidden_at], word_embeddings)
+            places = torch.arange(len(bucket)), torch.tensor(positions)
+            tokens = batch.input_ids[places]
+            batch.input_ids[places] = mask_id
+            logits = model.mlm_head(hidden_states_at(model.bert, batch, places), word_embeddings)
             guesses = logits.float().log_softmax(dim=-1).gather(1, tokens[:, None])[:, 0]
             np.add.at(totals, list(numbers), guesses.cpu().numpy())
     return np.array([totals[place[tuple(encoding.ids)]] for encoding in encodings])
+
+
+def hidden_states_at(bert: nn.Module, batch: Batch, places: tuple[Tensor, Tensor]) -> Tensor:
+    """Last hidden states at one place of each row, and at no other: a BERT's last block need not answer for the rest.
+
+    Args:
+        bert: in evaluation mode. Any encoder will do; a ``BertModel`` saves most of its last block.
+        batch: B rows.
+        places: (B,) numbers of rows, 0 to B - 1, and (B,) positions.
+
+    Returns:
+        (B, D).
+    """
+    if type(bert) is not BertModel:
+        return bert(*batch).last_hidden_state[places]
+    mask = padding_mask(batch.attention_mask)
+    x = bert.embeddings(batch.input_ids, batch.token_type_ids)
+    *blocks, last = bert.encoder.blocks
+    for block in blocks:
+        x, _ = block(x, mask)
+    asking, attention = x[places][:, None], last.attention
+    query, key, value = attention.query(asking), attention.key(x), attention.value(x)
+    heads, _ = fused_attention(*(attention.split_heads(each) for each in (query, key, value)), mask)
+    asking = last.attention_norm(asking + attention.output(attention.merge_heads(heads)))
+    return last.feed_forward_norm(asking + last.feed_forward(asking))[:, 0]
 
 
 def mask_token_id(model: nn.Module, tokenizer: Tokenizer) -> int:

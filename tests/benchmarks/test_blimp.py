@@ -24,7 +24,7 @@ from bertcourse.benchmarks.blimp import (
     score_pairs,
     summary,
 )
-from bertcourse.bert import BertForPreTraining
+from bertcourse.bert import BertForPreTraining, BertModel
 from bertcourse.datasets import registry
 
 NAMES = sorted(read_published())
@@ -68,9 +68,18 @@ def test_many_at_once_equal_one_by_one(small_mlm, small_tokenizer):
     assert expected[2] == 0 and len(set(expected)) == 5
 
 
+def test_an_encoder_that_is_no_bert_is_read_whole(small_mlm, small_tokenizer):
+    expected = pseudo_log_likelihoods(small_mlm, small_tokenizer, ["a b c", "d"])
+    small_mlm.bert.__class__ = type("Other", (BertModel,), {})
+    small_mlm.bert.encoder.register_forward_hook(lambda module, given, output: read.append(output))
+    read = []
+    assert pseudo_log_likelihoods(small_mlm, small_tokenizer, ["a b c", "d"]) == pytest.approx(expected, abs=1e-5)
+    assert read
+
+
 def test_equal_sentences_are_read_once(small_mlm, small_tokenizer, monkeypatch):
-    read, forward = [], small_mlm.bert.forward
-    monkeypatch.setattr(small_mlm.bert, "forward", lambda *batch: read.append(len(batch[0])) or forward(*batch))
+    read, forward = [], small_mlm.bert.embeddings.forward
+    monkeypatch.setattr(small_mlm.bert.embeddings, "forward", lambda *ids: read.append(len(ids[0])) or forward(*ids))
     first, second, third = pseudo_log_likelihoods(small_mlm, small_tokenizer, ["a b", "A b", "c"])
     assert first == second != third and sum(read) == 3
 
