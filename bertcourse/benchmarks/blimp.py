@@ -159,7 +159,7 @@ def grammar_table(result: dict) -> str:
         "",
         f"Accuracy in percent on {result['pairs']:,} pairs of sentences, by pseudo-log-likelihood; a tie counts half, "
         "chance is 50, paradigms count alike. The interval is normal, of pairs drawn anew within each paradigm. Beside "
-        "it Warstadt et al. 2020, as corrected in 2021; people one by one. Agreement across a noun: "
+        "it Warstadt et al. 2020, as corrected in 2021; people are single annotators. Agreement across a noun: "
         f"{' and '.join(ACROSS_A_NOUN)}. {result['seconds']:,} seconds.",
         "",
         *table_lines(["paradigms", "number", *columns], rows("groups")),

@@ -55,6 +55,8 @@ def pseudo_log_likelihoods(
     Returns:
         (N,), the same as ``plain_pseudo_log_likelihood`` of each.
     """
+    if isinstance(texts, str):
+        raise ValueError(f"texts must be a list of strings; got one string, {texts!r:.40}. Put it into [ ].")
     mask_id = mask_token_id(model, tokenizer)
     word_embeddings = model.bert.embeddings.word_embeddings.weight
     encodings = whole_texts(tokenizer).encode_batch(list(texts))

@@ -107,6 +107,11 @@ def test_a_model_that_cannot_guess_is_refused(small_model, small_mlm, small_toke
         plain_pseudo_log_likelihood(small_mlm, nameless, "a")
 
 
+def test_one_text_is_no_list_of_texts(small_mlm, small_tokenizer):
+    with pytest.raises(ValueError, match="list"):
+        pseudo_log_likelihoods(small_mlm, small_tokenizer, "a b")
+
+
 def test_the_better_sentence_is_right_and_a_tie_counts_half():
     assert is_right(np.array([-1.0, -3.0, -2.0]), np.array([-2.0, -2.0, -2.0])).tolist() == [1, 0, 0.5]
 
