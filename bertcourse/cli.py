@@ -146,7 +146,7 @@ def run_data(action: str, names: list[str]) -> bool:
 
 
 def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
-    """``bertcourse benchmark wsd``, ``bertcourse benchmark finetune`` and ``bertcourse benchmark retrieval``."""
+    """``bertcourse benchmark wsd``, ``finetune``, ``retrieval`` and ``blimp``."""
     parser = commands.add_parser("benchmark", help="measure a model on a published task")
     benchmarks = parser.add_subparsers(dest="benchmark", required=True)
     wsd = benchmarks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
@@ -178,6 +178,9 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
         help="reading, cranfield, or a folder in BEIR's format (default: %(default)s)",
     )
     add_benchmark_flags(search, limit="use so many queries")
+    grammar = benchmarks.add_parser("blimp", help="grammar: which of two sentences a masked language model prefers")
+    add_benchmark_flags(grammar, limit="use so many pairs of each paradigm")
+    grammar.set_defaults(model="course")  # MiniLM has no MLM head
 
 
 def add_benchmark_flags(
@@ -206,6 +209,10 @@ def run_benchmark(options: argparse.Namespace) -> None:
         from bertcourse.benchmarks.retrieval import run_benchmark
 
         run_benchmark(options.collection, options.model, options.limit, options.output)
+    elif options.benchmark == "blimp":
+        from bertcourse.benchmarks.blimp import run_benchmark
+
+        run_benchmark(options.model, options.limit, options.output)
     else:
         try:
             from bertcourse.benchmarks.word_senses import run_benchmark

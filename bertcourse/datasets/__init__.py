@@ -1,8 +1,8 @@
 """Data: what the course wrote itself, books, and public sets, fetched once and checked.
 
-``data`` (books, and the course's own files) and ``registry`` (public sets) fetch and check; ``ebooks``, ``semcor`` and
-``wordnet`` turn what others publish into text. ``unicode_tables`` lists where Hugging Face's
-tokenizers do not go by today's Unicode.
+``data`` (books, and the course's own files) and ``registry`` (public sets) fetch and check; ``ebooks``, ``semcor``,
+``wordnet`` and ``blimp`` turn what others publish into text. ``unicode_tables`` lists where Hugging Face's tokenizers
+do not go by today's Unicode.
 """
 
 from bertcourse.datasets.data import (

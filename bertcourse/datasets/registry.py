@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pooch
 from tqdm import tqdm
 
+from bertcourse.datasets.blimp import make_blimp
 from bertcourse.datasets.data import BOOK_SETS, books_folder, fetch_books, find_books, has_books, read_books
 from bertcourse.datasets.semcor import make_semcor
 from bertcourse.datasets.wordnet import make_wordnet
@@ -168,7 +169,7 @@ def download(url: str, path: Path, files: list[PublicFile]) -> None:
 
 
 # Sets that are made from what others publish: from (download, folder) to the set's files in the folder.
-MAKERS = {"semcor": make_semcor, "wordnet": make_wordnet}
+MAKERS = {"blimp": make_blimp, "semcor": make_semcor, "wordnet": make_wordnet}
 
 
 def states(names: list[str] | None = None) -> dict[str, str]:

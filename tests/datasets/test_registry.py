@@ -3,14 +3,17 @@
 import hashlib
 import http.server
 import io
+import json
 import lzma
 import tarfile
 import threading
+import zipfile
 
 import pytest
 
 from bertcourse import cli
 from bertcourse.datasets import data, registry
+from bertcourse.datasets.blimp import blimp_pairs, make_blimp
 from bertcourse.datasets.registry import PublicFile, content_sha256
 from bertcourse.datasets.semcor import framework_files, make_semcor
 from bertcourse.datasets.wordnet import LEXNAMES, ar_members, make_wordnet, unpack_wordnet, wordnet_folder
@@ -269,6 +272,23 @@ def test_wordnet_is_made_from_a_debian_package(tmp_path):
         with pytest.raises(ValueError, match="a.deb .*damaged"):
             make_wordnet(tmp_path / "a.deb", tmp_path)
     assert ar_members(package)["debian-binary"] == b"2.0"
+
+
+def test_blimp_is_made_from_its_zip_and_read(tmp_path, monkeypatch):
+    rows = [{"sentence_good": f"{word} is.", "sentence_bad": f"{word} are.", "pairID": "0"} for word in "ab"]
+    with zipfile.ZipFile(tmp_path / "BLiMP.zip", "w") as file:
+        file.writestr("data/wh_island.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+        file.writestr("data/passive_1.jsonl", json.dumps(rows[1]) + "\n")
+        file.writestr("__MACOSX/data/._passive_1.jsonl", b"resource fork")
+    make_blimp(tmp_path / "BLiMP.zip", tmp_path)
+    monkeypatch.setattr(registry, "fetch", lambda name: [tmp_path / f"{name}.tar.xz"])
+    assert blimp_pairs() == {
+        "passive_1": [("b is.", "b are.")],
+        "wh_island": [("a is.", "a are."), ("b is.", "b are.")],
+    }
+    (tmp_path / "BLiMP.zip").write_bytes(b"cut")
+    with pytest.raises(ValueError, match="BLiMP.zip .*damaged"):
+        make_blimp(tmp_path / "BLiMP.zip", tmp_path)
 
 
 def test_wordnet_is_unpacked_once_and_with_what_nltk_wants(monkeypatch, tmp_path):
