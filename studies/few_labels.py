@@ -104,19 +104,24 @@ def logistic_regression(vectors: Sequence, splits: Splits) -> float:
     return 100 * best.score(vectors[2], test)
 
 
-def fine_tuned(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, epochs: int, seed: int) -> float:
-    """Accuracy on test in percent after so many epochs; dev is not used (what is measured on it changes nothing)."""
+def fine_tuned(
+    encoder: BertModel, tokenizer: Tokenizer, splits: Splits, epochs: int, seed: int, pooling: str = "cls", **settings
+) -> float:
+    """Accuracy on test in percent after so many epochs; dev is not used (what is measured on it changes nothing).
+
+    ``settings`` take the place of those in ``SETTINGS``.
+    """
     labels = sorted({example.label for example in splits.train})
-    model = SequenceClassifier(encoder, tokenizer, labels, seed=seed)
-    fine_tune(model, splits.train, splits.dev[:8], epochs=epochs, seed=seed, **SETTINGS)
+    model = SequenceClassifier(encoder, tokenizer, labels, pooling=pooling, seed=seed)
+    fine_tune(model, splits.train, splits.dev[:8], epochs=epochs, seed=seed, **SETTINGS | settings)
     return model.score(splits.test)["accuracy"]
 
 
 def random_encoder(encoder: BertModel, seed: int) -> BertModel:
-    """An encoder of the same sizes that has learned nothing."""
+    """An encoder of the same kind and sizes that has learned nothing."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return BertModel(encoder.config).eval()
+        return type(encoder)(encoder.config).eval()
 
 
 def plan(seeds: int) -> list[dict]:

@@ -98,7 +98,23 @@ def first_sentences(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
 def compare_systems(
     train: SenseCorpus, test: SenseCorpus, train_vectors: np.ndarray, test_vectors: np.ndarray, senses: dict
 ) -> list[dict]:
-    """For each system its name, its F1 by column, and its comparison with the first one.
+    """For each system its name, its F1 by column, and its comparison with the first one; arguments as for
+    ``right_answers``."""
+    right = right_answers(train, test, train_vectors, test_vectors, senses)
+    return [
+        {
+            "system": name,
+            "f1": columns(answers, test),
+            "against_first_sense": paired_bootstrap(answers, right[BASELINE])._asdict(),
+        }
+        for name, answers in right.items()
+    ]
+
+
+def right_answers(
+    train: SenseCorpus, test: SenseCorpus, train_vectors: np.ndarray, test_vectors: np.ndarray, senses: dict
+) -> dict[str, np.ndarray]:
+    """For each system, by its name, whether its answer to each instance is right.
 
     Args:
         train, test: corpora.
@@ -125,14 +141,7 @@ def compare_systems(
                 x, [each.senses for each in train.instances], [each.word for each in train.instances]
             )
             right[f"{name}, {kind}"] = is_correct(estimator.predict(x_test, words), gold)
-    return [
-        {
-            "system": name,
-            "f1": columns(answers, test),
-            "against_first_sense": paired_bootstrap(answers, right[BASELINE])._asdict(),
-        }
-        for name, answers in right.items()
-    ]
+    return right
 
 
 def columns(right: np.ndarray, test: SenseCorpus) -> dict[str, float | None]:

@@ -1,0 +1,310 @@
+"""The study of recipes measures what it says, for any encoder with BERT's interface."""
+
+import dataclasses
+import importlib
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from bertcourse.anisotropy import dimension_contributions
+from bertcourse.bert import BertForPreTraining
+from bertcourse.bootstrap import paired_bootstrap
+from bertcourse.files import read_json
+from bertcourse.pretraining import IGNORE, Documents, RowMaker, Vocabulary, evaluate, fixed_batches
+from bertcourse.word_senses import Instance, NearestSense, SenseCorpus, is_correct, word_vectors
+
+STUDIES = Path(__file__).parent.parent / "studies"
+
+
+def study(name: str, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """A study as it finds itself when it is run: its folder is where Python looks for modules."""
+    monkeypatch.syspath_prepend(STUDIES)
+    return importlib.import_module(name)
+
+
+@pytest.fixture
+def measures(monkeypatch):
+    return study("recipe_measures", monkeypatch)
+
+
+@pytest.fixture
+def next_checkpoint(monkeypatch):
+    return study("next_checkpoint", monkeypatch)
+
+
+@pytest.fixture
+def model(small_config):
+    return BertForPreTraining(dataclasses.replace(small_config, max_position_embeddings=128)).eval()
+
+
+def documents(low: int = 5, high: int = 48, count: int = 6) -> Documents:
+    """Documents of 30 sentences of ids from ``low`` to ``high``."""
+    random = np.random.default_rng(low)
+    return Documents.of(
+        [[random.integers(low, high, size=random.integers(2, 9)).tolist() for _ in range(30)] for _ in range(count)]
+    )
+
+
+@pytest.fixture
+def batches(small_tokenizer):
+    vocabulary = Vocabulary.of(small_tokenizer)
+    return list(fixed_batches([documents(count=12)], vocabulary, RowMaker("sentence-pairs", 0.0), 32, rows=70))
+
+
+def test_guesses_add_up_to_what_evaluate_says(measures, model, batches):
+    found, expected = measures.guess(model, batches), evaluate(model, batches)
+    assert found.losses.double().mean().item() == pytest.approx(expected["mlm_loss"], rel=1e-5)
+    assert found.right.double().mean().item() == pytest.approx(expected["mlm_accuracy"])
+    assert found.nsp_right.double().mean().item() == pytest.approx(expected["nsp_accuracy"])
+    assert len(found.nsp_right) == int(found.rows.max()) + 1 == 70
+
+
+def test_guesses_of_a_model_without_next_sentence_prediction_have_none(measures, model, batches):
+    without = torch.nn.Module()
+    without.bert, without.mlm_head = model.bert, model.mlm_head
+    found = measures.guess(without, batches)
+    assert found.losses.equal(measures.guess(model, batches).losses) and not len(found.nsp_right)
+
+
+def test_all_masked_hides_the_chosen_tokens_and_no_other(measures, small_tokenizer, batches):
+    mask = small_tokenizer.token_to_id("[MASK]")
+    for (before, rows), (after, _) in zip(batches, measures.all_masked(batches, mask)):
+        expected = rows.input_ids.clone()
+        expected[before.all_labels() != IGNORE] = mask
+        assert after.input_ids.equal(expected) and after.labels.equal(before.labels)
+    assert any((before.input_ids != mask)[before.all_labels() != IGNORE].any() for before, _ in batches)
+
+
+def test_characters_leave_out_the_mark_of_a_continuation(measures, small_tokenizer):
+    counts = measures.characters(small_tokenizer)
+    assert [counts[small_tokenizer.token_to_id(token)].item() for token in ("a", "##a", ".")] == [1, 1, 1]
+
+
+def test_bits_per_character_are_the_loss_where_each_token_is_a_character(measures, model, small_tokenizer):
+    found = measures.measure_mlm(model, small_tokenizer, [documents()], tokens=32 * 128)
+    assert set(found) == {
+        f"{rows}, {masks}" for rows in ("pairs of 64", "full sentences of 128") for masks in ("80/10/10", "all [MASK]")
+    }
+    for row in found.values():
+        assert row["bits_per_character"] == pytest.approx(row["loss"] / np.log(2))
+    assert "nsp" in found["pairs of 64, 80/10/10"] and "nsp" not in found["full sentences of 128, 80/10/10"]
+
+
+def test_answers_are_the_same_when_they_are_unpacked(measures):
+    right = np.random.default_rng(0).random(101) < 0.5
+    np.testing.assert_array_equal(measures.unpack(measures.pack(right), 101), right)
+
+
+def test_compared_answers_are_those_of_one_row_of_both(measures):
+    a, b, c = np.random.default_rng(0).random((3, 50)) < [[0.5], [0.6], [0.7]]
+    one, two = (
+        {"instances": [9, 50], "rows": {name: {"right": measures.pack(each)} for name, each in rows.items()}}
+        for rows in ({"x": a, "y": c}, {"x": b})
+    )
+    assert measures.compare_answers(two, one, "x") == paired_bootstrap(b, a)
+    assert measures.compare_answers(two, one, "x", "y") == paired_bootstrap(b, c)
+
+
+def test_space_is_that_of_the_tokens_of_a_text(measures, model, small_tokenizer):
+    (embeddings, first, last) = measures.measure_space(model, small_tokenizer, [documents(count=1)], rows=1)
+    ((_, batch),) = fixed_batches(
+        [documents(count=1)], Vocabulary.of(small_tokenizer), RowMaker("full-sentences", 0.0), 128, rows=1
+    )
+    with torch.no_grad():
+        states = model.bert(batch.input_ids, output_hidden_states=True).hidden_states[-1][0]
+    contributions = dimension_contributions(states[batch.input_ids[0] > 4].numpy())  # no special tokens
+    assert last["expected_cosine"] == pytest.approx(contributions.sum(), abs=1e-5)
+    assert last["largest"][0]["dimension"] == contributions.argmax() and last["layer"] == 2
+    assert last["largest"][0]["share"] == pytest.approx(contributions.max() / contributions.sum(), rel=1e-3)
+
+
+@pytest.fixture
+def corpora(measures, monkeypatch):
+    """Two senses of the word "a", known by the word beside it."""
+    senses = ("a%1:17:01::", "a%1:14:00::")
+    places = [number // 2 % 2 for number in range(20)]  # which tell nothing
+    neighbours = ["b" if number % 2 else "c" for number in range(20)]
+    sentences = [[other, "a"] if place else ["a", other] for place, other in zip(places, neighbours)]
+    instances = [
+        Instance(f"d0.s{number}.t0", ("a", "NOUN"), number, place, (senses[number % 2],))
+        for number, place in enumerate(places)
+    ]
+    monkeypatch.setattr(measures, "sense_corpus", lambda name: SenseCorpus(sentences, instances))
+    monkeypatch.setattr(measures, "wordnet", lambda: None)
+    monkeypatch.setattr(measures, "word_senses", lambda dictionary, words: {("a", "NOUN"): list(senses)})
+
+
+def test_senses_are_those_of_the_nearest_vectors_of_the_last_layer(measures, corpora, model, small_tokenizer):
+    found = measures.measure_senses(model, small_tokenizer, sentences=10)
+    assert found["instances"] == [10, 20] and found["rows"]["WordNet first sense"]["f1"] == 50
+    assert measures.unpack(found["rows"]["WordNet first sense"]["right"], 20).tolist() == [True, False] * 10
+    corpus = measures.sense_corpus("ALL")
+    vectors = word_vectors(
+        model, small_tokenizer, corpus.sentences, [-1], only=corpus.positions(), dtype="float16"
+    ).array.astype(np.float32)
+    golds = [each.senses for each in corpus.instances]
+    expected = is_correct(NearestSense().fit(vectors[:10], golds[:10]).predict(vectors), golds)
+    assert measures.unpack(found["rows"]["last layer, raw"]["right"], 20).tolist() == expected.tolist()
+    assert found["rows"][found["best"]]["f1"] >= 100 * expected.mean() > 0
+
+
+def test_few_labels_reads_the_vectors_of_the_drawn_tickets(measures, model, small_tokenizer, monkeypatch):
+    few_labels, learned = measures.few_labels, []
+    monkeypatch.setattr(few_labels, "sentence_vectors", lambda encoder, tokenizer, texts: np.array(texts))
+
+    def logistic_regression(vectors, splits):
+        for texts, split in zip(vectors, splits):
+            assert texts.tolist() == [example.text for example in split]
+        return float(len(splits.train))
+
+    def fine_tuned(encoder, tokenizer, splits, epochs, seed, pooling, precision):
+        learned.append((len(splits.train), epochs, seed, pooling, precision, encoder is model.bert))
+        return 10.0 * seed
+
+    monkeypatch.setattr(few_labels, "logistic_regression", logistic_regression)
+    monkeypatch.setattr(few_labels, "fine_tuned", fine_tuned)
+    found = measures.measure_few_labels(model, small_tokenizer, from_scratch=True)
+    assert found["frozen"] == {"mean": 48, "draws": [48.0] * 20} and found["fine-tuned"]["mean"] == 10
+    own = [(48, 12, seed, "mean", "float32", True) for seed in range(3)]
+    assert learned == [*own, (48, 36, 0, "mean", "float32", False)]
+
+
+def test_measures_take_blimp_from_its_benchmark_and_say_how_long_each_part_took(
+    measures, model, small_tokenizer, monkeypatch
+):
+    blimp = ModuleType("bertcourse.benchmarks.blimp")
+    blimp.score_pairs = lambda model, tokenizer, limit: {"limit": limit}
+    monkeypatch.setitem(sys.modules, blimp.__name__, blimp)
+    monkeypatch.setattr(measures, "books_corpus", lambda tokenizer: SimpleNamespace(held_out=[documents()]))
+    monkeypatch.setattr(measures, "measure_senses", lambda model, tokenizer, sentences: {"sentences": sentences})
+    monkeypatch.setattr(measures, "measure_few_labels", lambda *_, from_scratch: {})
+    monkeypatch.setattr(measures, "measure_mlm", lambda *_: {})
+    found = measures.measure(model, small_tokenizer, quick=True)
+    assert found["blimp"] == {"limit": found["sizes"]["pairs"]} and found["sizes"]["pairs"] < 1000
+    assert list(found["seconds"]) == ["mlm", "blimp", "senses", "few_labels", "space"]
+    assert measures.measure(model, small_tokenizer, quick=False)["senses"] == {"sentences": None}
+
+
+@pytest.mark.parametrize(("path", "name"), [("course", "course"), ("runs/rope/model", "rope"), ("model", "model")])
+def test_a_model_has_the_name_of_its_run(measures, path, name):
+    assert measures.name_of(path) == name
+
+
+@pytest.fixture
+def books():
+    """Three books of six chapters, each with words of its own."""
+    return {"one": documents(5, 15), "two": documents(15, 25), "three": documents(25, 48)}
+
+
+def test_as_many_whole_rows_of_each_book_are_drawn(next_checkpoint, books, small_tokenizer):
+    drawn = next_checkpoint.sample(books, Vocabulary.of(small_tokenizer), 20, tokens=200)
+    assert np.bincount(drawn.books).tolist() == [10, 10, 10]
+    ids = torch.cat([rows.input_ids for _, rows in drawn.batches])
+    assert ids.shape == (30, 20) and all(rows.attention_mask is None for _, rows in drawn.batches)
+    for first, book, chapter in zip(ids[:, 1].tolist(), drawn.books, drawn.chapters):
+        assert int(first >= 15) + int(first >= 25) == book == chapter // 6
+
+
+def test_each_row_is_of_the_chapter_that_its_first_segment_stands_in(next_checkpoint, small_tokenizer):
+    chapters = {
+        name: Documents.of([[[token] * 5] * 9 for token in tokens]) for name, tokens in (("x", (7, 8)), ("y", (9,)))
+    }
+    drawn = next_checkpoint.sample(chapters, Vocabulary.of(small_tokenizer), 13, tokens=1000)
+    ids = torch.cat([rows.input_ids for _, rows in drawn.batches])
+    assert ids[:, 1].tolist() == (7 + drawn.chapters).tolist() and set(drawn.chapters) == {0, 1, 2}
+
+
+def test_books_too_short_for_a_row_are_refused(next_checkpoint, books, small_tokenizer):
+    with pytest.raises(ValueError, match="too short"):
+        next_checkpoint.sample({"one": Documents.of([[[5], [6]]] * 2)}, Vocabulary.of(small_tokenizer), 64, tokens=200)
+
+
+@pytest.fixture
+def short_rows(next_checkpoint, monkeypatch):
+    monkeypatch.setattr(next_checkpoint, "LENGTHS", (20, 32))
+
+
+def test_books_are_measured_at_each_length_with_both_kinds_of_masks(
+    next_checkpoint, short_rows, books, model, small_tokenizer
+):
+    found = next_checkpoint.measure_books(model, small_tokenizer, books, tokens=400)
+    assert list(found) == ["20, all [MASK]", "20, 80/10/10", "32, all [MASK]", "32, 80/10/10"]
+    for row in found.values():
+        assert sum(each["chosen"] for each in row["books"].values()) == row["chosen"]
+        assert np.mean([each["top1"] for each in row["books"].values()]) == pytest.approx(row["top1"])
+        top1 = next_checkpoint.interval(row)
+        assert top1.difference == pytest.approx(row["top1"]) and top1.low <= row["top1"] <= top1.high
+
+
+def test_the_interval_of_a_difference_is_that_of_the_same_chapters(next_checkpoint):
+    one = {"chosen_by_chapter": "10 0 20 30", "right_by_chapter": "5 0 10 15"}
+    two = one | {"right_by_chapter": "6 0 12 18"}  # a tenth more in each
+    found = next_checkpoint.interval(two, one)
+    assert (found.difference, found.low, found.high) == pytest.approx((10, 10, 10))
+    with pytest.raises(ValueError, match="same rows"):
+        next_checkpoint.interval(two, one | {"chosen_by_chapter": "10 0 20 31"})
+
+
+def test_a_command_goes_on_where_it_was_and_begins_anew_with_other_weights(
+    next_checkpoint, monkeypatch, tmp_path, model, small_tokenizer
+):
+    asked = []
+
+    def measure_part(part, model, tokenizer, tokens):
+        asked.append(part)
+        if len(asked) == 3:
+            raise KeyboardInterrupt
+        return {"measured": part}
+
+    monkeypatch.setattr(next_checkpoint, "load_pretrained", lambda path, kind: (model, small_tokenizer))
+    monkeypatch.setattr(next_checkpoint, "measure_part", measure_part)
+    monkeypatch.setattr(next_checkpoint, "table", lambda result: "# Table\n")
+    command = ["one", "two"], tmp_path / "next", ["books", "senses"], 100
+    with pytest.raises(KeyboardInterrupt):
+        next_checkpoint.run(*command)
+    assert list(read_json(tmp_path / "next.json")["models"]["one"]) == ["weights", "tokens", "books", "senses"]
+    next_checkpoint.run(*command)
+    assert asked == ["books", "senses", "books", "books", "senses"]
+    with torch.no_grad():
+        model.mlm_head.bias.add_(1)
+    next_checkpoint.run(*command)
+    assert len(asked) == 9 and (tmp_path / "next.md").read_text() == "# Table\n"
+
+
+def test_blimp_stands_beside_what_was_published_and_names_the_paradigms_across_a_noun(next_checkpoint):
+    def row(accuracy):
+        return {"accuracy": accuracy, "low": accuracy - 1, "high": accuracy + 1, "published": {"5-gram": 61.2}}
+
+    one, two = (
+        {
+            "pairs": 67000,
+            "groups": {"all": row(63 + more)},
+            "paradigms": {name: row(31 + more) for name in (*next_checkpoint.ACROSS_A_NOUN, "another")},
+        }
+        for more in (0, 5)
+    )
+    lines = next_checkpoint.blimp_section({"one": one, "two": two})
+    assert "| paradigms | one | two | 5-gram |" in lines
+    assert "| all | 63.0 [62.0, 64.0] | 68.0 [67.0, 69.0] | 61.2 |" in lines
+    assert sum("36.0 [35.0, 37.0]" in line for line in lines) == 2
+
+
+def test_senses_are_compared_with_the_first_model_in_the_same_row(next_checkpoint, measures):
+    names = (next_checkpoint.FIRST_SENSE, *next_checkpoint.SENSE_ROWS)
+
+    def result(*right):
+        rows = {name: {"f1": 100 * each.mean(), "right": measures.pack(each)} for name, each in zip(names, right)}
+        return {"instances": [1, 40], "best": "last layer, raw", "rows": rows}
+
+    half, all_right = np.arange(40) % 2 == 0, np.full(40, True)
+    lines = next_checkpoint.senses_section(
+        {"one": result(half, half, half, half, half), "two": result(half, half, all_right, half, half)}
+    )
+    assert "| one | last layer, raw | 50.0 |  | +0.0 [+0.0, +0.0] |" in lines
+    assert "| two | last layer, raw | 50.0 | +0.0 [+0.0, +0.0] | +0.0 [+0.0, +0.0] |" in lines
+    (better,) = [line for line in lines if line.startswith("| two | last layer, standardized | 100.0 |")]
+    assert better.count("+50.0 [+") == 2
