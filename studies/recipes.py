@@ -3,7 +3,9 @@
     export BERTCOURSE_DATA=FOLDER
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
     python studies/recipes.py finals --minutes 120     # 50 million tokens
-    python studies/recipes.py logs                     # what a figure needs, into data/runs/recipes
+    python studies/recipes.py measure --minutes 120    # BLiMP, senses, few labels, cosines; three minutes a run
+    python studies/recipes.py logs                     # what table and figures need, into data/runs/recipes
+    python studies/recipe_table.py
 
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
 Standard Ebooks in rows of at most 64 tokens, 16 a step, in bfloat16, one thread a run, and as many runs at once as
@@ -175,6 +177,17 @@ def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[st
             process.send_signal(signal.SIGTERM)  # each saves where it is
         for process in running:
             process.wait()
+
+
+def measure_run(folder: Path, output: Path) -> None:
+    """``recipe_measures.measure`` of a run's model; of ELECTRA's, which has no MLM head, what needs none."""
+    torch.set_num_threads(1)
+    is_electra = (folder / "electra").is_dir()
+    model, tokenizer = load_pretrained(folder, None if is_electra else EncoderForPreTraining)
+    with replace_files(output.parent, [output.name]) as draft:
+        result = {"model": output.stem, **measure(model, tokenizer, quick=True)}
+        (draft / output.name).write_text(json.dumps(result) + "\n", encoding="utf-8")
+    print(f"{output.name}: {result['seconds']}", flush=True)
 
 
 def copy_logs(folder: Path, to: Path) -> None:

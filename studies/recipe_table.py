@@ -1,0 +1,139 @@
+"""The study of recipes as a table: mean over seeds ± half of the 95 % interval (Student's t).
+
+    python studies/recipe_table.py     # reads data/runs/recipes, writes data/results/recipes.json and .md
+
+Read are the logs that ``studies/recipes.py logs`` copied and the measures that ``studies/recipes.py measure`` made.
+Arms with one seed have no interval, and say so by having none.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+from recipes import ABOUT, FALL, FLAT
+from scipy import stats
+
+from bertcourse.benchmarks.tables import table_lines
+from bertcourse.datasets import course_file
+from bertcourse.files import read_json, write_table
+from bertcourse.training import read_log
+
+COLUMNS = {  # name, digits
+    "M tokens to bigram": 2,
+    "loss at 5 M": 2,
+    "loss at end": 2,
+    "BLiMP even": 1,
+    "senses": 1,
+    "few labels": 1,
+    "cosine": 2,
+    "rogue share": 2,
+    "tokens/s": 0,
+}
+
+
+def crossing(evaluations: list[dict], mark: float) -> float | None:
+    """Millions of tokens at which the held-out loss first was at ``mark``, on the line between two measurements.
+
+    >>> crossing([{"tokens": 0, "mlm_loss": 9}, {"tokens": 200_000, "mlm_loss": 5}], 7)
+    0.1
+    """
+    for before, after in zip(evaluations, evaluations[1:]):
+        if after["mlm_loss"] <= mark:
+            share = (before["mlm_loss"] - mark) / (before["mlm_loss"] - after["mlm_loss"])
+            return (before["tokens"] + share * (after["tokens"] - before["tokens"])) / 1e6
+    return None
+
+
+def values_of(log: list[dict], measures: dict | None, bigram: float) -> dict[str, float]:
+    """A run's row of the table, as far as it was measured."""
+    evaluations = [line for line in log if line["event"] == "evaluation"]
+    end = evaluations[-1]
+    near = min(evaluations, key=lambda line: abs(line["tokens"] - FLAT))
+    found = {
+        "M tokens to bigram": crossing(evaluations, bigram),
+        "loss at 5 M": near["mlm_loss"] if abs(near["tokens"] - FLAT) < 100_000 else None,
+        "loss at end": end["mlm_loss"],
+        "tokens/s": end["tokens"] / end["seconds"],
+    }
+    if measures:
+        last = measures["space"][-1]
+        found |= {
+            "BLiMP even": measures["blimp"]["groups"]["even number"]["accuracy"] if "blimp" in measures else None,
+            "senses": measures["senses"]["rows"]["last layer, raw"]["f1"],
+            "few labels": measures["few_labels"]["frozen"]["mean"],
+            "cosine": last["expected_cosine"],
+            "rogue share": last["largest"][0]["share"],
+        }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def summary(values: list[float]) -> dict[str, float]:
+    """The mean, half of its 95 % interval by Student's t (none of one value), and how many there are."""
+    result = {"mean": float(np.mean(values)), "seeds": len(values)}
+    if len(values) > 1:
+        error = np.std(values, ddof=1) / math.sqrt(len(values))
+        result["margin"] = float(stats.t.ppf(0.975, len(values) - 1) * error)
+    return result
+
+
+def text_of(found: dict[str, float] | None, digits: int, expected: int) -> str:
+    """A cell of the table.
+
+    >>> text_of({"mean": 4.4567, "margin": 0.034, "seeds": 3}, 2, 3), text_of(None, 2, 3)
+    ('4.46 ± 0.03', '–')
+    >>> text_of({"mean": 4.9, "seeds": 1}, 2, 3)
+    '4.90 (1 of 3)'
+    """
+    if found is None:
+        return "–"
+    margin = f" ± {found['margin']:,.{digits}f}" if "margin" in found else ""
+    return f"{found['mean']:,.{digits}f}{margin}" + (f" ({found['seeds']} of {expected})" if found["seeds"] < expected else "")
+
+
+def main() -> None:
+    folder = course_file("runs/README.md").parent / "recipes"
+    bigram = read_json(folder / "counts.json")["bigram_loss"]
+    runs: dict[str, list[dict[str, float]]] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        stage, _, run = path.stem.partition("-")
+        arm, _, rest = run.rpartition("-seed")
+        name = f"{arm}, rate × {rest.partition('-rate')[2]}" if "-rate" in rest else arm
+        name += ", 50 M" if stage == "finals" else ""
+        measures = folder / "measures" / f"{path.stem}.json"
+        found = values_of(read_log(path), read_json(measures) if measures.is_file() else None, bigram)
+        runs.setdefault(name, []).append(found)
+    order = {arm: place for place, arm in enumerate(ABOUT)}
+    names = sorted(runs, key=lambda name: (", " in name, order.get(name.split(",")[0], 99), name))
+    result = {
+        name: {
+            column: summary(values) if (values := [run[column] for run in runs[name] if column in run]) else None
+            for column in COLUMNS
+        }
+        for name in names
+    }
+    rows = [
+        [name, *(text_of(found, COLUMNS[column], len(runs[name])) for column, found in result[name].items())]
+        for name in names
+    ]
+    lines = [
+        "# Recipes: what each change to BERT brings",
+        "",
+        f"Mean over seeds ± half of the 95 % interval (Student's t); rows without ± are of one seed, and (n of m) says "
+        f"that n of m runs have a value. {FLAT / 1e6:g} million tokens at a flat learning rate, then {FALL / 1e6:g} "
+        f"million in which it falls; bigram model {bigram:.2f} nats on the same rows. BLiMP on paradigms of even number; "
+        "senses: nearest sense by the last layer, from 8,000 sentences of SemCor to ALL; few labels: a classifier on "
+        "the frozen encoder, 48 labels; cosine and rogue share: the expected cosine of the last layer, and the share "
+        "of its largest dimension. Speeds are of machines with other work.",
+        "",
+        *table_lines(["arm", *COLUMNS], rows),
+        "",
+        *table_lines(["arm", "is"], list(ABOUT.items())),
+        "",
+    ]
+    write_table(course_file("results/README.md").parent, "recipes", json.loads(json.dumps(result)), "\n".join(lines))
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
