@@ -8,7 +8,6 @@ Arms with one seed have no interval, and say so by having none.
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 from recipes import ABOUT, FALL, FLAT
@@ -88,7 +87,9 @@ def text_of(found: dict[str, float] | None, digits: int, expected: int) -> str:
     if found is None:
         return "–"
     margin = f" ± {found['margin']:,.{digits}f}" if "margin" in found else ""
-    return f"{found['mean']:,.{digits}f}{margin}" + (f" ({found['seeds']} of {expected})" if found["seeds"] < expected else "")
+    return f"{found['mean']:,.{digits}f}{margin}" + (
+        f" ({found['seeds']} of {expected})" if found["seeds"] < expected else ""
+    )
 
 
 def main() -> None:

@@ -180,12 +180,14 @@ def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[st
 
 
 def measure_run(folder: Path, output: Path) -> None:
-    """``recipe_measures.measure`` of a run's model; of ELECTRA's, which has no MLM head, what needs none."""
+    """``recipe_measures.measure`` of a run's model, into a JSON file."""
     torch.set_num_threads(1)
-    is_electra = (folder / "electra").is_dir()
-    model, tokenizer = load_pretrained(folder, None if is_electra else EncoderForPreTraining)
+    if (folder / "electra").is_dir():  # its discriminator has no MLM head
+        model, tokenizer = load_electra(folder / "electra")
+    else:
+        model, tokenizer = load_pretrained(folder, EncoderForPreTraining)
+    result = {"model": output.stem, **measure(model, tokenizer, quick=True)}
     with replace_files(output.parent, [output.name]) as draft:
-        result = {"model": output.stem, **measure(model, tokenizer, quick=True)}
         (draft / output.name).write_text(json.dumps(result) + "\n", encoding="utf-8")
     print(f"{output.name}: {result['seconds']}", flush=True)
 

@@ -9,7 +9,7 @@ import dataclasses
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.folders import FILES, open_folder
 from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
 from bertcourse.bert.tokenizer_files import (
+    BERT_SPELLING,
     check_special_tokens,
     check_vocabulary,
     read_tokenizer,
@@ -44,6 +45,8 @@ LIKE_OURS = {
     "is_decoder": False,
     "add_cross_attention": False,
 }
+BEYOND = ("roberta", "modernbert", "bertcourse_encoder")
+ELSEWHERE = "bertcourse.beyond_bert.load_pretrained loads it."
 
 
 def load_pretrained(
@@ -74,7 +77,7 @@ def load_pretrained(
         model = BertModel(config, add_pooler=any("pooler." in name for name in tensors))
     else:
         model = model_class(config)
-        check_special_tokens(tokenizer, ["[MASK]"])
+        check_special_tokens(tokenizer, ["mask"])
     copy_tensors(model, tensors, folder)
     return model.eval(), tokenizer
 
@@ -110,19 +113,39 @@ def read_files(folder: Path) -> ModelFiles:
 def read_config(folder: Path) -> BertConfig:
     """The sizes in config.json; refused if it is no BERT's, or one of a BERT that differs from ours."""
     path = folder / "config.json"
-    expect_file(path, "Name the folder that save_pretrained wrote.")
-    told = {name: value for name, value in read_json(path).items() if value is not None}  # null: the default
-    settings = {**LIKE_OURS, "model_type": None, **told}
-    for name, ours in LIKE_OURS.items():
-        if settings[name] != ours:
-            raise ValueError(f"{path}: {name} must be {ours!r} for the BERT of this course; got {settings[name]!r}.")
-    if missing := [name for name in SIZES if name not in settings]:
-        raise ValueError(f"{path} must say how large the model is; {', '.join(missing)} missing. Fetch it again.")
+    settings = read_settings(folder)
+    check_settings(path, {"model_type": None, **settings}, LIKE_OURS)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     try:
         return BertConfig(**{name: value for name, value in settings.items() if name in known})
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def read_settings(folder: Path) -> dict:
+    """What config.json says; null stands for the default, and is left out."""
+    path = folder / "config.json"
+    expect_file(path, "Name the folder that save_pretrained wrote.")
+    return {name: value for name, value in read_json(path).items() if value is not None}
+
+
+def check_settings(
+    path: Path, settings: Mapping[str, object], ours: Mapping[str, object], sizes: Sequence[str] = SIZES
+) -> None:
+    """Refuse a config.json of another model, or one without sizes.
+
+    Args:
+        path: named in errors.
+        settings: as ``read_settings`` returns them.
+        ours: what is expected where the file says something.
+        sizes: what the file must say.
+    """
+    for name, expected in ours.items():
+        if (got := settings.get(name, expected)) != expected:
+            advice = f" {ELSEWHERE}" if name == "model_type" and got in BEYOND else ""
+            raise ValueError(f"{path}: {name} must be {expected!r} for the model of this course; got {got!r}.{advice}")
+    if missing := [name for name in sizes if name not in settings]:
+        raise ValueError(f"{path} must say how large the model is; {', '.join(missing)} missing. Fetch it again.")
 
 
 def save_pretrained(
@@ -159,7 +182,13 @@ def save_pretrained(
     write_files(folder, config, tensors, tokenizer)
 
 
-def write_files(folder: str | os.PathLike, config: dict, tensors: Mapping[str, Tensor], tokenizer: Tokenizer) -> None:
+def write_files(
+    folder: str | os.PathLike,
+    config: dict,
+    tensors: Mapping[str, Tensor],
+    tokenizer: Tokenizer,
+    spelling: Mapping[str, str] = BERT_SPELLING,
+) -> None:
     """The five files of ``save_pretrained``, all or none; errors as there.
 
     Args:
@@ -167,11 +196,12 @@ def write_files(folder: str | os.PathLike, config: dict, tensors: Mapping[str, T
         config: what config.json says; its ``vocab_size`` is held against the tokenizer.
         tensors: the weights, by the names of the file.
         tokenizer: of the model.
+        spelling: of its special tokens.
     """
     check_tokenizer(tokenizer)
     check_vocabulary(tokenizer, config["vocab_size"])
     vocabulary = tokens_by_id(tokenizer)
-    check_special_tokens(tokenizer)
+    check_special_tokens(tokenizer, spelling=spelling)
     tensors = {name: tensor.contiguous() for name, tensor in tensors.items()}
     with replace_files(folder, FILES) as draft:
         try:

@@ -1,13 +1,17 @@
 """BERT's tokenizer in Hugging Face's files: tokenizer.json, or vocab.txt with the settings beside it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tokenizers import Tokenizer, decoders, normalizers
 
 from bertcourse.files import expect_file, read_json
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
+
+# Special tokens by what they are for, as BERT's and ModernBERT's tokenizers spell them, and as RoBERTa's do.
+BERT_SPELLING = {token[1:-1].lower(): token for token in BERT_SPECIAL_TOKENS}  # "cls": "[CLS]"
+ROBERTA_SPELLING = {"pad": "<pad>", "unk": "<unk>", "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
 
 BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast", "PreTrainedTokenizerFast")
 BERT_PARTS = {"pre_tokenizer": "BertPreTokenizer", "model": "WordPiece"}
@@ -64,17 +68,40 @@ def check_vocabulary(tokenizer: Tokenizer, vocab_size: int) -> None:
         )
 
 
-def check_special_tokens(tokenizer: Tokenizer, needed: Sequence[str] = ("[UNK]", "[CLS]", "[SEP]")) -> None:
-    """Refuse a tokenizer without BERT's special tokens, or that does not put [CLS] before a text and [SEP] after it."""
-    if missing := [token for token in needed if tokenizer.token_to_id(token) is None]:
+def spelling_of(tokenizer: Tokenizer) -> dict[str, str]:
+    """Its special tokens by what they are for: RoBERTa's where it has ``<s>`` and no [CLS], else BERT's.
+
+    >>> from bertcourse.bert import load_pretrained
+    >>> spelling_of(load_pretrained("course")[1])["mask"]
+    '[MASK]'
+    """
+    is_robertas = tokenizer.token_to_id("[CLS]") is None and tokenizer.token_to_id("<s>") is not None
+    return ROBERTA_SPELLING if is_robertas else BERT_SPELLING
+
+
+def check_special_tokens(
+    tokenizer: Tokenizer,
+    needed: Sequence[str] = ("unk", "cls", "sep"),
+    spelling: Mapping[str, str] = BERT_SPELLING,
+) -> None:
+    """Refuse a tokenizer without special tokens, or that does not put [CLS] before a text and [SEP] after it.
+
+    Args:
+        tokenizer: to be checked.
+        needed: what it must have tokens for.
+        spelling: how they are spelt.
+    """
+    tokens = [spelling[purpose] for purpose in needed]
+    if missing := [token for token in tokens if tokenizer.token_to_id(token) is None]:
         raise ValueError(
-            f"the tokenizer must have BERT's special tokens {', '.join(needed)}; missing: {', '.join(missing)}. Take "
+            f"the tokenizer must have the special tokens {', '.join(tokens)}; missing: {', '.join(missing)}. Take "
             f"the tokenizer that the model was trained with."
         )
-    frame = [token for token in tokenizer.encode("").tokens if token != "[PAD]"]
-    if frame != ["[CLS]", "[SEP]"]:
+    first, last = spelling["cls"], spelling["sep"]
+    frame = [token for token in tokenizer.encode("").tokens if token != spelling["pad"]]
+    if frame != [first, last]:
         raise ValueError(
-            f"the tokenizer must put [CLS] before a text and [SEP] after it; an empty text becomes {frame}. Set its "
+            f"the tokenizer must put {first} before a text and {last} after it; an empty text becomes {frame}. Set its "
             f"post_processor, such as tokenizers.processors.BertProcessing, and save it again."
         )
 
@@ -110,8 +137,8 @@ def tokenizer_config(tokenizer: Tokenizer) -> dict:
     parts = {part: (backend[part] or {}).get("type") for part in ("pre_tokenizer", "model")}
     if list(steps) == ["BertNormalizer"] and bert["clean_text"] and parts == BERT_PARTS:
         return {"tokenizer_class": "BertTokenizer", **settings}
-    special = [token for token in BERT_SPECIAL_TOKENS if tokenizer.token_to_id(token) is not None]
-    names = {f"{token[1:-1].lower()}_token": token for token in special}  # "cls_token": "[CLS]"
+    spelling = spelling_of(tokenizer).items()
+    names = {f"{purpose}_token": token for purpose, token in spelling if tokenizer.token_to_id(token) is not None}
     return {"tokenizer_class": "PreTrainedTokenizerFast", **settings, **names}
 
 

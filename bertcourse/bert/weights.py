@@ -4,8 +4,9 @@ Inside this room tensors have the names of Hugging Face's BertForPreTraining unt
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import safetensors
 import safetensors.torch
@@ -49,34 +50,59 @@ NO_FILE = (
     "it with the transformers library and save it again."
 )
 NO_HEADS = (
-    "The file lacks heads. Load its encoder, load_pretrained(name, BertModel); to train heads on it, put it into a new "
-    "model: BertForPreTraining(config).bert.load_state_dict(encoder.state_dict(), strict=False)."
+    "The file lacks heads. Load its encoder, load_pretrained(name, {encoder}); to train heads on it, put it into a new "
+    "model: {model}(config).bert.load_state_dict(encoder.state_dict(), strict=False)."
 )
 
 
+class Names(NamedTuple):
+    """How files of one kind of model name the tensors that ours has.
+
+    Attributes:
+        pairs: ours and theirs, applied in turn to the name of a tensor.
+        tied: copies of other tensors, and of which.
+        prefix: what the encoder's tensors begin with where there are heads.
+        parts: of a bare encoder, whose tensors lack that prefix.
+    """
+
+    pairs: Sequence[tuple[str, str]]
+    tied: Mapping[str, str]
+    prefix: str
+    parts: tuple[str, ...]
+
+    def theirs(self, name: str) -> str:
+        """Their name of a tensor of ours."""
+        for ours, theirs in self.pairs:
+            name = name.replace(ours, theirs)
+        return name
+
+    def standard(self, name: str) -> str:
+        """The name that a tensor has in a model of today with heads, whoever saved it: DataParallel and torch.compile
+        put something before it, a bare encoder lacks its prefix, TensorFlow has other names in layer normalization."""
+        name = re.sub(r"^((module|_orig_mod)\.)+", "", name)
+        name = re.sub(rf"^({'|'.join(self.parts)})\.", rf"{self.prefix}\1.", name)
+        return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
+
+
+BERT_NAMES = Names(HUGGING_FACE_NAMES, TIED, "bert.", ("embeddings", "encoder", "pooler"))
+
+
 def hugging_face_name(name: str) -> str:
-    """Hugging Face's name of a tensor of ours.
+    """Hugging Face's name of a tensor of our BERT.
 
     >>> hugging_face_name("encoder.blocks.0.feed_forward.expand.bias")
     'encoder.layer.0.intermediate.dense.bias'
     """
-    for ours, theirs in HUGGING_FACE_NAMES:
-        name = name.replace(ours, theirs)
-    return name
+    return BERT_NAMES.theirs(name)
 
 
 def standard_name(name: str) -> str:
     """The name that a tensor has in a BertForPreTraining of today, whoever saved it.
 
-    DataParallel and torch.compile put something before it, a bare encoder lacks ``bert.``, TensorFlow's files have
-    other names for the parameters of layer normalization.
-
     >>> standard_name("module.embeddings.LayerNorm.gamma")
     'bert.embeddings.LayerNorm.weight'
     """
-    name = re.sub(r"^((module|_orig_mod)\.)+", "", name)
-    name = re.sub(r"^(embeddings|encoder|pooler)\.", r"bert.\1.", name)
-    return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
+    return BERT_NAMES.standard(name)
 
 
 def read_safetensors(path: Path, advice: str = "Fetch or save it again.") -> dict[str, Tensor]:
@@ -97,13 +123,13 @@ def read_safetensors(path: Path, advice: str = "Fetch or save it again.") -> dic
         raise ValueError(f"{path} is damaged or cut short ({error}). {advice}") from error
 
 
-def read_tensors(folder: Path) -> dict[str, Tensor]:
+def read_tensors(folder: Path, names: Names = BERT_NAMES) -> dict[str, Tensor]:
     """The tensors of a folder's model.safetensors, by their standard names."""
     path = folder / "model.safetensors"
     expect_file(path, SEVERAL_FILES if (folder / SHARDS).exists() else NO_FILE)
-    tensors = {standard_name(name): tensor for name, tensor in read_safetensors(path).items()}
-    tensors.pop("bert.embeddings.position_ids", None)  # 0, 1, …, which older files have
-    for copy, original in TIED.items():
+    tensors = {names.standard(name): tensor for name, tensor in read_safetensors(path).items()}
+    tensors.pop(f"{names.prefix}embeddings.position_ids", None)  # 0, 1, …, which older files have
+    for copy, original in names.tied.items():
         if copy in tensors:
             tensors.setdefault(original, tensors[copy])
     return tensors
@@ -162,24 +188,26 @@ def check_sizes(config: BertConfig, tensors: Mapping[str, Tensor], folder: Path)
         )
 
 
-def copy_tensors(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) -> None:
+def copy_tensors(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path, names: Names = BERT_NAMES) -> None:
     """Put a checkpoint's tensors into the model, each where it belongs, or say all that does not fit.
 
     Args:
         model: filled in place. A ``BertModel`` leaves heads, its own or others such as a classifier, aside.
         tensors: as ``read_tensors`` returns them.
         folder: named in errors.
+        names: of the tensors.
     """
     path = folder / "model.safetensors"
     tensors = dict(tensors)
-    for copy, original in TIED.items():
+    for copy, original in names.tied.items():
         tensor = tensors.pop(copy, None)
         if tensor is not None and isinstance(model, BertForPreTraining) and not torch.equal(tensor, tensors[original]):
             raise ValueError(f"{path}: {copy} must equal {original}, as BERT ties them; here they differ.")
     if isinstance(model, BertModel):
-        tensors = {name.removeprefix("bert."): tensor for name, tensor in tensors.items() if name.startswith("bert.")}
-    names = {hugging_face_name(name): name for name in model.state_dict()}
-    shapes = {hugging_face_name(name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
+        prefix = names.prefix
+        tensors = {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+    ours = {names.theirs(name): name for name in model.state_dict()}
+    shapes = {names.theirs(name): tuple(tensor.shape) for name, tensor in model.state_dict().items()}
     missing = [name for name in shapes if name not in tensors]
     problems = [
         *(f"{name} is missing" for name in missing),
@@ -192,10 +220,12 @@ def copy_tensors(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path) 
     ]
     if problems:
         more = f", and {len(problems) - 5} more" if len(problems) > 5 else ""
-        no_heads = missing and all(name.startswith(("bert.pooler.", "cls.")) for name in missing)
+        advice = "Are both files of one model?"
+        if missing and all(ours[name].startswith(("bert.pooler.", "mlm_head.", "nsp_head.")) for name in missing):
+            advice = NO_HEADS.format(encoder=type(model.bert).__name__, model=type(model).__name__)
         raise ValueError(
             f"{path} does not hold the {type(model).__name__} that its config.json describes: "
-            f"{'; '.join(problems[:5])}{more}. {NO_HEADS if no_heads else 'Are both files of one model?'}"
+            f"{'; '.join(problems[:5])}{more}. {advice}"
         )
     check_numbers(tensors, path)
-    model.load_state_dict({names[name]: tensor for name, tensor in tensors.items()})
+    model.load_state_dict({ours[name]: tensor for name, tensor in tensors.items()})

@@ -3,12 +3,13 @@
 BERT's recipe is five choices: rows, masks, objective, architecture, optimizer. In reading order: SpanBERT's masks and
 objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); the encoder
 whose departures from BERT are settings (``encoder``); its unpadded form (``unpadding``); Muon beside AdamW (``muon``);
-a run's departures in one place (``recipes``); and the files of these models (``files``).
+a run's departures in one place (``recipes``); and the files of all of them, RoBERTa's and ModernBERT's too (``files``,
+``formats``).
 """
 
 from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
 from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, EncoderForPreTraining, rotary_angles, rotate
-from bertcourse.beyond_bert.files import save_pretrained
+from bertcourse.beyond_bert.files import load_pretrained, save_pretrained
 from bertcourse.beyond_bert.muon import Muon, muon_groups, orthogonalize
 from bertcourse.beyond_bert.recipes import Recipe, pretrain_recipe
 from bertcourse.beyond_bert.spans import SpanBertForPreTraining
@@ -25,6 +26,7 @@ __all__ = [
     "Recipe",
     "SpanBertForPreTraining",
     "SpanLoss",
+    "load_pretrained",
     "mask_spans",
     "muon_groups",
     "orthogonalize",

@@ -298,7 +298,7 @@ class EncoderForPreTraining(BertForPreTraining):
         self.mlm_head.layer_norm = new_norm(config)
         if not config.bias:
             self.mlm_head.dense.bias = None
-        self.nsp_head = nn.Linear(config.hidden_size, 2) if add_pooler else None
+        self.nsp_head = nn.Linear(config.hidden_size, 2) if add_pooler else nn.Identity()  # None goes in and out
         initialize(self.mlm_head, config)
         if add_pooler:
             initialize(self.nsp_head, config)

@@ -1,39 +1,102 @@
-"""Chapter 11: the files of encoders that are no BERT."""
+"""Chapter 11: encoders are loaded and saved, as chapter 2's BERT is; how each kind is written is in ``formats``."""
 
 import copy
-import dataclasses
 import os
 from pathlib import Path
 
+import torch
 from tokenizers import Tokenizer
 
-from bertcourse import bert
-from bertcourse.bert import BertForPreTraining
-from bertcourse.bert.pretrained import write_files
-from bertcourse.beyond_bert.encoder import Encoder, EncoderForPreTraining
+from bertcourse.bert.folders import open_folder
+from bertcourse.bert.model import BertForPreTraining, BertModel
+from bertcourse.bert.pretrained import check_settings, read_settings, write_files
+from bertcourse.bert.tokenizer_files import check_special_tokens, check_vocabulary, read_tokenizer
+from bertcourse.bert.weights import copy_tensors, read_tensors
+from bertcourse.beyond_bert.encoder import Encoder, EncoderConfig, EncoderForPreTraining
+from bertcourse.beyond_bert.formats import FORMATS, Format
 
-OURS = "bertcourse_encoder"  # model_type in config.json
+
+def load_pretrained(
+    name_or_path: str | os.PathLike, model_class: type[Encoder] | type[EncoderForPreTraining] = Encoder
+) -> tuple[Encoder | EncoderForPreTraining, Tokenizer]:
+    """A pretrained BERT, RoBERTa, ModernBERT or other encoder of this chapter and its tokenizer, in evaluation mode.
+
+    Args:
+        name_or_path: as for ``bertcourse.bert.load_pretrained``: "course", "minilm", a folder, or an id on the Hugging
+            Face hub such as "roberta-base" (Liu et al. 2019) or "answerdotai/ModernBERT-base" (Warner et al. 2024).
+        model_class: ``Encoder`` alone, with a pooler if the file has one, or ``EncoderForPreTraining`` with the MLM
+            head, and with pooler and NSP head if the file has that.
+
+    Returns:
+        ``(model, tokenizer)``. The model is in float32; the tokenizer neither pads nor truncates.
+
+    Raises:
+        FileNotFoundError, ValueError, ConnectionError: as ``bertcourse.bert.load_pretrained``.
+
+    >>> from bertcourse.bert import encode_batch
+    >>> model, tokenizer = load_pretrained("course", EncoderForPreTraining)
+    >>> batch = encode_batch(tokenizer, ["He opened the [MASK] and went out."])
+    >>> mask = batch.input_ids[0].tolist().index(tokenizer.token_to_id("[MASK]"))
+    >>> tokenizer.id_to_token(int(model(*batch).mlm_logits[0, mask].argmax()))
+    'door'
+    """
+    folder = open_folder(name_or_path)
+    form, config = read_config(folder)
+    tokenizer = read_tokenizer(folder)
+    has_heads = model_class is not Encoder
+    try:
+        check_vocabulary(tokenizer, config.vocab_size)
+        needed = ["unk", "cls", "sep", "mask"] if has_heads else ["unk", "cls", "sep"]
+        check_special_tokens(tokenizer, needed, form.spelling(tokenizer))
+    except ValueError as error:
+        raise ValueError(f"{folder}: {error}") from None
+    tensors = form.unpack(read_tensors(folder, form.names), config)
+    pooler = form.names.theirs("bert.pooler.")
+    add_pooler = form.names.theirs("nsp_head.weight" if has_heads else "bert.pooler.weight") in tensors
+    with torch.device("meta"):  # every weight is in the file: none is drawn
+        model = model_class(config, add_pooler)
+    model.to_empty(device="cpu")
+    kept = {name: tensor for name, tensor in tensors.items() if add_pooler or not name.startswith(pooler)}
+    copy_tensors(model, kept, folder, form.names)
+    return model.eval(), tokenizer
 
 
-def save_pretrained(model: Encoder | EncoderForPreTraining, tokenizer: Tokenizer, folder: str | os.PathLike) -> None:
-    """Write an encoder of this chapter and its tokenizer: the five files of ``bertcourse.bert.save_pretrained``, which
-    name the weights and settings as the code does.
+def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer, folder: str | os.PathLike) -> None:
+    """Write an encoder and its tokenizer: the five files of ``bertcourse.bert.save_pretrained``.
+
+    An encoder whose settings are BERT's, RoBERTa's or ModernBERT's is written as one, so that ``AutoModel`` and
+    ``AutoModelForMaskedLM`` of ``transformers`` read the folder; any other in our own format. ``load_pretrained`` reads
+    all of them. RoBERTa's settings are BERT's with one segment type and without an NSP head.
 
     Args:
         model: what to save; its dtype is kept.
-        tokenizer: its tokenizer.
+        tokenizer: its tokenizer; its ids are 0, 1, … without a gap, each with a row in the model's embeddings.
         folder: where to; made if it is not there, its files of these names replaced.
     """
+    form = next(form for form in FORMATS.values() if form.fits(model))
     config = {
-        "architectures": [type(model).__name__],
-        "model_type": OURS,
+        "architectures": [form.class_name(model)],
+        "model_type": form.model_type,
         "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
-        **dataclasses.asdict(model.config),
+        **form.settings(model.config, tokenizer),
     }
-    write_files(folder, config, model.state_dict(), tokenizer)
+    tensors = {form.names.theirs(name): tensor for name, tensor in model.state_dict().items()}
+    write_files(folder, config, form.pack(tensors, model.config), tokenizer, form.spelling(tokenizer))
 
 
 def save_model(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
     """A model in fp16 and its tokenizer, a plain BERT in BERT's format."""
-    save = save_pretrained if isinstance(model, EncoderForPreTraining) else bert.save_pretrained
-    save(copy.deepcopy(model).half(), tokenizer, folder)
+    save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)
+
+
+def read_config(folder: Path) -> tuple[Format, EncoderConfig]:
+    """The format of a folder, and its settings; refused if they are none that an encoder of this chapter has."""
+    path, told = folder / "config.json", read_settings(folder)
+    if (form := FORMATS.get(told.get("model_type"))) is None:
+        expected, got = ", ".join(FORMATS), told.get("model_type")
+        raise ValueError(f"{path}: model_type must be one of {expected} for this chapter's encoder; got {got!r}.")
+    check_settings(path, told, form.expected, form.sizes)
+    try:
+        return form, EncoderConfig(**form.read(told))
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
