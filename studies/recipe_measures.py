@@ -16,7 +16,8 @@
 - **space**: expected cosine by layer on held-out text, and the dimensions that make most of it.
 
 A model has the interface of ``BertForPreTraining``: ``bert``, a ``BertModel`` or a kind of it, ``mlm_head``, and
-``nsp_head`` if there is one. All is measured in float32.
+``nsp_head`` if there is one. All is computed in float32; vectors of words are kept in float16, as the benchmark keeps
+them, and nothing is left on disk.
 """
 
 import argparse
