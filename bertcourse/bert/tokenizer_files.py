@@ -135,11 +135,10 @@ def tokenizer_config(tokenizer: Tokenizer) -> dict:
         "tokenize_chinese_chars": bert["handle_chinese_chars"],
     }
     parts = {part: (backend[part] or {}).get("type") for part in ("pre_tokenizer", "model")}
-    if list(steps) == ["BertNormalizer"] and bert["clean_text"] and parts == BERT_PARTS:
-        return {"tokenizer_class": "BertTokenizer", **settings}
+    is_bert = list(steps) == ["BertNormalizer"] and bert["clean_text"] and parts == BERT_PARTS
     spelling = spelling_of(tokenizer).items()
     names = {f"{purpose}_token": token for purpose, token in spelling if tokenizer.token_to_id(token) is not None}
-    return {"tokenizer_class": "PreTrainedTokenizerFast", **settings, **names}
+    return {"tokenizer_class": "BertTokenizer" if is_bert else "PreTrainedTokenizerFast", **settings, **names}
 
 
 def normalizer_steps(normalizer: dict | None) -> dict[str, dict]:

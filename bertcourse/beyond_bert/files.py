@@ -43,7 +43,7 @@ def load_pretrained(
     folder = open_folder(name_or_path)
     form, config = read_config(folder)
     tokenizer = read_tokenizer(folder)
-    has_heads = model_class is not Encoder
+    has_heads = not issubclass(model_class, BertModel)
     try:
         check_vocabulary(tokenizer, config.vocab_size)
         needed = ["unk", "cls", "sep", "mask"] if has_heads else ["unk", "cls", "sep"]

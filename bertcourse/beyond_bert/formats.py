@@ -232,9 +232,9 @@ class ModernBertFormat(Format):
     def theta(self, told: dict, kind: str) -> float:
         """The wavelengths of a kind of layer, by either way of saying it; unscaled."""
         name, default = self.thetas[kind]
-        said = {**(told.get("rope_scaling") or {}), **((told.get("rope_parameters") or {}).get(kind) or {})}
-        if (rope_type := said.get("rope_type", said.get("type", "default"))) != "default":
-            raise ValueError(f"rope_type must be 'default', positions that are not scaled; got {rope_type!r}.")
+        said = {**((told.get("rope_parameters") or {}).get(kind) or {}), **(told.get("rope_scaling") or {})}
+        if scaled := {said.get(field, "default") for field in ("rope_type", "type")} - {"default"}:
+            raise ValueError(f"rope_type must be 'default', positions that are not scaled; got {scaled.pop()!r}.")
         return said.get("rope_theta", told.get(name, default))
 
     def layer_types(self, num_layers: int, every: int) -> list[str]:
