@@ -19,7 +19,7 @@ def plain_orthogonalize(matrix: Tensor, steps: int = 5) -> Tensor:
     """UVᵀ of a matrix USVᵀ, nearly, by products alone (Newton-Schulz): the specification of ``orthogonalize``.
 
     X ← aX + b(XXᵀ)X + c(XXᵀ)²X keeps U and V, and turns each singular value s into as + bs³ + cs⁵. It starts from
-    X = M / ‖M‖, whose singular values are at most 1; after five steps, most lie between 0.7 and 1.2.
+    X = M / ‖M‖ (Frobenius), whose singular values are at most 1; after five steps, most lie between 0.7 and 1.2.
     """
     x = matrix / (matrix.norm() + 1e-7)
     for _ in range(steps):

@@ -3,7 +3,8 @@ Warner et al. 2024).
 
 Rows of a batch are filled up to the longest, and a transformer computes as much for a filler as for a word. But all its
 parts work on each token by itself, except attention. So the real tokens of all rows become one long row, (T, D), and
-attention looks only within the row that a token came from.
+attention looks only within the row that a token came from. It is for batches whose rows may not be sorted by length: of
+rows of like length, which our loops read, little is padding.
 """
 
 from typing import NamedTuple
