@@ -41,6 +41,7 @@ from bertcourse.pretraining import (
     Vocabulary,
     collate,
     mask_tokens,
+    measuring_books,
 )
 from bertcourse.pretraining.corpus import joined
 
@@ -169,8 +170,6 @@ def run(paths: list[str], output: Path, parts: list[str], tokens: int) -> dict:
 def measure_part(part: str, model: nn.Module, tokenizer: Tokenizer, tokens: int) -> dict:
     """One of ``PARTS`` of one model."""
     if part == "books":
-        from bertcourse.pretraining import measuring_books
-
         return measure_books(model, tokenizer, measuring_books(tokenizer), tokens)
     return measure_blimp(model, tokenizer, None) if part == "blimp" else measure_senses(model, tokenizer, None)
 

@@ -35,9 +35,13 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.anisotropy import dimension_contributions
+from bertcourse.benchmarks.blimp import score_pairs
+from bertcourse.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from bertcourse.benchmarks.tables import versions
 from bertcourse.benchmarks.word_senses import first_sentences, right_answers
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained
+from bertcourse.beyond_bert.electra import ElectraDiscriminator
+from bertcourse.beyond_bert.electra_evaluation import replaced_token_scores
 from bertcourse.bootstrap import Comparison, paired_bootstrap
 from bertcourse.files import replace_files
 from bertcourse.pretraining import (
@@ -94,6 +98,8 @@ def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool) -> dict:
         "few_labels": lambda: measure_few_labels(model, tokenizer, from_scratch=not quick),
         "space": lambda: measure_space(model, tokenizer, held_out, sizes.space_rows),
     }
+    if isinstance(model, ElectraDiscriminator):  # which has no MLM head
+        del parts["mlm"]
     result: dict = {"sizes": sizes._asdict(), "versions": versions(), "seconds": {}}
     for name, part in parts.items():
         start = time.perf_counter()
@@ -175,10 +181,9 @@ def measure_mlm(model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents
 
 
 def measure_blimp(model: nn.Module, tokenizer: Tokenizer, limit: int | None) -> dict:
-    """See ``bertcourse.benchmarks.blimp``."""
-    from bertcourse.benchmarks.blimp import score_pairs
-
-    return score_pairs(model, tokenizer, limit)
+    """See ``bertcourse.benchmarks.blimp``; ELECTRA's sentences score by how probable it is that all is original."""
+    is_electra = isinstance(model, ElectraDiscriminator)
+    return score_pairs(model, tokenizer, limit, replaced_token_scores if is_electra else pseudo_log_likelihoods)
 
 
 def measure_senses(model: nn.Module, tokenizer: Tokenizer, sentences: int | None) -> dict:

@@ -87,9 +87,8 @@ def text_of(found: dict[str, float] | None, digits: int, expected: int) -> str:
     if found is None:
         return "–"
     margin = f" ± {found['margin']:,.{digits}f}" if "margin" in found else ""
-    return f"{found['mean']:,.{digits}f}{margin}" + (
-        f" ({found['seeds']} of {expected})" if found["seeds"] < expected else ""
-    )
+    few = f" ({found['seeds']} of {expected})" if found["seeds"] < expected else ""
+    return f"{found['mean']:,.{digits}f}{margin}{few}"
 
 
 def main() -> None:
@@ -101,7 +100,7 @@ def main() -> None:
         arm, _, rest = run.rpartition("-seed")
         name = f"{arm}, rate × {rest.partition('-rate')[2]}" if "-rate" in rest else arm
         name += ", 50 M" if stage == "finals" else ""
-        measures = folder / "measures" / f"{path.stem}.json"
+        measures = folder / f"measures-{path.stem}.json"
         found = values_of(read_log(path), read_json(measures) if measures.is_file() else None, bigram)
         runs.setdefault(name, []).append(found)
     order = {arm: place for place, arm in enumerate(ABOUT)}
@@ -122,10 +121,10 @@ def main() -> None:
         "",
         f"Mean over seeds ± half of the 95 % interval (Student's t); rows without ± are of one seed, and (n of m) says "
         f"that n of m runs have a value. {FLAT / 1e6:g} million tokens at a flat learning rate, then {FALL / 1e6:g} "
-        f"million in which it falls; bigram model {bigram:.2f} nats on the same rows. BLiMP on paradigms of even number; "
-        "senses: nearest sense by the last layer, from 8,000 sentences of SemCor to ALL; few labels: a classifier on "
-        "the frozen encoder, 48 labels; cosine and rogue share: the expected cosine of the last layer, and the share "
-        "of its largest dimension. Speeds are of machines with other work.",
+        f"million in which it falls; a bigram model has {bigram:.2f} nats on the same rows. BLiMP: paradigms of even "
+        "number. Senses: nearest sense by the last layer, from 8,000 sentences of SemCor to ALL. Few labels: a "
+        "classifier on the frozen encoder, 48 labels. Cosine and rogue share: the expected cosine of the last layer, "
+        "and the share of its largest dimension. Speeds are of machines with other work.",
         "",
         *table_lines(["arm", *COLUMNS], rows),
         "",

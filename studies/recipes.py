@@ -26,13 +26,28 @@ import sys
 import time
 from pathlib import Path
 
+import torch
+from recipe_measures import measure
+
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
+from bertcourse.beyond_bert.electra_files import load_electra
+from bertcourse.beyond_bert.encoder import EncoderForPreTraining
+from bertcourse.beyond_bert.files import load_pretrained
 from bertcourse.beyond_bert.recipes import Recipe
 from bertcourse.datasets import course_file
-from bertcourse.files import replace_files
-from bertcourse.pretraining import PRESETS, PretrainingConfig, RowMaker, Vocabulary, fixed_batches, pretrain
-from bertcourse.pretraining.corpus import books_corpus
+from bertcourse.files import read_json, replace_files
+from bertcourse.pretraining import (
+    PRESETS,
+    Corpus,
+    CountModel,
+    PretrainingConfig,
+    RowMaker,
+    Vocabulary,
+    books_corpus,
+    fixed_batches,
+    pretrain,
+)
 from bertcourse.training import Interrupted, read_log
 
 LOCAL = dict(local_layers=2, local_offsets="-1,1,-2,2")
@@ -131,6 +146,12 @@ def changed_rate(recipe: Recipe, factor: float) -> Recipe:
     return Recipe({**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor}, recipe.encoder)
 
 
+def held_out_rows(corpus: Corpus) -> list:
+    """What all are measured on, whatever rows an arm is trained on: 512 sentence pairs, 15 % hidden, 80/10/10."""
+    pairs, vocabulary = RowMaker("sentence-pairs", 0.1), Vocabulary.of(corpus.tokenizer)
+    return list(fixed_batches(corpus.held_out, vocabulary, pairs, 64, SHARED["evaluation_rows"]))
+
+
 def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     """One run, from its newest checkpoint if there is one."""
     recipe = changed_rate(ARMS[arm], factor)
@@ -140,11 +161,10 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     }[stage]
     config = PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
     corpus = books_corpus(read_tokenizer(open_folder(config.tokenizer)))
-    pairs = RowMaker("sentence-pairs", 0.1)  # the same to measure on, whatever an arm is trained on
-    held_out = list(fixed_batches(corpus.held_out, Vocabulary.of(corpus.tokenizer), pairs, 64, config.evaluation_rows))
+    held_out = held_out_rows(corpus)
     parts = recipe.parts()
-    measure = parts.evaluate
-    parts = parts._replace(evaluate=lambda model, _, processes: measure(model, held_out, processes))
+    evaluate = parts.evaluate
+    parts = parts._replace(evaluate=lambda model, _, processes: evaluate(model, held_out, processes))
     resume = any(output.glob("checkpoint-*.safetensors"))
     try:
         pretrain(config, resume, corpus, parts)
@@ -156,9 +176,13 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
 
 
 def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[str]) -> None:
-    """Train what is not done yet, so many runs at once, one thread each, for so many minutes at most."""
-    waiting = [run for run in planned(stage) if not arms or run[0] in arms]
-    waiting = [run for run in waiting if not is_done(run_folder(folder, stage, *run))]
+    """Train what is not done yet, or measure what is, so many runs at once, one thread each, for so many minutes."""
+    if stage == "measure":
+        done = [path for path in sorted(folder.glob("*/*")) if is_done(path)]
+        waiting = [["measure-one", str(path)] for path in done if not measures_of(folder, path).is_file()]
+    else:
+        runs = [run for run in planned(stage) if not arms or run[0] in arms]
+        waiting = [["one", stage, *map(str, run)] for run in runs if not is_done(run_folder(folder, stage, *run))]
     running: list[subprocess.Popen] = []
     stop_at = time.monotonic() + 60 * minutes
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -166,22 +190,27 @@ def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[st
         while (waiting or running) and time.monotonic() < stop_at:
             running = [process for process in running if process.poll() is None]
             while waiting and len(running) < jobs:
-                arm, seed, factor = waiting.pop(0)
-                command = [sys.executable, __file__, "one", stage, arm, str(seed), str(factor), "--folder", str(folder)]
+                command = [sys.executable, __file__, *waiting.pop(0), "--folder", str(folder)]
                 running.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}))
             time.sleep(1)
     except KeyboardInterrupt:
         pass
     finally:
         for process in running:
-            process.send_signal(signal.SIGTERM)  # each saves where it is
+            process.send_signal(signal.SIGTERM)  # a training saves where it is
         for process in running:
             process.wait()
 
 
-def measure_run(folder: Path, output: Path) -> None:
+def measures_of(folder: Path, run: Path) -> Path:
+    """Where a run's measures are kept."""
+    return folder / "measures" / f"{run.parent.name}-{run.name}.json"
+
+
+def measure_run(run: Path, output: Path) -> None:
     """``recipe_measures.measure`` of a run's model, into a JSON file."""
     torch.set_num_threads(1)
+    folder = run / "model-100"
     if (folder / "electra").is_dir():  # its discriminator has no MLM head
         model, tokenizer = load_electra(folder / "electra")
     else:
@@ -193,24 +222,33 @@ def measure_run(folder: Path, output: Path) -> None:
 
 
 def copy_logs(folder: Path, to: Path) -> None:
-    """The logs of all runs that have ended, each ``train`` line cut to what a figure needs."""
-    logs = {}
+    """The logs of all runs that have ended, each ``train`` line cut to what a figure needs; their measures, without
+    the answers one by one; and what a bigram model has on the rows that all are measured on."""
+    files = {}
     for path in sorted(folder.glob("*/*/log.jsonl")):
         if is_done(path.parent):
             log = read_log(path)
             log[0]["config"]["output"] = f"runs/recipes/{path.parent.parent.name}/{path.parent.name}"
             log = [{k: line[k] for k in KEPT if k in line} if line["event"] == "train" else line for line in log]
-            logs[f"{path.parent.parent.name}-{path.parent.name}.jsonl"] = log
-    with replace_files(to, list(logs)) as draft:
-        for name, log in logs.items():
-            (draft / name).write_text("".join(json.dumps(line) + "\n" for line in log), encoding="utf-8")
-    print(f"{len(logs)} logs in {to}")
+            files[f"{path.parent.parent.name}-{path.parent.name}.jsonl"] = log
+    for path in sorted(folder.glob("measures/*.json")):
+        found = read_json(path)
+        for row in found["senses"]["rows"].values():
+            row.pop("right")
+        files[f"measures-{path.stem}.json"] = [found]
+    corpus = books_corpus(read_tokenizer(open_folder("course")))
+    vocabulary = Vocabulary.of(corpus.tokenizer)
+    files["counts.json"] = [CountModel(corpus.train, vocabulary.size).losses(held_out_rows(corpus))]
+    with replace_files(to, list(files)) as draft:
+        for name, lines in files.items():
+            (draft / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    print(f"{len(files)} files in {to}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for stage in ("screen", "finals"):
+    for stage in ("screen", "finals", "measure"):
         command = commands.add_parser(stage)
         command.add_argument("arms", nargs="*", help="(default: all)")
         command.add_argument("--jobs", type=int, default=2, help="runs at once (default: %(default)s)")
@@ -220,13 +258,16 @@ def main() -> None:
     one.add_argument("arm", choices=list(ARMS))
     one.add_argument("seed", type=int)
     one.add_argument("factor", type=float)
-    commands.add_parser("logs", help="copy the logs into data/runs/recipes")
+    commands.add_parser("measure-one", help="a single run").add_argument("run", type=Path)
+    commands.add_parser("logs", help="copy logs and measures into data/runs/recipes")
     for command in commands.choices.values():
         command.add_argument("--folder", type=Path, default=Path("runs/recipes"), help="(default: %(default)s)")
     options = parser.parse_args()
     if options.command == "one":
         run = (options.arm, options.seed, options.factor)
         train(options.stage, *run, run_folder(options.folder, options.stage, *run))
+    elif options.command == "measure-one":
+        measure_run(options.run, measures_of(options.folder, options.run))
     elif options.command == "logs":
         copy_logs(options.folder, course_file("runs/README.md").parent / "recipes")
     else:

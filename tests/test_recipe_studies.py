@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib
-import sys
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -176,9 +175,7 @@ def test_few_labels_reads_the_vectors_of_the_drawn_tickets(measures, model, smal
 def test_measures_take_blimp_from_its_benchmark_and_say_how_long_each_part_took(
     measures, model, small_tokenizer, monkeypatch
 ):
-    blimp = ModuleType("bertcourse.benchmarks.blimp")
-    blimp.score_pairs = lambda model, tokenizer, limit: {"limit": limit}
-    monkeypatch.setitem(sys.modules, blimp.__name__, blimp)
+    monkeypatch.setattr(measures, "score_pairs", lambda model, tokenizer, limit, scores_of: {"limit": limit})
     monkeypatch.setattr(measures, "books_corpus", lambda tokenizer: SimpleNamespace(held_out=[documents()]))
     monkeypatch.setattr(measures, "measure_senses", lambda model, tokenizer, sentences: {"sentences": sentences})
     monkeypatch.setattr(measures, "measure_few_labels", lambda *_, from_scratch: {})

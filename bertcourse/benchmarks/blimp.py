@@ -9,11 +9,11 @@ distribution: mean ± 1.96 σ, where σ² is the sum of the squared standard err
 import csv
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from tokenizers import Tokenizer
 from torch import nn
 
@@ -56,12 +56,19 @@ def run_benchmark(
     return publish(result, grammar_table(result), output, table_name("blimp", model_name, limit))
 
 
-def score_pairs(model: nn.Module, tokenizer: Tokenizer, limit: int | None = None) -> dict:
-    """Accuracy in percent of any model that ``pseudo_log_likelihoods`` takes.
+def score_pairs(
+    model: nn.Module,
+    tokenizer: Tokenizer,
+    limit: int | None = None,
+    scores_of: Callable[[nn.Module, Tokenizer, list[str]], ArrayLike] = pseudo_log_likelihoods,
+) -> dict:
+    """Accuracy in percent of any model that gives sentences a score.
 
     Args:
         model, tokenizer: to measure.
         limit: use the first so many pairs of each paradigm; None for all.
+        scores_of: of N sentences N numbers, the higher the likelier; chapter 11's ELECTRA has
+            ``replaced_token_scores``.
 
     Returns:
         "limit", "pairs" (how many) and "seconds"; and under "groups" and "paradigms", by name, how many "paradigms",
@@ -73,7 +80,7 @@ def score_pairs(model: nn.Module, tokenizer: Tokenizer, limit: int | None = None
     with progress_bar(total=len(pairs), desc="paradigms") as bar:
         for name, of_paradigm in pairs.items():
             good, bad = (list(sentences) for sentences in zip(*of_paradigm[:limit]))
-            scores = pseudo_log_likelihoods(model, tokenizer, good + bad)
+            scores = np.asarray(scores_of(model, tokenizer, good + bad))
             right[name] = is_right(scores[: len(good)], scores[len(good) :])
             bar.update()
     published = read_published()
