@@ -64,20 +64,21 @@ ARMS = {  # in the order in which they are run
     "plain": Recipe(PLAIN),
     "modern": Recipe(MODERN_SETTINGS, MODERN),
     "bert": Recipe(),
-    "start": Recipe(START),
     "plain-muon": Recipe(PLAIN, muon_rate=0.01),
-    "modern-muon": Recipe(MODERN_SETTINGS, MODERN, muon_rate=0.01),
-    "plain-full": Recipe({**PLAIN, **FULL}),
     "rotary": Recipe({}, dict(positions="rotary")),
-    "local": Recipe(LOCAL),
-    "electra": Recipe({**START, **REPLACED}, objective="replaced"),
-    "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
-    "plain-geglu": Recipe(PLAIN, dict(gated=True, intermediate_size=688)),  # 2/3 of the width, as many weights
-    "masks": Recipe(MASKS),
-    "pre": Recipe({}, dict(norm="pre")),
+    "plain-full": Recipe({**PLAIN, **FULL}),
     "no-positions": Recipe({}, dict(positions="none")),
     "no-positions-pre": Recipe({}, dict(positions="none", norm="pre")),
+    "plain-geglu": Recipe(PLAIN, dict(gated=True, intermediate_size=688)),  # 2/3 of the width, as many weights
+    "electra": Recipe({**START, **REPLACED}, objective="replaced"),
+    "start": Recipe(START),
+    "local": Recipe(LOCAL),
+    "masks": Recipe(MASKS),
+    "pre": Recipe({}, dict(norm="pre")),
+    "modern-muon": Recipe(MODERN_SETTINGS, MODERN, muon_rate=0.01),
+    "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
 }
+FIRST = 10  # of these arms have all their seeds before the others begin
 ABOUT = {
     "bert": "BERT as the course's checkpoint began: learned positions, post-LN, NSP, 15 %",
     "rotary": "rotary positions",
@@ -125,7 +126,9 @@ def schedule(tokens: int, fall: int, every: int) -> dict:
 def planned(stage: str) -> list[tuple[str, int, float]]:
     """The runs of a stage, in order: arm, seed, and factor of the learning rate."""
     if stage == "screen":
-        return [(arm, seed, 1) for seed in SEEDS for arm in ARMS] + [(arm, SEEDS[0], 2) for arm in ARMS]
+        first, others = list(ARMS)[:FIRST], list(ARMS)[FIRST:]
+        runs = [(arm, seed, 1) for arms in (first, others) for seed in SEEDS for arm in arms]
+        return runs + [(arm, SEEDS[0], 2) for arm in ARMS]
     return [(arm, SEEDS[0], 1) for arm in FINALISTS]
 
 
