@@ -11,12 +11,14 @@ from pathlib import Path
 from measured import misstated
 from nbformat import NotebookNode
 
+from bertcourse.figures.interactive import MOST_BYTES
 from bertcourse.lectures import read_notebook, stated_cost
-from bertcourse.validation import tolerance_of
+from bertcourse.validation import FIGURE, tolerance_of
 
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
+MOST_FIGURE_BYTES = 1_500_000  # a notebook's figures that move, together
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 
@@ -122,14 +124,26 @@ def is_settled(test: ast.expr) -> bool:
 
 
 def problems_of_figures(code: list[NotebookNode]) -> list[str]:
-    """Images without a text: nobody who cannot see them knows what they show, and nothing compares them."""
-    found = []
+    """Figures without a text, which nobody who cannot see them knows and nothing compares; and those too large.
+
+    The text of a figure that moves stands twice: beside it, for the validation, and as its picture's alt, where
+    JupyterLab, the site and GitHub read it.
+    """
+    found, total = [], 0
     for number, cell in enumerate(code, start=1):
         for output in cell.outputs:
             data = output.get("data", {})
-            text = data.get("text/plain", "").strip()
-            if any(kind.startswith("image/") for kind in data) and (not text or text.startswith("<")):
+            text, page = data.get("text/plain", "").strip(), data.get("text/html", "")
+            moves = bool(FIGURE.fullmatch(page))
+            if (moves or any(kind.startswith("image/") for kind in data)) and (not text or text.startswith("<")):
                 found.append(f"code cell {number} has a figure without a text: end it with plots.show(alt)")
+            if moves and not re.search(r'<img [^>]*alt="[^"]*\w', page):
+                found.append(f"code cell {number} has a figure whose picture has no alt")
+            if moves and len(page.encode()) > MOST_BYTES:
+                found.append(f"code cell {number} has a figure of {len(page.encode())} bytes; at most {MOST_BYTES}")
+            total += len(page.encode()) if moves else 0
+    if total > MOST_FIGURE_BYTES:
+        found.append(f"its figures that move hold {total} bytes; at most {MOST_FIGURE_BYTES}")
     return found
 
 

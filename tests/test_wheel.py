@@ -39,7 +39,8 @@ def test_the_wheel_has_all_code_and_data_and_says_that_it_is_typed(installed):
     code = {
         str(path.relative_to(ROOT).as_posix())
         for folder in ("bertcourse", "bertcourse_grading")
-        for path in (ROOT / folder).rglob("*.py")
+        for path in (ROOT / folder).rglob("*.*")
+        if path.suffix in (".py", ".js")
     }
     listed = (ROOT / "data" / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     files = {f"bertcourse/course_data/{line.split(maxsplit=1)[1]}" for line in listed}

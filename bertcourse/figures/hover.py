@@ -1,73 +1,38 @@
-"""Figures whose points show a text when the mouse, or a finger, is on them."""
+"""Points on a plane that show a text when the mouse, or a finger, is on them."""
 
-import base64
-import html
 from collections.abc import Sequence
 
 import numpy as np
-from IPython.display import HTML
 
 from bertcourse.figures.colors import COLORS
+from bertcourse.figures.interactive import Figure, data_uri
+from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
 
-
-class HoverFigure(HTML):
-    """A figure of SVG that shows texts under the mouse; its ``repr`` is its sentence, which validation compares.
-
-    Where scripts do not run (an untrusted notebook, print) it is a picture: its points' texts are nowhere on the page.
-
-    Args:
-        svg: with an element ``title`` in each element that has a text.
-        alt: what the figure shows, in words.
-    """
-
-    # Each script brings all pictures to life that are not alive yet, so none needs an id. A touch is a pointer, too.
-    SCRIPT = """
-for (const image of document.querySelectorAll("img.bertcourse-hover")) {
-  const source = new TextDecoder().decode(Uint8Array.from(atob(image.src.split(",")[1]), (c) => c.charCodeAt(0)));
-  const figure = new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
-  const text = document.createElement("p");
-  text.textContent = "Point at a dot to read what it stands for.";
-  text.style.minHeight = "3em";
-  figure.setAttribute("aria-label", image.alt);
-  figure.addEventListener("pointerover", ({target}) => {
-    const title = target.querySelector(":scope > title");
-    if (title) text.textContent = title.textContent;
-  });
-  image.replaceWith(figure, text);
-}
-"""
-
-    def __init__(self, svg: str, alt: str):
-        picture = base64.b64encode(svg.encode()).decode()
-        super().__init__(
-            f'<div class="bertcourse-figure"><img class="bertcourse-hover" src="data:image/svg+xml;base64,{picture}" '
-            f'alt="{html.escape(alt)}" style="max-width:100%;height:auto"></div><script>{self.SCRIPT}</script>'
-        )
-        self.alt = alt
-
-    def __repr__(self) -> str:
-        return self.alt
+# A mark for each group, so that colour is not all that tells them apart: an outline about (0, 0).
+MARKS = (
+    "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",  # disc
+    "M-4.5 -4.5h9v9h-9z",  # square
+    "M0 -6L5.5 4.5h-11z",  # triangle
+    "M0 -6.5L5.5 0L0 6.5L-5.5 0z",  # diamond
+    "M0 6L5.5 -4.5h-11z",  # triangle on its tip
+    "M-2 -6h4v4h4v4h-4v4h-4v-4h-4v-4h4z",  # plus
+    "M-6 -2.5h12v5h-12z",  # bar
+)
 
 
 def hover_scatter(
     points: np.ndarray, groups: Sequence[str], texts: Sequence[str], title: str = "", alt: str = ""
-) -> HoverFigure:
-    """Points on a plane that show a text when the mouse, or a finger, is on them.
+) -> Figure:
+    """Points on a plane that show a text when the mouse, or a finger, is on them, or step by step with the arrow keys.
 
     Args:
         points: (n, 2).
-        groups: n names, a colour each.
+        groups: n names; at most 7 different ones, a colour and a mark each.
         texts: n texts.
         title: above the figure.
         alt: what one sees, in words, added to a sentence that counts the points of each group.
-
-    Returns:
-        What a notebook shows as the last line of a cell. GitHub shows nothing there, so draw the points in another
-        figure, too.
-
-    Source: the element ``title`` of SVG 2, which browsers show as a tooltip.
     """
-    points = np.asarray(points, dtype=float)
+    points = as_numbers(points, "points")
     names = list(dict.fromkeys(groups))
     if points.shape != (len(texts), 2) or len(groups) != len(texts):
         raise ValueError(
@@ -76,20 +41,48 @@ def hover_scatter(
         )
     if len(names) > len(COLORS):
         raise ValueError(f"at most {len(COLORS)} groups can be told apart; got {len(names)}.")
-    low, span = points.min(axis=0), np.ptp(points, axis=0)
-    places = (points - low) / np.where(span > 0, span, 1) * (600, -300) + (20, 350)
-    color = dict(zip(names, COLORS))
-    circles = [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="6" fill="{color[group]}" fill-opacity="0.7">'
-        f"<title>{html.escape(group)}: {html.escape(text)}</title></circle>"
-        for (x, y), group, text in zip(places, groups, texts)
-    ]
-    legend = "".join(f'<tspan fill="{color[name]}" dx="14">● {html.escape(name)}</tspan>' for name in names)
     counts = ", ".join(f"{list(groups).count(name)} {name}" for name in names)
     sentence = f"Scatter plot{f', {title}' if title else ''}: {len(texts)} points on a plane ({counts})."
-    return HoverFigure(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 640 370" width="640" style="max-width:100%;height:auto" '
-        f'role="img" font-family="sans-serif" font-size="13"><rect width="640" height="370" fill="white"/>'
-        f'<text x="20" y="20">{html.escape(title)}{legend}</text>{"".join(circles)}</svg>',
-        f"{sentence} {alt}".strip(),
-    )
+    told = f"{sentence} {alt}".strip()
+    marks = [names.index(group) for group in groups]
+    wide, narrow = (draw(points, marks, names, title, told, width) for width in (740, 360))
+    return Figure(wide, told, "hover", {"texts": list(texts), "groups": list(groups), "narrow": data_uri(narrow)})
+
+
+def draw(points: np.ndarray, marks: list[int], names: list[str], title: str, told: str, width: int) -> Schematic:
+    """The points with their legend.
+
+    Args:
+        points: (n, 2).
+        marks: n places in ``names``.
+        names: of the groups.
+        title: above the figure.
+        told: what the picture shows.
+        width: of the picture.
+    """
+    lines = [20.0 + 24 * bool(title)]  # the legend's; the last is the lowest
+    figure = Schematic(width, 0, told, size=13)
+    if title:
+        figure.text((20, 16), title, "bold", anchor="start")
+    left = 20.0
+    for number, name in enumerate(names):
+        needed = 17 + 7.4 * len(name)
+        if left + needed > width and left > 20:
+            lines.append(lines[-1] + 22)
+            left = 20.0
+        put_mark(figure, number, left + 6, lines[-1])
+        figure.text((left + 17, lines[-1]), name, anchor="start")
+        left += needed + 18
+    tall = 0.44 * width
+    low, span = points.min(axis=0), np.ptp(points, axis=0)
+    shares = (points - low) / np.where(span > 0, span, 1)
+    figure.height = round(lines[-1] + tall + 40)
+    for (x, y), mark in zip(shares * (width - 40, -tall) + (20, figure.height - 20), marks):
+        put_mark(figure, mark, x, y, f' data-point="" data-at="{short(x)} {short(y)}"')
+    return figure
+
+
+def put_mark(figure: Schematic, group: int, x: float, y: float, attributes: str = "") -> None:
+    """Draw a group's mark, with attributes by which the page finds it."""
+    place = f'transform="translate({short(x)} {short(y)})" fill="{paint(f"group{group}")}" fill-opacity=".8"'
+    figure.put(f'<path d="{MARKS[group]}" {place}{attributes}/>')

@@ -1,8 +1,8 @@
 """Figures of the lectures: one look, and colours that colour-blind readers can tell apart.
 
 Images are not compared when a notebook is validated. So the notebook prints the numbers under each figure:
-``attention_map`` returns them in words, the other functions return the axes. ``words`` draws texts, ``hover`` what can
-be pointed at; all of it is reached through this module.
+``attention_map`` returns them in words, the other functions return the axes, and a ``Figure``'s repr is its words.
+What the other modules draw is reached through this one, too.
 """
 
 from collections.abc import Sequence
@@ -15,19 +15,30 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from bertcourse.figures.colors import COLORS
-from bertcourse.figures.hover import HoverFigure, hover_scatter
+from bertcourse.figures.heads import explore_heads
+from bertcourse.figures.hover import hover_scatter
+from bertcourse.figures.interactive import Figure, show_steps
+from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.scaling import explore_scaling
+from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.words import answer_map, lattice, tag_table, token_boxes, trellis
 
 __all__ = [
     "COLORS",
-    "HoverFigure",
+    "Box",
+    "Figure",
+    "Schematic",
     "answer_map",
     "attention_map",
+    "explore_heads",
+    "explore_mask",
+    "explore_scaling",
     "heatmap",
     "hover_scatter",
     "lattice",
     "seeded_lines",
     "show",
+    "show_steps",
     "tag_table",
     "token_boxes",
     "trellis",
@@ -64,7 +75,8 @@ def show(alt: str) -> None:
         raise ValueError('alt must say in words what the figure shows, such as "Bar chart of …"; got nothing.')
     figure = plt.gcf()
     png = print_figure(figure, fmt="png", base64=True, bbox_inches="tight")
-    display({"image/png": png, "text/plain": alt}, raw=True)
+    metadata = {"image/png": {"alt": alt}}  # where nbconvert looks for it
+    display({"image/png": png, "text/plain": alt}, metadata=metadata, raw=True)
     plt.close(figure)
 
 

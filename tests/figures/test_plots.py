@@ -62,11 +62,12 @@ def test_refuses_what_does_not_fit():
 
 def test_a_figure_is_shown_with_its_sentence(monkeypatch):
     shown = []
-    monkeypatch.setattr(plots, "display", lambda data, raw: shown.append(data))
+    monkeypatch.setattr(plots, "display", lambda data, metadata, raw: shown.append((data, metadata)))
     plt.plot([1, 2])
     plots.show("A line that rises.")
-    assert shown[0]["text/plain"] == "A line that rises."
-    assert base64.b64decode(shown[0]["image/png"]).startswith(b"\x89PNG")
+    ((data, metadata),) = shown
+    assert data["text/plain"] == metadata["image/png"]["alt"] == "A line that rises."
+    assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
     assert not plt.get_fignums()  # it is closed, so that the kernel does not show it once more
 
 

@@ -1,0 +1,193 @@
+// What all figures share: a shadow root, so that no style or name leaks in or out; colours mixed from the page's own
+// text colour; a bar of controls; full screen for the projector; keys. If anything fails, the still picture stays.
+
+const STYLE = `
+:host {
+  --ink: currentColor;
+  --soft: color-mix(in oklab, currentColor 68%, transparent);
+  --line: color-mix(in oklab, currentColor 24%, transparent);
+  --panel: color-mix(in oklab, currentColor 5%, transparent);
+  --paper: transparent;
+  --plus: color-mix(in oklab, #0a7fc4 86%, currentColor);
+  --minus: color-mix(in oklab, #e0661a 88%, currentColor);
+  --hot: color-mix(in oklab, #e0661a 88%, currentColor);
+  --query: color-mix(in oklab, #b64f9b 82%, currentColor);
+  --key: color-mix(in oklab, #c98300 86%, currentColor);
+  --value: color-mix(in oklab, #009068 84%, currentColor);
+  --group0: color-mix(in oklab, #0072b2 82%, currentColor);
+  --group1: color-mix(in oklab, #d55e00 82%, currentColor);
+  --group2: color-mix(in oklab, #009e73 82%, currentColor);
+  --group3: color-mix(in oklab, #cc79a7 82%, currentColor);
+  --group4: color-mix(in oklab, #56b4e9 82%, currentColor);
+  --group5: color-mix(in oklab, #e69f00 82%, currentColor);
+  --group6: currentColor;
+  display: block;
+  max-width: 100%;
+  margin: 0.4em 0 1.2em;
+  font: 400 15px/1.4 system-ui, -apple-system, "Segoe UI", Roboto, Helvetica, Arial, sans-serif;
+  font-variant-numeric: tabular-nums;
+  text-align: left;
+  white-space: normal;
+}
+.stage { container-type: inline-size; outline: none; }
+.stage > svg { margin: auto; }
+svg { display: block; max-width: 100%; height: auto; overflow: visible; font-family: inherit; }
+[data-step] { transition: opacity 0.3s; }
+[data-step].later { opacity: 0; }
+.flow { stroke-dasharray: 7 6; animation: flow 1s linear infinite; }
+@keyframes flow { to { stroke-dashoffset: -13; } }
+.bar { display: flex; flex-wrap: wrap; gap: 0.35em 0.7em; align-items: center; margin: 0.4em 0; min-height: 2.1em; }
+.bar label { display: inline-flex; gap: 0.6em; align-items: center; }
+.bar output { font-weight: 650; }
+button {
+  font: inherit; font-size: 0.93em; line-height: 1.5; color: inherit; cursor: pointer;
+  background: var(--panel); border: 1px solid var(--line); border-radius: 7px; padding: 0.16em 0.62em;
+}
+button:hover, button[aria-pressed="true"] {
+  border-color: var(--plus); background: color-mix(in oklab, var(--plus) 16%, transparent);
+}
+:focus-visible { outline: 2px solid var(--plus); outline-offset: 2px; }
+input { accent-color: var(--plus); margin: 0; width: min(220px, 44vw); }
+.say { min-height: 2.8em; }
+.bar .say { flex: 1 1 16em; min-height: 0; }
+.soft { color: var(--soft); }
+b { font-weight: 650; }
+.full { margin-left: auto; padding: 0.35em 0.5em; line-height: 0; }
+:host(:fullscreen) {
+  background: var(--page, #fff); color: var(--page-ink, #111); padding: 2.5vh 3vw; margin: 0;
+  box-sizing: border-box; overflow: auto; font-size: min(2.5vh, 1.6vw);
+}
+:host(:fullscreen) .stage { max-width: min(100%, calc(var(--ratio, 1.6) * 80vh)); margin: auto; }
+:host(:fullscreen) svg { width: 100%; }
+:host(:fullscreen) .full svg { width: 1.2em; }
+@media (prefers-reduced-motion: reduce) { .flow { animation: none; } * { transition: none !important; } }
+@media print {
+  :host { color: #111 !important; background: #fff !important; print-color-adjust: exact; }
+  .bar { display: none !important; }
+  .later { opacity: 1 !important; }
+  .flow { animation: none; stroke-dasharray: none; }
+}
+`;
+
+const SVG_TAGS = new Set(["svg", "g", "path", "rect", "circle", "line", "text", "tspan", "title"]);
+
+/** An element of HTML or SVG, with attributes, listeners (their names begin with "on") and children. */
+function h(tag, attributes = {}, ...children) {
+  const node = SVG_TAGS.has(tag)
+    ? document.createElementNS("http://www.w3.org/2000/svg", tag)
+    : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value !== false && value != null) node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity));
+  return node;
+}
+
+/** A number as Python's figures print it: a true minus, and no minus before a zero. */
+function fixed(value, digits) {
+  const text = value.toFixed(digits);
+  return (/[1-9]/.test(text) ? text : text.replace("-", "")).replace("-", "−");
+}
+
+/** A number of any size to three digits, such as 12.3, 0.0123 or 1.23e−7. */
+function threeDigits(value) {
+  if (value === 0) return "0";
+  const size = Math.floor(Math.log10(Math.abs(value)));
+  return size < -4 ? value.toExponential(2).replaceAll("-", "−") : fixed(value, Math.max(0, 2 - size));
+}
+
+/** Softmax of those scores that are allowed; all zeros if none is. */
+function softmax(scores, allowed = scores.map(() => true)) {
+  const top = Math.max(...scores.filter((_, i) => allowed[i]));
+  const raised = scores.map((score, i) => (allowed[i] ? Math.exp(score - top) : 0));
+  const total = raised.reduce((sum, value) => sum + value, 0) || 1;
+  return raised.map((value) => value / total);
+}
+
+/** A slider with its value beside it; `name` turns the value into words. */
+function slider(label, { min, max, value, name, change }) {
+  const output = h("output", { style: "min-width: 4.4em" }, name(value));
+  const input = h("input", { type: "range", min, max, value, "aria-label": label, "aria-valuetext": name(value) });
+  input.addEventListener("input", () => {
+    output.textContent = name(+input.value);
+    input.setAttribute("aria-valuetext", name(+input.value));
+    change(+input.value);
+  });
+  return h("label", {}, output, input);
+}
+
+/** Call a function at a key. The page, or JupyterLab, does not see the key. */
+function onKeys(node, actions) {
+  node.addEventListener("keydown", (event) => {
+    if (!actions[event.key] || event.ctrlKey || event.metaKey || event.altKey) return;
+    actions[event.key](event);
+    event.preventDefault();
+    event.stopPropagation();
+  });
+}
+
+const decode = (uri) => new TextDecoder().decode(Uint8Array.from(atob(uri.split(",").pop()), (c) => c.charCodeAt(0)));
+
+/** What is behind the figure and its text colour on the page are the same on the projector. */
+function rememberColors(host) {
+  host.style.setProperty("--page-ink", getComputedStyle(host).color);
+  for (let node = host; node; node = node.parentElement) {
+    const color = getComputedStyle(node).backgroundColor;
+    if (!/, 0\)$|transparent/.test(color)) return host.style.setProperty("--page", color);
+  }
+}
+
+function fullScreenButton(host) {
+  const toggle = () => {
+    if (document.fullscreenElement) return document.exitFullscreen();
+    rememberColors(host);
+    host.requestFullscreen?.();
+  };
+  const corners = "M1 5V1h4M9 1h4v4M13 9v4H9M5 13H1V9"; // drawn, as few fonts have a sign for it
+  const icon = h("svg", { viewBox: "0 0 14 14", width: 14, height: 14, "aria-hidden": true },
+    h("path", { d: corners, fill: "none", stroke: "currentColor", "stroke-width": 1.6 }));
+  return h("button", { class: "full", title: "full screen (f)", "aria-label": "full screen", onclick: toggle }, icon);
+}
+
+/**
+ * Bring each figure with this key to life that is not alive yet.
+ *
+ * `scene({stage, bar, say, data, still, narrow, state})` puts what it draws into `stage`, its controls into `bar` (both
+ * must be appended) and what just happened into `say`. `still` is the picture's SVG, `narrow` whether it is on a phone;
+ * then the scene is called again when that changes, with the same `state`.
+ */
+function bringToLife(key, data, scene) {
+  for (const host of document.querySelectorAll(`[data-figure="${key}"]:not([data-live])`)) {
+    const image = host.querySelector("img");
+    const state = {};
+    const isNarrow = () => host.clientWidth > 0 && host.clientWidth < 520;
+    const build = (narrow) => {
+      const stage = h("div", { class: "stage", role: "group", "aria-label": image.alt, tabindex: -1 });
+      const bar = h("div", { class: "bar" });
+      const say = h("div", { class: "say", "aria-live": "polite" });
+      scene({ stage, bar, say, data, still: decode(image.src), narrow, state });
+      const full = fullScreenButton(host);
+      bar.append(full);
+      onKeys(stage, { f: () => full.click() });
+      return stage;
+    };
+    try {
+      let narrow = isNarrow();
+      let stage = build(narrow);
+      const root = host.attachShadow({ mode: "open" });
+      root.append(h("style", {}, STYLE), stage);
+      host.dataset.live = "";
+      host.style.setProperty("--ratio", image.width / image.height || 1.6);
+      new ResizeObserver(() => {
+        if (isNarrow() === narrow || document.fullscreenElement) return;
+        narrow = !narrow;
+        const next = build(narrow);
+        stage.replaceWith(next);
+        stage = next;
+      }).observe(host);
+    } catch (error) {
+      console.error(error);
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// A schematic, step by step. data: {captions: [text], narrow: the drawing for a phone as a data URI, or ""}.
+function scene({ stage, bar, say, data, still, narrow, state }) {
+  const last = data.captions.length;
+  stage.innerHTML = narrow && data.narrow ? decode(data.narrow) : still;
+  if (!last) return stage.append(bar);
+
+  const dots = data.captions.map((_, i) => h("button", { "aria-label": `step ${i + 1}`, onclick: () => go(i + 1) }));
+  // All is drawn at first, as in the still picture; the first step forward begins at step 1.
+  const go = (to) => {
+    state.now = ((to - 1 + last) % last) + 1;
+    show();
+  };
+  const show = () => {
+    const { now } = state;
+    for (const group of stage.querySelectorAll("[data-step]")) {
+      group.classList.toggle("later", now !== undefined && +group.dataset.step > now);
+    }
+    dots.forEach((dot, i) => {
+      dot.classList.toggle("on", i < now);
+      dot.setAttribute("aria-current", i + 1 === now ? "step" : "false");
+    });
+    say.replaceChildren(
+      ...(now === undefined
+        ? [h("span", { class: "soft" }, "Step through it: › or an arrow key")]
+        : [h("b", {}, `${now}/${last} `), data.captions[now - 1]]),
+    );
+  };
+  const forward = () => go((state.now ?? last) + 1);
+  const back = () => go((state.now ?? last + 1) - 1);
+  bar.append(
+    h("button", { "aria-label": "step back", onclick: back }, "‹"),
+    h("span", { class: "dots" }, dots),
+    h("button", { "aria-label": "next step", onclick: forward }, "›"),
+    say,
+  );
+  stage.append(
+    h("style", {}, `
+      .dots { display: inline-flex; gap: 5px; }
+      .dots button { width: 12px; height: 12px; padding: 0; border-radius: 50%; }
+      .dots button.on { background: var(--plus); border-color: var(--plus); }`),
+    bar,
+  );
+  onKeys(stage, { ArrowRight: forward, PageDown: forward, ArrowLeft: back, PageUp: back });
+  show();
+}

@@ -1,0 +1,123 @@
+"""What the figures that move are given is what torch computes; what does not fit is refused with its shape."""
+
+import base64
+
+import numpy as np
+import pytest
+import torch
+
+from bertcourse.figures.heads import explore_heads, habit_shares
+from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.scaling import MOST_DRAWS, explore_scaling, softmax_gradient
+from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
+
+
+def attentions(layers: int, heads: int, length: int) -> list[torch.Tensor]:
+    return [torch.softmax(2 * torch.randn(1, heads, length, length), dim=-1) for _ in range(layers)]
+
+
+def test_the_gradient_is_autograds():
+    query, keys = torch.randn(8, dtype=torch.double), torch.randn(5, 8, dtype=torch.double)
+    for scale in (1.0, 8**-0.5):
+        jacobian = torch.autograd.functional.jacobian(lambda q: torch.softmax(keys @ q * scale, dim=-1), query)
+        torch.testing.assert_close(softmax_gradient(query, keys, scale), jacobian.norm())
+
+
+def test_scaling_takes_the_first_d_numbers_and_its_bands_are_of_all_draws():
+    queries, keys = torch.randn(30, 16), torch.randn(30, 6, 16)
+    data = explore_scaling(queries, keys, (2, 16)).data
+    assert np.shape(data["scores"]) == (MOST_DRAWS, 2, 6)
+    np.testing.assert_allclose(data["scores"][3][0], keys[3, :, :2] @ queries[3, :2], rtol=1e-4, atol=1e-5)
+    divided = softmax_gradient(queries, keys, 0.25)
+    np.testing.assert_allclose(np.array(data["gradients"])[:, 1, 1], divided[:MOST_DRAWS], rtol=1e-3)
+    bands = divided.quantile(torch.tensor([0.1, 0.5, 0.9]))
+    np.testing.assert_allclose(data["bands"][1][1], bands, rtol=1e-3)
+
+
+def test_scaling_says_the_largest_weights():
+    figure = explore_scaling(10 * torch.eye(2)[:1], torch.eye(2)[None], (1, 2))
+    assert repr(figure) == (
+        "Largest of 2 weights. softmax(q·k): d = 1: 1.00, d = 2: 1.00. softmax(q·k/√d): d = 1: 1.00, d = 2: 1.00."
+    )
+    weights = torch.softmax(torch.tensor([0.2, 0.0]), dim=-1)
+    assert f"d = 1: {weights[0]:.2f}" in repr(explore_scaling(torch.eye(2)[:1], 0.2 * torch.eye(2)[None], (1, 2)))
+
+
+def test_mask_is_given_scores_values_and_what_one_can_return_to():
+    query, key, value = torch.randn(3, 4, 8)
+    words = ["it", "rains", "now", "[PAD]"]
+    given = torch.tensor([[1, 0, 0, 1]] * 4).bool()
+    data = explore_mask(query, key, value, words, given, row=1).data
+    np.testing.assert_allclose(data["scores"], query @ key.T / 8**0.5, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(data["values"], value, rtol=1e-6)
+    masks = dict(data["masks"])
+    assert list(masks) == ["no mask", "causal", "padding", "as given"]
+    assert masks["causal"] == causal_mask(4).int().tolist() and masks["padding"] == [[1, 1, 1, 0]] * 4
+    assert data["start"] == masks["as given"] == given.int().tolist()
+
+
+def test_mask_says_the_weights_and_the_output_of_its_row():
+    query, key, value = torch.randn(3, 3, 2)
+    output, weights = scaled_dot_product_attention(query, key, value, causal_mask(3))
+    said = repr(explore_mask(query, key, value, ["a", "b", "c"], causal_mask(3), row=1))
+    assert "allows 6 of 3 × 3" in said
+    assert f"b attends to: a {weights[1, 0]:.3f}, b {weights[1, 1]:.3f}, c 0.000." in said
+    assert ", ".join(f"{number:.3f}" for number in output[1]).replace("-", "−") in said
+
+
+def test_habits_count_the_tokens_inside():
+    weights = torch.zeros(1, 2, 5, 5, dtype=torch.double)
+    weights[0, 0] = torch.diag(torch.ones(4), diagonal=-1)  # everyone attends to the word before
+    weights[0, 1, :, 4] = 1  # everyone attends to the last token
+    shares = habit_shares(weights.numpy())
+    assert shares[:, 0, 0].tolist() == [1, 0, 0, 1 / 3, 0]  # the first of three has the first token before it
+    assert shares[:, 0, 1].tolist() == [0, 0, 1 / 3, 0, 1]
+
+
+def test_heads_are_given_all_weights_to_five_digits():
+    words, weights = ["[CLS]", "it", "rains", "[SEP]"], attentions(2, 3, 4)
+    other = (["[CLS]", "no", "[SEP]"], [layer[0] for layer in attentions(2, 3, 3)])
+    figure = explore_heads(words, weights, other, start=(1, 2), notes={(1, 2): "a note"})
+    for sentence, (tokens, layers) in zip(figure.data["sentences"], ((words, weights), other)):
+        stored = np.frombuffer(base64.b64decode(sentence["weights"]), dtype="<u2") / 65535
+        expected = torch.stack([layer.reshape(3, len(tokens), len(tokens)) for layer in layers])
+        assert sentence["words"] == tokens
+        np.testing.assert_allclose(stored.reshape(expected.shape), expected, atol=7.7e-6)
+    assert figure.data["notes"] == {"1.2": "a note"} and figure.data["start"] == [1, 2]
+    shares = np.mean([habit_shares(torch.cat(weights).numpy()), habit_shares(torch.stack(other[1]).numpy())], axis=0)
+    assert [name for name, _ in figure.data["habits"]] == ["word before", "itself", "word after", "[CLS]", "[SEP]"]
+    np.testing.assert_allclose([share for _, share in figure.data["habits"]], shares, atol=5.1e-5)
+    assert f"({shares[0].max():.2f})" in repr(figure)
+
+
+def test_what_does_not_fit_is_refused():
+    x = torch.randn(3, 4)
+    with pytest.raises(ValueError, match="keys"):
+        explore_scaling(x, torch.randn(3, 5, 6))
+    with pytest.raises(ValueError, match="dimensions"):
+        explore_scaling(x, torch.randn(3, 5, 4), (1, 8))
+    with pytest.raises(ValueError, match="words"):
+        explore_mask(x, x, x, ["a", "b"])
+    with pytest.raises(ValueError, match="mask"):
+        explore_mask(x, x, x, mask=torch.ones(2, 3, dtype=torch.bool))
+    with pytest.raises(ValueError, match="attentions"):
+        explore_heads(["a", "b"], attentions(1, 2, 3))
+    with pytest.raises(ValueError, match="one model"):
+        explore_heads(["a", "b", "c"], attentions(1, 2, 3), (["a"], attentions(1, 3, 1)))
+    with pytest.raises(ValueError, match="layer below 1"):
+        explore_heads(["a", "b", "c"], attentions(1, 2, 3), start=(1, 0))
+    with pytest.raises(ValueError, match="300 KB"):
+        explore_heads(["a"] * 40, attentions(6, 12, 40))
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite_are_refused(bad):
+    x = torch.randn(3, 4)
+    spoilt = x.clone()
+    spoilt[1, 2] = bad
+    with pytest.raises(ValueError, match="finite"):
+        explore_scaling(spoilt, torch.randn(3, 5, 4), (1, 4))
+    with pytest.raises(ValueError, match="value must hold finite"):
+        explore_mask(x, x, spoilt)
+    with pytest.raises(ValueError, match="attentions must hold finite"):
+        explore_heads(["a", "b", "c"], [torch.full((1, 3, 3), bad)])
