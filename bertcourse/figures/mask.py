@@ -49,7 +49,7 @@ def explore_mask(
             f"mask must be of shape (L, L), with L of at most {MOST_WORDS}; got {tuple(allowed.shape)} for "
             f"{length} words."
         )
-    row = length - 1 if row is None else row
+    row = range(length)[-1 if row is None else row]
     data = {
         "words": words,
         "scores": significant(query @ key.T * query.shape[1] ** -0.5, 7, "query and key"),

@@ -65,7 +65,9 @@ function scene({ stage, bar, say, data, narrow, state }) {
   });
 
   // A sentence twice: on the left who asks, on the right who is attended to.
-  const STEP = 25, WIDTH = 340, LEFT = 106, RIGHT = 226, y = (i) => 34 + i * STEP;
+  const longest = Math.max(6, ...sentences.flatMap(({ words }) => words.map((word) => word.length)));
+  const STEP = 25, NUMBER = 36, WORD = 8 * longest + 8, y = (i) => 34 + i * STEP;
+  const LEFT = NUMBER + WORD, RIGHT = LEFT + 118, WIDTH = RIGHT + WORD + NUMBER;
   const panels = sentences.map(({ words, L, weight }, sentence) => {
     const lines = h("g", { fill: "none", stroke: "var(--plus)", "stroke-linecap": "round" });
     const numbers = h("g", { "font-size": 11.5, fill: "var(--soft)", class: "numbers" });
@@ -150,11 +152,13 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .body { display: grid; grid-template-columns: ${narrow ? "1fr" : "1fr 1fr"}; gap: 0.8em 1.8em;
         align-items: start; }
       .heads { display: grid; grid-template-columns: 1.3em repeat(${heads}, 1fr); gap: 3px; align-items: center;
-        font-size: 11px; text-align: center; max-width: ${36 * heads + 20}px; margin-bottom: 0.6em; }
+        font-size: 0.75em; text-align: center; max-width: ${3.2 * heads + 2}em; margin-bottom: 0.6em; }
       .heads button { padding: 1px; border-radius: 3px; line-height: 0; background: none; }
       .heads button[aria-pressed="true"] { outline: 2px solid var(--hot); border-color: transparent; background: none; }
       .heads svg { width: 100%; }
-      .sentence { width: 100%; max-width: 420px; margin: 0 auto; }
+      .sentence { width: 100%; max-width: 28em; margin: 0 auto; }
+      :host(:fullscreen) .sentence { max-height: ${sentences.length > 1 ? 46 : 80}vh; }
+      :host(:fullscreen) .heads { max-width: ${2.4 * heads + 2}em; }
       .small { font-size: 0.88em; }
       .habit { display: grid; grid-template-columns: 7.4em 1fr 3em; gap: 0.6em; align-items: center;
         font-size: 0.88em; margin: 0.2em 0; }

@@ -53,7 +53,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const grid = h("g", { role: "group", "aria-label": "mask: a row for each query, a column for each key" },
     cells.flat().map(({ group }) => group));
   const wide = LEFT + side + 12;
-  const matrix = h("svg", { viewBox: `0 0 ${wide} ${TOP + side + 6}`, style: `max-width: ${1.15 * wide}px` },
+  const matrix = h("svg", { viewBox: `0 0 ${wide} ${TOP + side + 6}`, style: `max-width: ${0.08 * wide}em` },
     rowNames, columnNames, grid, frame);
   onKeys(grid, {
     ArrowUp: () => move(-1, 0), ArrowDown: () => move(1, 0), ArrowLeft: () => move(0, -1), ArrowRight: () => move(0, 1),
@@ -163,7 +163,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .both.narrow { grid-template-columns: 1fr; }
       .cell, .row { cursor: pointer; }
       .cell:hover rect:last-of-type { stroke: var(--plus); stroke-width: 2; }
-      .cell:focus-visible { outline: none; }
+      .cell:focus { outline: none; }
       .cell:focus-visible rect:last-of-type { stroke: var(--plus); stroke-width: 3; }
       rect { transition: fill-opacity 0.15s, width 0.15s; }`),
     bar, h("div", { class: narrow ? "both narrow" : "both" }, matrix, account), say,
