@@ -135,6 +135,7 @@ def run_in_kernel(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Co
         startup_timeout=120,
         kernel_name="python3",
         record_timing=False,
+        coalesce_streams=True,  # however often the kernel flushed
         resources={"metadata": {"path": str(folder)}},
     )
     # stderr is the kernel's log, not the cells' output
