@@ -29,6 +29,7 @@ from recipe_measures import Guesses, all_masked, compare_answers, guess, measure
 from tokenizers import Tokenizer
 from torch import nn
 
+from bertcourse.benchmarks.blimp import ACROSS_A_NOUN
 from bertcourse.benchmarks.tables import table_lines, versions, with_interval
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bootstrap import Comparison, compare
@@ -48,7 +49,6 @@ from bertcourse.pretraining.corpus import joined
 LENGTHS, MASKS = (64, 128, 256), ("all [MASK]", "80/10/10")
 TOKENS = 2**15  # of each book, at each length
 PARTS, FIRST_SENSE = ("books", "blimp", "senses"), "WordNet first sense"
-ACROSS_A_NOUN = ("distractor_agreement_relational_noun", "distractor_agreement_relative_clause")
 SENSE_ROWS = tuple(
     f"{layers}, {kind}" for layers in ("last layer", "sum of last four") for kind in ("raw", "standardized")
 )
@@ -152,12 +152,20 @@ def run(paths: list[str], output: Path, parts: list[str], tokens: int) -> dict:
     """Measure what is not in OUTPUT.json yet; write it and OUTPUT.md after each part."""
     file = output.with_name(f"{output.name}.json")
     known = read_json(file)["models"] if file.exists() else {}
-    result: dict = {"tokens": tokens, "versions": versions(), "models": {}}
     loaded = {name_of(path): load_pretrained(path, BertForPreTraining) for path in paths}
+    if len(loaded) < len(paths) or len({tokenizer.to_str() for _, tokenizer in loaded.values()}) > 1:
+        raise ValueError(
+            f"models must have one tokenizer and names of their own; got {', '.join(map(name_of, paths))}."
+        )
+    result: dict = {"versions": versions(), "models": {name: known.get(name, {}) for name in [*loaded, *known]}}
     for name, (model, _) in loaded.items():
         weights = round(sum(each.double().sum().item() for each in model.parameters()), 3)  # others, another sum
-        entry, before = {"weights": weights, "tokens": tokens}, known.get(name, {})
-        result["models"][name] = before if entry.items() <= before.items() else entry
+        entry = result["models"][name]
+        if entry.get("weights") != weights:
+            entry = {"weights": weights}
+        if entry.get("tokens") != tokens:  # of books: the other parts do not depend on it
+            entry = {key: value for key, value in entry.items() if key != "books"}
+        result["models"][name] = entry | {"tokens": tokens}
     for name, (model, tokenizer) in loaded.items():
         for part in parts:
             if part not in result["models"][name]:

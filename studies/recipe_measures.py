@@ -2,9 +2,10 @@
 
     BERTCOURSE_DATA=FOLDER python studies/recipe_measures.py course --quick     # about 3 minutes of one core
 
-- **mlm**: five held-out books, 15 % of the tokens chosen, in pairs of 64 tokens and in full sentences of 128: loss in
-  nats and top-1, with the usual 80/10/10 and with all chosen tokens as [MASK]; and bits for each character of the
-  chosen tokens, by which models with other tokenizers can be compared, with care: a piece of a word is easier to guess;
+- **mlm**: five held-out books, 15 % of the tokens chosen, in pairs of 64 tokens and in full sentences of 128 (or
+  ``length``): loss in nats and top-1, with the usual 80/10/10 and with all chosen tokens as [MASK]; and bits for each
+  character of the chosen tokens, by which models with other tokenizers can be compared, with care: a piece of a word is
+  easier to guess;
 - **blimp**: minimal pairs of grammar, also by paradigms of odd and of even number, so that one can choose on the first
   and report the others;
 - **senses**: the nearest sense, from SemCor to Raganato's ALL, by layer; which instances are right is kept, in
@@ -22,6 +23,7 @@ them, and nothing is left on disk.
 
 import argparse
 import json
+import re
 import time
 from collections.abc import Iterable
 from pathlib import Path
@@ -58,8 +60,6 @@ from bertcourse.tokenization.wordpiece import PREFIX
 from bertcourse.training.modes import evaluation_mode
 from bertcourse.word_senses import sense_corpus, word_senses, word_vectors, wordnet
 
-ROWS = {"pairs of 64": ("sentence-pairs", 64), "full sentences of 128": ("full-sentences", 128)}
-
 
 class Sizes(NamedTuple):
     """How much is measured.
@@ -81,22 +81,24 @@ QUICK, FULL = Sizes(2**16, 25, 8_000, 64), Sizes(2**18, None, None, 512)
 PER_CLASS, DRAWS, FROZEN_DRAWS = 16, 3, 20  # of few_labels
 
 
-def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool) -> dict:
+def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool, length: int = 128) -> dict:
     """All measures of a model, the seconds of each, and how much was measured.
 
     Args:
         model: with the interface of ``BertForPreTraining``, in evaluation mode.
         tokenizer: its tokenizer.
         quick: samples of ``QUICK``, for a study with many models, instead of ``FULL``.
+        length: of rows of full sentences: no longer than the model was trained on, or positions are at noise. A few
+            sentences of SemCor (3 % of their tokens beyond 64) and texts with labels may be longer.
     """
     sizes = QUICK if quick else FULL
     held_out = books_corpus(tokenizer).held_out
     parts = {
-        "mlm": lambda: measure_mlm(model, tokenizer, held_out, sizes.tokens),
+        "mlm": lambda: measure_mlm(model, tokenizer, held_out, sizes.tokens, length),
         "blimp": lambda: measure_blimp(model, tokenizer, sizes.pairs),
         "senses": lambda: measure_senses(model, tokenizer, sizes.sentences),
         "few_labels": lambda: measure_few_labels(model, tokenizer, from_scratch=not quick),
-        "space": lambda: measure_space(model, tokenizer, held_out, sizes.space_rows),
+        "space": lambda: measure_space(model, tokenizer, held_out, sizes.space_rows, length),
     }
     if isinstance(model, ElectraDiscriminator):  # which has no MLM head
         del parts["mlm"]
@@ -163,11 +165,12 @@ def characters(tokenizer: Tokenizer) -> Tensor:
     return torch.tensor([len(token.removeprefix(PREFIX).lstrip("Ġ▁")) for token in tokens])
 
 
-def measure_mlm(model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], tokens: int) -> dict:
+def measure_mlm(model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], tokens: int, length: int) -> dict:
     """Masked language modelling on held-out text, by kind of rows and of masks, and next-sentence prediction."""
     vocabulary, lengths, result = Vocabulary.of(tokenizer), characters(tokenizer), {}
-    for name, (packing, length) in ROWS.items():
-        usual = list(fixed_batches(held_out, vocabulary, RowMaker(packing, 0.0), length, tokens // length))
+    kinds = {"pairs of 64": ("sentence-pairs", 64), f"full sentences of {length}": ("full-sentences", length)}
+    for name, (packing, size) in kinds.items():
+        usual = list(fixed_batches(held_out, vocabulary, RowMaker(packing, 0.0), size, tokens // size))
         for masks, batches in {"80/10/10": usual, "all [MASK]": all_masked(usual, vocabulary.mask_id)}.items():
             found = guess(model, batches)
             bits = found.losses.double().sum().item() / np.log(2)
@@ -261,12 +264,14 @@ def measure_few_labels(model: nn.Module, tokenizer: Tokenizer, from_scratch: boo
     return {name: {"mean": float(np.mean(each)), "draws": each} for name, each in accuracies.items()}
 
 
-def measure_space(model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], rows: int) -> list[dict]:
+def measure_space(
+    model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], rows: int, length: int
+) -> list[dict]:
     """For each layer the expected cosine of two tokens of held-out text, and its three largest dimensions."""
     vocabulary = Vocabulary.of(tokenizer)
     states: list[list[np.ndarray]] = []
     with evaluation_mode(model):
-        for _, batch in fixed_batches(held_out, vocabulary, RowMaker("full-sentences", 0.0), 128, rows):
+        for _, batch in fixed_batches(held_out, vocabulary, RowMaker("full-sentences", 0.0), length, rows):
             inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
             of_text = ~vocabulary.is_special[batch.input_ids]
             hidden_states = model.bert(*inputs, output_hidden_states=True).hidden_states
@@ -283,12 +288,13 @@ def measure_space(model: nn.Module, tokenizer: Tokenizer, held_out: list[Documen
 
 
 def name_of(path: str) -> str:
-    """What to call a model: the folder's name, or of a run's folder "model" the run's.
+    """What to call a model: the folder's name, or of what a run keeps, such as "model-100", the run's.
 
-    >>> name_of("course"), name_of("runs/rope/model")
+    >>> name_of("course"), name_of("runs/rope/model-100")
     ('course', 'rope')
     """
-    return Path(path).parent.name if Path(path).name == "model" and Path(path).parent.name else Path(path).name
+    is_kept = re.fullmatch(r"model(-\d+)?", Path(path).name) and Path(path).parent.name
+    return Path(path).parent.name if is_kept else Path(path).name
 
 
 def main() -> None:
@@ -298,6 +304,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path, default=Path(), help="folder for NAME.json (default: this one)")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    if len(set(map(name_of, options.models))) < len(options.models):
+        parser.error(f"models must have names of their own; got {' '.join(map(name_of, options.models))}")
     for path in options.models:
         model, tokenizer = load_pretrained(path, BertForPreTraining)
         result = {"model": name_of(path), **measure(model, tokenizer, options.quick)}

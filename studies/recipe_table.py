@@ -10,7 +10,7 @@ import json
 import math
 
 import numpy as np
-from recipes import ABOUT, FALL, FLAT
+from recipes import ABOUT, ARMS, FALL, FLAT, SEEDS
 from scipy import stats
 
 from bertcourse.benchmarks.tables import table_lines
@@ -47,7 +47,7 @@ def crossing(evaluations: list[dict], mark: float) -> float | None:
 def values_of(log: list[dict], measures: dict | None, bigram: float) -> dict[str, float]:
     """A run's row of the table, as far as it was measured."""
     evaluations = [line for line in log if line["event"] == "evaluation"]
-    end = evaluations[-1]
+    end, is_electra = evaluations[-1], "replaced_loss" in evaluations[-1]  # whose MLM is a small generator's
     near = min(evaluations, key=lambda line: abs(line["tokens"] - FLAT))
     found = {
         "M tokens to bigram": crossing(evaluations, bigram),
@@ -64,7 +64,8 @@ def values_of(log: list[dict], measures: dict | None, bigram: float) -> dict[str
             "cosine": last["expected_cosine"],
             "rogue share": last["largest"][0]["share"],
         }
-    return {name: value for name, value in found.items() if value is not None}
+    hidden = ("M tokens to bigram", "loss at 5 M", "loss at end") if is_electra else ()
+    return {name: value for name, value in found.items() if value is not None and name not in hidden}
 
 
 def summary(values: list[float]) -> dict[str, float]:
@@ -98,7 +99,8 @@ def main() -> None:
     for path in sorted(folder.glob("*.jsonl")):
         stage, _, run = path.stem.partition("-")
         arm, _, rest = run.rpartition("-seed")
-        name = f"{arm}, rate × {rest.partition('-rate')[2]}" if "-rate" in rest else arm
+        factor = rest.partition("-rate")[2]
+        name = f"{arm}, {'Muon at rate ÷' if ARMS[arm].muon_rate else 'rate ×'} {factor}" if factor else arm
         name += ", 50 M" if stage == "finals" else ""
         measures = folder / f"measures-{path.stem}.json"
         found = values_of(read_log(path), read_json(measures) if measures.is_file() else None, bigram)
@@ -112,17 +114,18 @@ def main() -> None:
         }
         for name in names
     }
-    rows = [
-        [name, *(text_of(found, COLUMNS[column], len(runs[name])) for column, found in result[name].items())]
-        for name in names
-    ]
+    rows = []
+    for name in names:
+        expected = 1 if ", " in name else len(SEEDS)
+        rows.append([name, *(text_of(found, COLUMNS[column], expected) for column, found in result[name].items())])
     lines = [
         "# Recipes: what each change to BERT brings",
         "",
         f"Mean over seeds ± half of the 95 % interval (Student's t); rows without ± are of one seed, and (n of m) says "
         f"that n of m runs have a value. {FLAT / 1e6:g} million tokens at a flat learning rate, then {FALL / 1e6:g} "
         f"million in which it falls; a bigram model has {bigram:.2f} nats on the same rows. BLiMP: paradigms of even "
-        "number. Senses: nearest sense by the last layer, from 8,000 sentences of SemCor to ALL. Few labels: a "
+        "number; of ELECTRA, which has no MLM head, how probable it finds it that all tokens are original. Senses: "
+        "nearest sense by the last layer, from 8,000 sentences of SemCor to ALL. Few labels: a "
         "classifier on the frozen encoder, 48 labels. Cosine and rogue share: the expected cosine of the last layer, "
         "and the share of its largest dimension. Speeds are of machines with other work.",
         "",

@@ -10,7 +10,8 @@
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
 Standard Ebooks in rows of at most 64 tokens, 16 a step, in bfloat16, one thread a run, and as many runs at once as
 ``--jobs`` says. In screening the learning rate is flat for five million tokens, then falls to zero in half a million.
-Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10. No arm was tuned: all have the
+Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10 (ELECTRA's generator has a quarter
+of the width and is not compared). No arm was tuned: all have the
 learning rate of the course's checkpoint, and seed 0 of each is also run at twice that rate (at half of Muon's), so
 that it shows which arm the rate was unkind to.
 
@@ -24,6 +25,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -56,13 +58,13 @@ MASKS = dict(mask_rate=0.3, last_mask_rate=0.15)
 PLAIN = dict(**START, **MASKS)
 FULL = dict(packing="full-sentences", nsp=False, short_rate=0.0)
 REPLACED = dict(mask_share=1.0, random_share=0.0)
-MODERN = dict(
+DEPARTURES = dict(
     positions="rotary", norm="pre", norm_kind="rms", qk_norm=True, bias=False, gated=True, intermediate_size=688
 )
 MODERN_SETTINGS = dict(initial_outputs="zero", **MASKS)
 ARMS = {  # in the order in which they are run
     "plain": Recipe(PLAIN),
-    "modern": Recipe(MODERN_SETTINGS, MODERN),
+    "modern": Recipe(MODERN_SETTINGS, DEPARTURES),
     "bert": Recipe(),
     "plain-muon": Recipe(PLAIN, muon_rate=0.01),
     "rotary": Recipe({}, dict(positions="rotary")),
@@ -75,7 +77,7 @@ ARMS = {  # in the order in which they are run
     "local": Recipe(LOCAL),
     "masks": Recipe(MASKS),
     "pre": Recipe({}, dict(norm="pre")),
-    "modern-muon": Recipe(MODERN_SETTINGS, MODERN, muon_rate=0.01),
+    "modern-muon": Recipe(MODERN_SETTINGS, DEPARTURES, muon_rate=0.01),
     "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
 }
 FIRST = 10  # of these arms have all their seeds before the others begin
@@ -143,16 +145,20 @@ def is_done(folder: Path) -> bool:
 
 
 def changed_rate(recipe: Recipe, factor: float) -> Recipe:
-    """The recipe with its learning rate, Muon's if it has one, times this factor; Muon's is divided."""
+    """The recipe with its learning rate times this factor; with Muon, whose own rate is divided, AdamW's stays."""
     if recipe.muon_rate:
-        return Recipe(recipe.settings, recipe.encoder, recipe.muon_rate / factor)
-    return Recipe({**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor}, recipe.encoder)
+        return replace(recipe, muon_rate=recipe.muon_rate / factor)
+    return replace(recipe, settings={**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor})
 
 
-def held_out_rows(corpus: Corpus) -> list:
-    """What all are measured on, whatever rows an arm is trained on: 512 sentence pairs, 15 % hidden, 80/10/10."""
+def held_out_rows(corpus: Corpus, nsp: bool = True) -> list:
+    """What all are measured on, whatever rows an arm is trained on: 512 sentence pairs, 15 % hidden, 80/10/10; as one
+    segment for arms without NSP, whose second segment vector was never trained."""
     pairs, vocabulary = RowMaker("sentence-pairs", 0.1), Vocabulary.of(corpus.tokenizer)
-    return list(fixed_batches(corpus.held_out, vocabulary, pairs, 64, SHARED["evaluation_rows"]))
+    batches = list(fixed_batches(corpus.held_out, vocabulary, pairs, 64, SHARED["evaluation_rows"]))
+    if nsp:
+        return batches
+    return [(masked, rows._replace(token_type_ids=torch.zeros_like(rows.token_type_ids))) for masked, rows in batches]
 
 
 def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
@@ -164,7 +170,7 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     }[stage]
     config = PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
     corpus = books_corpus(read_tokenizer(open_folder(config.tokenizer)))
-    held_out = held_out_rows(corpus)
+    held_out = held_out_rows(corpus, config.nsp)
     parts = recipe.parts()
     evaluate = parts.evaluate
     parts = parts._replace(evaluate=lambda model, _, processes: evaluate(model, held_out, processes))
@@ -181,7 +187,8 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
 def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[str]) -> None:
     """Train what is not done yet, or measure what is, so many runs at once, one thread each, for so many minutes."""
     if stage == "measure":
-        done = [path for path in sorted(folder.glob("*/*")) if is_done(path)]
+        done = [path for path in sorted(folder.glob("*/*-seed*")) if is_done(path)]
+        done = [path for path in done if not arms or path.name.rpartition("-seed")[0] in arms]
         waiting = [["measure-one", str(path)] for path in done if not measures_of(folder, path).is_file()]
     else:
         runs = [run for run in planned(stage) if not arms or run[0] in arms]
@@ -191,7 +198,10 @@ def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[st
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         while (waiting or running) and time.monotonic() < stop_at:
-            running = [process for process in running if process.poll() is None]
+            for process in running:
+                if process.poll():
+                    print(f"failed: {' '.join(process.args)}", flush=True)
+            running = [process for process in running if process.returncode is None]
             while waiting and len(running) < jobs:
                 command = [sys.executable, __file__, *waiting.pop(0), "--folder", str(folder)]
                 running.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}))
@@ -218,7 +228,7 @@ def measure_run(run: Path, output: Path) -> None:
         model, tokenizer = load_electra(folder / "electra")
     else:
         model, tokenizer = load_pretrained(folder, EncoderForPreTraining)
-    result = {"model": output.stem, **measure(model, tokenizer, quick=True)}
+    result = {"model": output.stem, **measure(model, tokenizer, quick=True, length=64)}
     with replace_files(output.parent, [output.name]) as draft:
         (draft / output.name).write_text(json.dumps(result) + "\n", encoding="utf-8")
     print(f"{output.name}: {result['seconds']}", flush=True)
@@ -231,7 +241,9 @@ def copy_logs(folder: Path, to: Path) -> None:
     for path in sorted(folder.glob("*/*/log.jsonl")):
         if is_done(path.parent):
             log = read_log(path)
-            log[0]["config"]["output"] = f"runs/recipes/{path.parent.parent.name}/{path.parent.name}"
+            for line in log:
+                if line["event"] == "run":  # one for each leg
+                    line["config"]["output"] = f"runs/recipes/{path.parent.parent.name}/{path.parent.name}"
             log = [{k: line[k] for k in KEPT if k in line} if line["event"] == "train" else line for line in log]
             files[f"{path.parent.parent.name}-{path.parent.name}.jsonl"] = log
     for path in sorted(folder.glob("measures/*.json")):

@@ -84,7 +84,7 @@ def test_characters_leave_out_the_mark_of_a_continuation(measures, small_tokeniz
 
 
 def test_bits_per_character_are_the_loss_where_each_token_is_a_character(measures, model, small_tokenizer):
-    found = measures.measure_mlm(model, small_tokenizer, [documents()], tokens=32 * 128)
+    found = measures.measure_mlm(model, small_tokenizer, [documents()], tokens=32 * 128, length=128)
     assert set(found) == {
         f"{rows}, {masks}" for rows in ("pairs of 64", "full sentences of 128") for masks in ("80/10/10", "all [MASK]")
     }
@@ -109,7 +109,7 @@ def test_compared_answers_are_those_of_one_row_of_both(measures):
 
 
 def test_space_is_that_of_the_tokens_of_a_text(measures, model, small_tokenizer):
-    (embeddings, first, last) = measures.measure_space(model, small_tokenizer, [documents(count=1)], rows=1)
+    (embeddings, first, last) = measures.measure_space(model, small_tokenizer, [documents(count=1)], rows=1, length=128)
     ((_, batch),) = fixed_batches(
         [documents(count=1)], Vocabulary.of(small_tokenizer), RowMaker("full-sentences", 0.0), 128, rows=1
     )
@@ -305,3 +305,55 @@ def test_senses_are_compared_with_the_first_model_in_the_same_row(next_checkpoin
     assert "| two | last layer, raw | 50.0 | +0.0 [+0.0, +0.0] | +0.0 [+0.0, +0.0] |" in lines
     (better,) = [line for line in lines if line.startswith("| two | last layer, standardized | 100.0 |")]
     assert better.count("+50.0 [+") == 2
+
+
+def test_a_changed_rate_changes_nothing_else(monkeypatch):
+    recipes = study("recipes", monkeypatch)
+    assert set(recipes.ABOUT) == set(recipes.ARMS)
+    for arm, recipe in recipes.ARMS.items():
+        same, other = (recipes.changed_rate(recipe, factor) for factor in (1, 2))
+        assert same.parts().new_model.__name__ == recipe.parts().new_model.__name__, arm
+        assert (same.objective, same.encoder, same.muon_rate) == (recipe.objective, recipe.encoder, recipe.muon_rate)
+        if recipe.muon_rate:
+            assert other.muon_rate == recipe.muon_rate / 2 and other.settings == recipe.settings
+        else:
+            assert other.settings["learning_rate"] == 2 * same.settings["learning_rate"]
+
+
+def test_every_planned_run_has_settings_that_fit(monkeypatch):
+    recipes = study("recipes", monkeypatch)
+    runs = recipes.planned("screen")
+    assert len(set(runs)) == len(runs) == len(recipes.ARMS) * (len(recipes.SEEDS) + 1)
+    for arm, seed, factor in runs:
+        recipe = recipes.changed_rate(recipes.ARMS[arm], factor)
+        recipes.PretrainingConfig(**{**recipes.SHARED, "seed": seed, **recipe.settings})
+
+
+def test_arms_without_nsp_are_measured_in_one_segment(monkeypatch, small_tokenizer):
+    recipes = study("recipes", monkeypatch)
+    corpus = recipes.Corpus([documents()], [documents()], small_tokenizer)
+    for (masked, rows), (masked_too, in_one) in zip(
+        recipes.held_out_rows(corpus), recipes.held_out_rows(corpus, nsp=False), strict=True
+    ):
+        assert torch.equal(masked.input_ids, masked_too.input_ids)
+        assert rows.token_type_ids.any() and not in_one.token_type_ids.any()
+
+
+def test_a_table_of_recipes_says_what_was_not_measured(monkeypatch):
+    study("recipes", monkeypatch)
+    table = study("recipe_table", monkeypatch)
+    evaluations = [
+        {"event": "evaluation", "tokens": tokens, "seconds": tokens / 1e4, "mlm_loss": loss}
+        for tokens, loss in ((0, 9.0), (1_000_000, 5.0), (5_000_000, 4.5), (5_500_000, 4.4))
+    ]
+    values = table.values_of(evaluations, None, bigram=5.5)
+    assert values == {
+        "M tokens to bigram": 0.875,
+        "loss at 5 M": 4.5,
+        "loss at end": 4.4,
+        "tokens/s": 10_000,
+    }
+    of_electra = [{**line, "replaced_loss": 0.3} for line in evaluations]
+    assert table.values_of(of_electra, None, bigram=5.5) == {"tokens/s": 10_000}
+    margin = table.summary([1.0, 2.0, 3.0])["margin"]
+    assert margin == pytest.approx(4.303 / 3**0.5, abs=1e-3)

@@ -45,8 +45,10 @@ LIKE_OURS = {
     "is_decoder": False,
     "add_cross_attention": False,
 }
-BEYOND = ("roberta", "modernbert", "bertcourse_encoder")
-ELSEWHERE = "bertcourse.beyond_bert.load_pretrained loads it."
+BEYOND = {
+    **dict.fromkeys(("roberta", "modernbert", "bertcourse_encoder"), "load_pretrained"),
+    "electra": "load_electra",
+}  # other models, and what of bertcourse.beyond_bert loads them
 
 
 def load_pretrained(
@@ -142,7 +144,8 @@ def check_settings(
     """
     for name, expected in ours.items():
         if (got := settings.get(name, expected)) != expected:
-            advice = f" {ELSEWHERE}" if name == "model_type" and got in BEYOND else ""
+            is_known = name == "model_type" and got in BEYOND
+            advice = f" bertcourse.beyond_bert.{BEYOND[got]} loads it." if is_known else ""
             raise ValueError(f"{path}: {name} must be {expected!r} for the model of this course; got {got!r}.{advice}")
     if missing := [name for name in sizes if name not in settings]:
         raise ValueError(f"{path} must say how large the model is; {', '.join(missing)} missing. Fetch it again.")

@@ -8,6 +8,7 @@ a run's departures in one place (``recipes``); and the files of all of them, RoB
 """
 
 from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
+from bertcourse.beyond_bert.electra_files import load_electra, save_electra
 from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, EncoderForPreTraining, rotary_angles, rotate
 from bertcourse.beyond_bert.files import load_pretrained, save_pretrained
 from bertcourse.beyond_bert.muon import Muon, muon_groups, orthogonalize
@@ -26,6 +27,7 @@ __all__ = [
     "Recipe",
     "SpanBertForPreTraining",
     "SpanLoss",
+    "load_electra",
     "load_pretrained",
     "mask_spans",
     "muon_groups",
@@ -33,5 +35,6 @@ __all__ = [
     "pretrain_recipe",
     "rotary_angles",
     "rotate",
+    "save_electra",
     "save_pretrained",
 ]

@@ -9,12 +9,10 @@ from torch import nn
 
 from bertcourse.bert import BertConfig, save_pretrained
 from bertcourse.bert.folders import open_folder
-from bertcourse.bert.model import SIZES
-from bertcourse.bert.pretrained import LIKE_OURS
+from bertcourse.bert.pretrained import LIKE_OURS, check_settings, read_settings
 from bertcourse.bert.tokenizer_files import check_special_tokens, check_vocabulary, read_tokenizer
 from bertcourse.bert.weights import check_sizes, copy_tensors, read_tensors
 from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraForPreTraining
-from bertcourse.files import expect_file, read_json
 
 
 class DiscriminatorFile(nn.ModuleDict):
@@ -63,7 +61,7 @@ def load_electra(name_or_path: str | os.PathLike) -> tuple[ElectraDiscriminator,
             ``google/electra-base-discriminator`` are, those of the small one are not.
     """
     folder = open_folder(name_or_path)
-    config = read_electra_config(folder / "config.json")
+    config = read_electra_config(folder)
     tensors = read_tensors(folder)
     tensors.pop("electra.embeddings.position_ids", None)  # 0, 1, …, which older files have
     check_sizes(config, {name.replace("electra.", "bert.", 1): tensor for name, tensor in tensors.items()}, folder)
@@ -78,19 +76,13 @@ def load_electra(name_or_path: str | os.PathLike) -> tuple[ElectraDiscriminator,
     return model.eval(), tokenizer
 
 
-def read_electra_config(path: Path) -> BertConfig:
+def read_electra_config(folder: Path) -> BertConfig:
     """The sizes in a config.json; refused if it is no ELECTRA's, or one of an ELECTRA that differs from ours."""
-    expect_file(path, "Name the folder that save_electra wrote.")
-    told = {name: value for name, value in read_json(path).items() if value is not None}  # null: the default
-    settings = {**LIKE_OURS, "model_type": None, "embedding_size": None, **told}
+    told = read_settings(folder)
     expected = {**LIKE_OURS, "model_type": "electra", "embedding_size": told.get("hidden_size")}
-    for name, ours in expected.items():
-        if settings[name] != ours:
-            raise ValueError(f"{path}: {name} must be {ours!r} for the ELECTRA of this course; got {settings[name]!r}.")
-    if missing := [name for name in SIZES if name not in told]:
-        raise ValueError(f"{path} must say how large the model is; {', '.join(missing)} missing. Fetch it again.")
+    check_settings(folder / "config.json", {"model_type": None, "embedding_size": None, **told}, expected)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     try:
         return BertConfig(**{name: value for name, value in told.items() if name in known})
     except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+        raise ValueError(f"{folder / 'config.json'}: {error}") from error

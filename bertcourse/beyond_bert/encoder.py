@@ -39,7 +39,7 @@ class EncoderConfig(BertConfig):
         positions: "learned" (a vector for each, added to the words), "rotary" (queries and keys are turned), "none".
         norm: "post" or "pre": where each sublayer is normalized.
         norm_kind: "layer" (mean and deviation) or "rms" (length alone).
-        bias: whether linear maps and norms have one.
+        bias: whether linear maps and norms have one; pooler, NSP head and the scores of words always do.
         gated: whether the feed-forward network has a gate, GeGLU with ``hidden_act`` "gelu".
         qk_norm: whether queries and keys are brought to one length in each head.
         segments: whether there are segment embeddings.

@@ -39,8 +39,8 @@ class Recipe:
 
     settings: Mapping[str, object] = field(default_factory=dict)
     encoder: Mapping[str, object] = field(default_factory=dict)
-    objective: str = "hidden"
-    muon_rate: float = 0.0
+    objective: str = field(default="hidden", kw_only=True)
+    muon_rate: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         if not self.muon_rate >= 0:
@@ -51,9 +51,15 @@ class Recipe:
                 f"{dict(self.encoder)}."
             )
 
+    def about(self) -> dict[str, object]:
+        """What the settings of a run do not say: the recipe's departures from plain BERT, for log and checkpoints."""
+        told = {"encoder": dict(self.encoder), "objective": self.objective, "muon_rate": self.muon_rate}
+        return {name: value for name, value in told.items() if value not in ({}, "hidden", 0.0)}
+
     def parts(self) -> Parts:
         """What the loop trains by this recipe."""
-        parts = Parts(new_optimizer=self.new_muon if self.muon_rate else new_optimizer, save=save_model)
+        optimizer = self.new_muon if self.muon_rate else new_optimizer
+        parts = Parts(new_optimizer=optimizer, save=save_model, about=self.about())
         if self.objective == "replaced":
             return parts._replace(
                 new_model=new_electra, loss=ElectraLoss, evaluate=evaluate_electra, save=save_discriminator
@@ -64,8 +70,13 @@ class Recipe:
 
     def new_encoder(self, config: PretrainingConfig, vocab_size: int, shards=()) -> EncoderForPreTraining:
         """The model of chapter 4's ``new_model``, with this recipe's encoder."""
-        sizes = asdict(config.bert_config(vocab_size))
-        model = EncoderForPreTraining(EncoderConfig(**{**sizes, **self.encoder}))
+        sizes = EncoderConfig(**{**asdict(config.bert_config(vocab_size)), **self.encoder})
+        if config.local_layers and (sizes.positions != "learned" or not sizes.segments):
+            raise ValueError(
+                f"local_layers needs position and segment vectors; got positions {sizes.positions} and segments "
+                f"{sizes.segments}."
+            )
+        model = EncoderForPreTraining(sizes)
         start(model.bert, config, shards)
         if not config.nsp:
             for part in (model.bert.pooler, model.nsp_head):
@@ -80,6 +91,10 @@ class Recipe:
 
 def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraForPreTraining:
     """Discriminator and generator; the discriminator has the start that the settings ask for."""
+    if config.mask_share != 1:
+        raise ValueError(
+            f"ELECTRA's generator reads a [MASK] at every hidden token: mask_share 1; got {config.mask_share}."
+        )
     model = ElectraForPreTraining(config.bert_config(vocab_size))
     start(model.bert, config, shards)
     return model
@@ -87,6 +102,10 @@ def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> Electr
 
 def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=()) -> SpanBertForPreTraining:
     """A BERT with SpanBERT's boundary head and the start that the settings ask for; it has no NSP."""
+    if config.nsp:
+        raise ValueError(
+            "SpanBERT learns no NSP: its rows are full-sentences or doc-sentences, and nsp is False; got True."
+        )
     model = SpanBertForPreTraining(config.bert_config(vocab_size))
     start(model.bert, config, shards)
     return model

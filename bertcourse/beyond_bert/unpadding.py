@@ -14,6 +14,7 @@ from torch import Tensor
 
 from bertcourse.bert.batching import Batch
 from bertcourse.bert.model import BertModel
+from bertcourse.beyond_bert.formats import departs
 from bertcourse.multi_head_attention import EncoderBlock
 from bertcourse.multi_head_attention.fast import fused_attention
 from bertcourse.self_attention import padding_mask, scaled_dot_product_attention
@@ -96,6 +97,8 @@ def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
 
 def unpadded_vectors(model: BertModel, batch: Batch) -> Tensor:
     """``model(*batch).last_hidden_state``, (B, L, D), computed for the tokens only: padding gets zeros."""
+    if departures := departs(model.config):
+        raise ValueError(f"unpadded_vectors computes BERT's blocks; got an encoder with {departures}.")
     tokens, places = unpad(model.embeddings(batch.input_ids, batch.token_type_ids), batch.attention_mask)
     x = tokens[None]
     for block in model.encoder.blocks:

@@ -3,7 +3,9 @@
 import dataclasses
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import torch
 from torch import nn
@@ -44,14 +46,20 @@ def save_checkpoint(
     optimizer: torch.optim.Optimizer,
     progress: PretrainingProgress,
     config: PretrainingConfig,
+    about: Mapping[str, object] = MappingProxyType({}),
 ) -> Path:
     """Write checkpoint-STEP.safetensors, then delete all but the newest two.
+
+    Args:
+        folder: of the run.
+        model, optimizer, progress, config: what it holds.
+        about: what the settings do not say of the run.
 
     Raises:
         OSError: if it cannot be written; the checkpoints that were there are untouched.
     """
     path = folder / f"checkpoint-{progress.step:08d}.safetensors"
-    header = {"progress": dataclasses.asdict(progress), "config": dataclasses.asdict(config)}
+    header = {"progress": dataclasses.asdict(progress), "config": dataclasses.asdict(config), "about": dict(about)}
     write_checkpoint(path, model, optimizer, header)
     for old in checkpoints(folder)[:-KEPT]:
         old.unlink()
@@ -59,14 +67,18 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, config: PretrainingConfig
+    path: Path,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    config: PretrainingConfig,
+    about: Mapping[str, object] = MappingProxyType({}),
 ) -> PretrainingProgress:
     """Put a checkpoint back into model and optimizer, and say how far its run was.
 
     Args:
         path: the file.
         model, optimizer: filled in place.
-        config: of the run that wants to go on.
+        config, about: of the run that wants to go on.
 
     Raises:
         ValueError: if the file is damaged, or was written with other settings or another vocabulary; model and
@@ -76,6 +88,7 @@ def load_checkpoint(
     try:
         fields = json.loads(header["progress"])
         saved = dataclasses.asdict(PretrainingConfig()) | dict(json.loads(header["config"]))  # new settings: defaults
+        told = json.loads(header.get("about", "{}"))  # runs of before had nothing to tell
         progress = PretrainingProgress(**{**fields, "position": Position(*fields["position"])})
         counts = (progress.step, progress.tokens, *progress.position)
         if not all(isinstance(count, int) and count >= 0 for count in counts) or not progress.seconds >= 0:
@@ -84,7 +97,7 @@ def load_checkpoint(
             raise ValueError(f"its precision must be float32 or bfloat16; got {progress.precision!r}")
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(path, error) from error
-    check_same_run(path, saved, dataclasses.asdict(config), MAY_CHANGE)
+    check_same_run(path, saved | told, dataclasses.asdict(config) | dict(about), MAY_CHANGE)
     if config.precision not in ("auto", progress.precision):
         raise ValueError(
             f"{path} is of a run in {progress.precision}, which goes on in it; got precision {config.precision}. "

@@ -123,6 +123,10 @@ class PretrainingConfig:
         check_rate(self.mask_rate, "mask_rate")
         if self.last_mask_rate:
             check_rate(self.last_mask_rate, "last_mask_rate")
+            if self.static_copies:
+                raise ValueError(
+                    "static_copies repeats masks, of which last_mask_rate changes the number: leave out one."
+                )
         self.check_local_heads()
         check_shares(self.mask_share, self.random_share)
         if self.nsp and self.packing != "sentence-pairs":

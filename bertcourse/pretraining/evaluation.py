@@ -38,7 +38,9 @@ def evaluate(
             output = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids)
             hidden = output.last_hidden_state.flatten(0, 1)[masked.positions]
             mlm = model.mlm_head(hidden, model.bert.embeddings.word_embeddings.weight)
-            sums += [*score(mlm, masked.labels), *score(model.nsp_head(output.pooled), rows.nsp_labels)]
+            sums[:3] += score(mlm, masked.labels)
+            if output.pooled is not None:
+                sums[3:] += score(model.nsp_head(output.pooled), rows.nsp_labels)
     sums = np.array(processes.total(*sums))
     if not sums[2]:
         raise ValueError("evaluation needs at least one hidden token; got none. Is the held-out text empty?")

@@ -59,7 +59,7 @@ class PreTrainingLoss(nn.Module):
         transformed = head.layer_norm(head.activation(head.dense(hidden)))
         table = self.model.bert.embeddings.word_embeddings.weight
         mlm = vocabulary_loss(transformed, table, head.bias, masked.labels)
-        if not self.model.nsp_head.weight.requires_grad:
+        if output.pooled is None or not self.model.nsp_head.weight.requires_grad:
             return Losses(mlm, torch.zeros_like(mlm))
         nsp = F.cross_entropy(self.model.nsp_head(output.pooled).float(), rows.nsp_labels, ignore_index=IGNORE)
         return Losses(mlm, nsp)

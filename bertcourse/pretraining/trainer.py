@@ -10,8 +10,9 @@ import copy
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -157,7 +158,7 @@ class PretrainingRun:
         self.optimizer = parts.new_optimizer(self.model, config)
         self.loss_of: nn.Module = parts.loss(self.model)
         if resume:
-            self.progress = load_checkpoint(newest, self.model, self.optimizer, config)
+            self.progress = load_checkpoint(newest, self.model, self.optimizer, config, parts.about)
             self.batches.position = self.progress.position
         else:
             self.progress = PretrainingProgress(precision=self.choose_precision())
@@ -173,7 +174,7 @@ class PretrainingRun:
         folder = make_folder(self.output) if processes.is_main else None
         self.log = RunLog(folder, self.progress.step or -1, config.tensorboard)
         if processes.is_main and not resume:
-            save_checkpoint(self.output, self.model, self.optimizer, self.progress, config)
+            save_checkpoint(self.output, self.model, self.optimizer, self.progress, config, parts.about)
         self.last_saved = time.monotonic()
 
     def train(self) -> BertForPreTraining:
@@ -183,6 +184,7 @@ class PretrainingRun:
             "run",
             progress.step,
             config=dataclasses.asdict(config),
+            **({"recipe": dict(self.parts.about)} if self.parts.about else {}),
             parameters=sum(parameter.numel() for parameter in self.model.parameters()),
             precision=progress.precision,
             processes=processes.count,
@@ -273,10 +275,11 @@ class PretrainingRun:
         """A line of the log, and the progress bar, from the steps since the last one: (steps, 3 + losses)."""
         (*losses, norm), (tokens, seconds) = recent[:, :-2].mean(0).tolist(), recent[:, -2:].sum(0).tolist()
         speed = tokens / seconds
-        mfu = speed * flops_per_token(self.model.config, length, mask_rate) / self.peak
+        is_plain = type(self.model) is BertForPreTraining  # of other models we do not count the arithmetic
+        mfu = speed * flops_per_token(self.model.config, length, mask_rate) / self.peak if is_plain else math.nan
         bar.total = int(self.progress.tokens / self.done)
         shown = {name: f"{loss:.3f}" for name, loss in zip(names, losses)}
-        bar.set_postfix(shown, MFU=f"{mfu:.0%}", refresh=False)
+        bar.set_postfix(shown | ({"MFU": f"{mfu:.0%}"} if is_plain else {}), refresh=False)
         bar.update(self.progress.tokens - bar.n)
         self.log.write(
             "train",
@@ -288,7 +291,7 @@ class PretrainingRun:
             learning_rate=self.config.learning_rate * rate,
             length=length,
             tokens_per_second=speed,
-            mfu=mfu,
+            **({"mfu": mfu} if is_plain else {}),
         )
 
     def measure(self) -> None:
@@ -305,7 +308,7 @@ class PretrainingRun:
             if before < share <= self.done:
                 self.parts.save(self.model, self.corpus.tokenizer, self.output / f"model-{share * 100:03.0f}")
         if must or time.monotonic() - self.last_saved > 60 * self.config.checkpoint_minutes:
-            save_checkpoint(self.output, self.model, self.optimizer, self.progress, self.config)
+            save_checkpoint(self.output, self.model, self.optimizer, self.progress, self.config, self.parts.about)
             self.last_saved = time.monotonic()
 
     def choose_precision(self) -> str:
@@ -383,6 +386,7 @@ class Parts(NamedTuple):
         mask: hides tokens, as ``mask_tokens`` does.
         evaluate: of a model, held-out batches and the processes, as ``evaluation.evaluate``.
         save: of a model, a tokenizer and a folder.
+        about: what settings do not say, for log and checkpoints; a run is resumed with the same only.
     """
 
     new_model: Callable[..., nn.Module] = new_model
@@ -391,3 +395,4 @@ class Parts(NamedTuple):
     mask: Callable[..., MaskedTokens] = mask_tokens
     evaluate: Callable[..., dict[str, float]] = evaluate
     save: Callable[..., None] = save_model
+    about: Mapping[str, object] = MappingProxyType({})

@@ -7,8 +7,18 @@ import pytest
 import torch
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.beyond_bert import EncoderForPreTraining, Recipe, pretrain_recipe
-from bertcourse.pretraining import PretrainingConfig, SmallWorld, pretrain, trainer
+from bertcourse.beyond_bert import EncoderConfig, EncoderForPreTraining, Recipe, pretrain_recipe
+from bertcourse.pretraining import (
+    PretrainingConfig,
+    PreTrainingLoss,
+    RowMaker,
+    SmallWorld,
+    Vocabulary,
+    evaluate,
+    fixed_batches,
+    pretrain,
+    trainer,
+)
 from bertcourse.training import Interrupted, read_log
 
 TINY = dict(
@@ -111,6 +121,26 @@ def test_a_run_by_muon_stopped_and_resumed_is_the_run_uninterrupted(corpus, tmp_
     assert equal(whole, trained(recipe, corpus, tmp_path / "legs", resume=True))
 
 
+def test_a_run_is_resumed_by_its_own_recipe_only(corpus, tmp_path):
+    trained(Recipe(encoder=dict(positions="rotary")), corpus, tmp_path)
+    (first, *_) = read_log(tmp_path / "log.jsonl")
+    assert first["recipe"] == {"encoder": {"positions": "rotary"}}
+    with pytest.raises(ValueError, match="encoder was"):
+        trained(Recipe(encoder=dict(positions="none")), corpus, tmp_path, resume=True)
+    with pytest.raises(ValueError, match="muon_rate was None"):
+        trained(Recipe(encoder=dict(positions="rotary"), muon_rate=0.01), corpus, tmp_path, resume=True)
+
+
+def test_a_model_without_a_pooler_has_a_loss_and_is_measured(corpus):
+    vocabulary = Vocabulary.of(corpus.tokenizer)
+    sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    model = EncoderForPreTraining(EncoderConfig(vocab_size=vocabulary.size, **sizes), add_pooler=False)
+    batches = list(fixed_batches(corpus.held_out, vocabulary, RowMaker("sentence-pairs", 0.0), 32, 16))
+    assert set(evaluate(model, batches)) == {"mlm_loss", "mlm_accuracy"}
+    losses = PreTrainingLoss(model)(*batches[0])
+    assert losses.mlm > 0 and losses.nsp == 0
+
+
 def test_the_mask_rate_falls(corpus, tmp_path, monkeypatch):
     rates = []
     next_batch = trainer.Batches.next_batch
@@ -124,6 +154,20 @@ def test_the_mask_rate_falls(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(trainer.Batches, "next_batch", remembered)
     trained(Recipe(dict(mask_rate=0.4, last_mask_rate=0.1)), corpus, tmp_path)
     assert rates[0] > 0.3 and rates[-1] < 0.15
+
+
+@pytest.mark.parametrize(
+    "recipe, message",
+    [
+        (Recipe(dict(local_layers=1, local_offsets="-1"), dict(positions="rotary")), "local_layers"),
+        (Recipe(objective="spans"), "NSP"),
+        (Recipe(objective="replaced"), "mask_share"),
+    ],
+    ids=["local heads without positions", "spans in pairs", "ELECTRA with other masks"],
+)
+def test_settings_that_do_not_fit_a_recipe_are_refused(recipe, message, corpus, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        trained(recipe, corpus, tmp_path)
 
 
 @pytest.mark.parametrize(

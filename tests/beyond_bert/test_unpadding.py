@@ -5,6 +5,7 @@ import torch
 
 from bertcourse.bert import BertConfig, BertModel
 from bertcourse.bert.batching import Batch
+from bertcourse.beyond_bert.encoder import Encoder, EncoderConfig
 from bertcourse.beyond_bert.unpadding import (
     plain_unpadded_attention,
     repad,
@@ -98,3 +99,11 @@ def test_attention_drops_weights_in_training(model):
 def test_a_mask_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="attention_mask"):
         unpad(random(3, 5, 8), RIGHT[:, :4])
+
+
+def test_an_encoder_that_departs_from_bert_is_refused():
+    sizes = dict(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=8)
+    model = Encoder(EncoderConfig(**sizes, positions="rotary"))
+    batch = Batch(torch.ones(1, 3).long(), torch.ones(1, 3).long(), torch.zeros(1, 3).long())
+    with pytest.raises(ValueError, match="rotary"):
+        unpadded_vectors(model, batch)

@@ -83,6 +83,7 @@ def test_it_stays_a_bert_of_transformers():
         (dict(local_layers=1, local_offsets="left"), "whole numbers"),
         (dict(local_layers=1, initial_positions="normal"), "sinusoidal"),
         (dict(last_mask_rate=1.0), "last_mask_rate"),
+        (dict(last_mask_rate=0.1, static_copies=1), "static_copies"),
     ],
 )
 def test_a_start_that_does_not_fit_is_refused(changes, message):
