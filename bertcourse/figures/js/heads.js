@@ -110,7 +110,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
           }
           if (chosen && w >= 0.005) {
             const place = at.side ? { x: 2, y: y(i) + 4 } : { x: WIDTH - 2, y: y(j) + 4, "text-anchor": "end" };
-            texts.push(h("text", { ...place, "data-word": words[at.side ? i : j] }, fixed(w, 3)));
+            texts.push(h("text", place, fixed(w, 3)));
           }
         }
       }

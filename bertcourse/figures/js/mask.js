@@ -25,7 +25,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const shade = (share, written) => ((written ? 0.65 : 1) * share).toFixed(3); // numbers must be legible on it
 
   // The mask: a row for each query, a column for each key.
-  const LEFT = 84, TOP = 66, cell = Math.min(40, 300 / length), side = length * cell;
+  const nameWidth = 7.4 * Math.max(...words.map((word) => word.length)); // about as wide as the longest is written
+  const LEFT = nameWidth + 18, TOP = 0.71 * nameWidth + 28, cell = Math.min(40, 300 / length), side = length * cell;
   const name = (text, x, y, attributes = {}) =>
     h("text", { x, y, "font-size": 13, fill: "var(--ink)", ...attributes }, text);
   const cells = words.map((_, i) => words.map((_, j) => {
@@ -52,7 +53,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   });
   const grid = h("g", { role: "group", "aria-label": "mask: a row for each query, a column for each key" },
     cells.flat().map(({ group }) => group));
-  const wide = LEFT + side + 12;
+  const wide = LEFT + side + Math.max(12, 5.3 * words.at(-1).length + 8 - cell / 2); // the last name leans out
   const matrix = h("svg", { viewBox: `0 0 ${wide} ${TOP + side + 6}`, style: `max-width: ${0.08 * wide}em` },
     rowNames, columnNames, grid, frame);
   onKeys(grid, {
