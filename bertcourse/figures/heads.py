@@ -71,11 +71,8 @@ def checked(words: Sequence[str], attentions: Sequence[Tensor]) -> Sentence:
     """A sentence, if the weights fit its words."""
     layers = [as_numbers(layer, "attentions") for layer in attentions]
     layers = [layer[0] if layer.ndim == 4 and len(layer) == 1 else layer for layer in layers]
-    if (
-        not layers
-        or not len(words)
-        or any(layer.ndim != 3 or layer.shape[1:] != (len(words), len(words)) for layer in layers)
-    ):
+    fits = all(layer.ndim == 3 and layer.shape[1:] == (len(words), len(words)) for layer in layers)
+    if not (layers and len(words) and fits):
         raise ValueError(
             f"attentions must be (H, L, L) for each layer, for {len(words)} words; got {[w.shape for w in layers]}."
         )

@@ -87,10 +87,11 @@ def draw(weights: Tensor, allowed: Tensor, output: Tensor, words: list[str], row
         told: what the picture shows.
     """
     length = len(words)
-    cell = min(46.0, 330 / length)
-    left, top = 92, 70
+    cell = min(46.0, 300 / length)
+    longest = 7.2 * max(map(len, words))  # the longest name, about as wide as it is written
+    left, top = longest + 20, 0.71 * longest + 30
     figure = Schematic(740, round(top + length * cell + 16), f"Attention weights under a mask. {told}", size=13)
-    figure.matrix(left, top, weights, cell, limit=1, color="plus")
+    figure.matrix(left, top, weights, cell, limit=1.5, color="plus")  # pale, so that numbers are legible on it
     for i, j in torch.cartesian_prod(torch.arange(length), torch.arange(length)).tolist():
         center = (left + (j + 0.5) * cell, top + (i + 0.5) * cell)
         if not allowed[i, j]:
@@ -102,7 +103,7 @@ def draw(weights: Tensor, allowed: Tensor, output: Tensor, words: list[str], row
         figure.text((left + (i + 0.4) * cell, top - 10), word, anchor="start", size=12.5, turn=-45)
     figure.box(left, top + row * cell, length * cell, cell, color="hot", fill="none", corner=2, line=2)
 
-    right = left + length * cell + 116
+    right = left + length * cell + longest + 50
     wide, step = 740 - right - 60, length * cell / (length + 1.5)
     figure.text((right, top - 18), f"{words[row]} attends to", "bold")
     for j, word in enumerate(words):
@@ -115,5 +116,5 @@ def draw(weights: Tensor, allowed: Tensor, output: Tensor, words: list[str], row
     y, few = top + (length + 0.4) * step, output[:32]
     figure.text((right - 10, y + 11), "output", "bold", "hot", "end")
     numbers = ".2f" if len(few) <= 4 else ""
-    figure.vector(right, y, few, min(46.0, wide / len(few)), 22, frame="hot", numbers=numbers, size=12)
+    figure.vector(right, y, few, min(46.0, (736 - right) / len(few)), 22, frame="hot", numbers=numbers, size=11.5)
     return figure

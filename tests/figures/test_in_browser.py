@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -18,6 +19,7 @@ from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
 
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-−+]\d+)?")
 WIDE, NARROW = 1000, 390
+SITE = Path(__file__).parents[2] / "site"
 
 
 def absent(what: str) -> None:
@@ -48,10 +50,10 @@ def shown(browser, tmp_path) -> Callable:
     """A page with figures on it, as a tab; that it asked for nothing and reported no error is checked at the end."""
     tabs, requests, errors = [], [], []
 
-    def show(*figures: Figure, width: int = WIDE, head: str = "", style: str = "", media: dict | None = None):
+    def show(*figures: Figure, width: int = WIDE, head: str = "", style: str = "", media=None, around=("", "")):
         start = "<!doctype html><meta charset=utf-8><meta name=viewport content=width=device-width>"
         page = tmp_path / f"page{len(tabs)}.html"
-        body = "".join(figure.html() for figure in figures)
+        body = around[0] + "".join(figure.html() for figure in figures) + around[1]
         page.write_text(f"{start}{head}<style>{style}</style><body>{body}", encoding="utf-8")
         tab = browser.new_page(viewport={"width": width, "height": 900})
         tab.emulate_media(**(media or {"reduced_motion": "reduce"}))  # nothing has to be waited for
@@ -119,8 +121,13 @@ def points() -> Figure:
     return hover_scatter([[0, 0], [1, 1], [2, 0]], ["a", "b", "a"], texts, "three", "One is higher.")
 
 
+def long_words() -> Figure:
+    vectors = torch.randn(12, 4)
+    return explore_mask(vectors, vectors, vectors, [*"the bank is".split(), *["considerably"] * 9])
+
+
 def everything() -> list[Figure]:
-    return [steps(), scaling()[0], mask()[0], mask(40)[0], heads()[0], points()]
+    return [steps(), scaling()[0], mask()[0], mask(40)[0], long_words(), heads()[0], points()]
 
 
 def test_steps_are_walked_by_button_dot_and_key(shown):
@@ -315,10 +322,23 @@ def test_text_takes_the_colour_of_the_page_light_and_dark(shown, page, ink):
     tab = shown(*everything(), style=f"body {{ background: {page}; color: {ink} }}")
     fills = """() => [...document.querySelectorAll('[data-live]')].map((host) =>
         getComputedStyle(host.shadowRoot.querySelector('svg text')).fill)"""
-    assert len(drawn := tab.evaluate(fills)) == 6
+    assert len(drawn := tab.evaluate(fills)) == len(everything())
     assert [color for color in drawn if color != ink and not color.startswith("oklab")] == []
     papers = "() => [...document.querySelectorAll('[data-live]')].map((host) => getComputedStyle(host).backgroundColor)"
     assert set(tab.evaluate(papers)) == {"rgba(0, 0, 0, 0)"}
+
+
+def test_on_the_dark_site_figures_stand_on_the_page_itself(shown):
+    theme = Path(pytest.importorskip("pydata_sphinx_theme").__file__).parent / "theme/pydata_sphinx_theme/static"
+    sheets = (theme / "styles" / "pydata-sphinx-theme.css", SITE / "static" / "course.css")
+    style = "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+    site = '<div class="bd-content"><div class="cell_output"><div class="output text_html">', "</div></div></div>"
+    tab = shown(steps(), style=style, around=site)
+    look = "(output) => [getComputedStyle(output).backgroundColor, getComputedStyle(output).color]"
+    page_ink = tab.evaluate("document.documentElement.dataset.theme = 'dark'; getComputedStyle(document.body).color")
+    assert tab.locator(".output").evaluate(look) == ["rgba(0, 0, 0, 0)", page_ink]
+    tab.evaluate("document.querySelector('.output').innerHTML = '<b>other HTML</b>'")
+    assert tab.locator(".output").evaluate(look)[0] == "rgb(255, 255, 255)"  # keeps its light card
 
 
 def test_on_paper_all_is_drawn_and_nothing_is_to_be_pressed(shown):

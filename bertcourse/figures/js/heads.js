@@ -5,147 +5,49 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const { layers, heads, habits } = data;
   state.layer ??= data.start[0];
   state.head ??= data.start[1];
-  state.shown ??= null; // {sentence, side, place} of the word that is pointed at
+  state.pointed ??= null; // {sentence, side, place} of the word that is pointed at
 
-  const sentences = data.sentences.map(({ words, weights }) => {
-    const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0));
-    const L = words.length;
-    const weight = (layer, head, i, j) => {
-      const at = 2 * (((layer * heads + head) * L + i) * L + j);
-      return (bytes[at] + 256 * bytes[at + 1]) / 65535;
-    };
-    return { words, L, weight };
-  });
-
-  // A button for each head, with its map of the first sentence: only what can be seen, in four shades.
-  const map = (layer, head) => {
-    const { L, weight } = sentences[0];
-    const shades = ["", "", "", ""];
-    for (let i = 0; i < L; i++) {
-      for (let j = 0; j < L; j++) {
-        const w = weight(layer, head, i, j);
-        if (w > 0.06) shades[Math.min(3, Math.floor(4 * w))] += `M${j} ${i}.5h1`;
-      }
-    }
-    return h("svg", { viewBox: `0 0 ${L} ${L}`, "aria-hidden": true },
-      shades.map((d, shade) => h("path", { d, stroke: "var(--plus)", "stroke-opacity": 0.25 + 0.25 * shade })));
-  };
-  const buttons = [];
-  const grid = h("div", { class: "heads", role: "group", "aria-label": "a button for each layer and head" },
-    h("span"), Array.from({ length: heads }, (_, head) => h("span", { class: "soft" }, head)));
-  for (let layer = 0; layer < layers; layer++) {
-    grid.append(h("span", { class: "soft" }, layer));
-    for (let head = 0; head < heads; head++) {
-      const name = `layer ${layer}, head ${head}`;
-      const button = h("button", { "aria-label": name, onclick: () => choose(layer, head) }, map(layer, head));
-      buttons.push(button);
-      grid.append(button);
-    }
-  }
-  const step = (down, across) => {
-    choose((state.layer + down + layers) % layers, (state.head + across + heads) % heads);
-    buttons[state.layer * heads + state.head].focus();
-  };
-  onKeys(grid, {
-    ArrowUp: () => step(-1, 0), ArrowDown: () => step(1, 0), ArrowLeft: () => step(0, -1), ArrowRight: () => step(0, 1),
-  });
-
-  // What heads do on average; the name of a habit leads to the head that does it most.
-  const habitRows = habits.map(([name, shares]) => {
-    const fill = h("i"), value = h("span", { class: "soft" });
-    const flat = shares.flat(), best = flat.indexOf(Math.max(...flat));
-    const toBest = () => choose(Math.floor(best / heads), best % heads);
-    const button = h("button", { title: "the head that does it most", onclick: toBest }, name);
-    const show = () => {
-      const share = shares[state.layer][state.head];
-      fill.style.width = `${100 * share}%`;
-      value.textContent = fixed(share, 3);
-    };
-    return { row: h("div", { class: "habit" }, button, h("span", { class: "track" }, fill), value), show };
-  });
-
-  // A sentence twice: on the left who asks, on the right who is attended to.
-  const longest = Math.max(6, ...sentences.flatMap(({ words }) => words.map((word) => word.length)));
-  const STEP = 25, NUMBER = 36, WORD = 8 * longest + 8, y = (i) => 34 + i * STEP;
-  const LEFT = NUMBER + WORD, RIGHT = LEFT + 118, WIDTH = RIGHT + WORD + NUMBER;
-  const panels = sentences.map(({ words, L, weight }, sentence) => {
-    const lines = h("g", { fill: "none", stroke: "var(--plus)", "stroke-linecap": "round" });
-    const numbers = h("g", { "font-size": 11.5, fill: "var(--soft)", class: "numbers" });
-    const listed = [0, 1].map((side) => words.map((word, place) => {
-      const point = () => { state.shown = { sentence, side, place }; paint(); };
-      const leave = () => { state.shown = null; paint(); };
-      return h("text", {
-        x: side ? RIGHT + 8 : LEFT - 8, y: y(place) + 5, "text-anchor": side ? "start" : "end", "font-size": 14,
-        fill: "var(--ink)", tabindex: 0, role: "button",
-        "aria-label": `${word}: ${side ? "who attends to it" : "whom it attends to"}`,
-        onpointerenter: point, onpointerleave: leave, onfocus: point, onblur: leave, onclick: point,
-      }, word);
-    }));
-    const title = (text, x, anchor) =>
-      h("text", { x, y: 12, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, text);
-    const svg = h("svg", {
-      viewBox: `0 0 ${WIDTH} ${y(L - 1) + 18}`, class: "sentence", role: "group", "aria-label": words.join(" "),
-    }, title("this token …", LEFT - 8, "end"), title("… attends to", RIGHT + 8, "start"), lines, listed, numbers);
-    // The other sentence lights up the same word, if it has it.
-    const pointed = () => {
-      if (!state.shown) return null;
-      const { side, place } = state.shown;
-      const from = state.shown.sentence;
-      const own = from === sentence ? place : words.indexOf(sentences[from].words[place]);
-      return own < 0 ? null : { side, place: own };
-    };
-    const draw = () => {
-      const at = pointed(), paths = [], texts = [];
-      for (let i = 0; i < L; i++) {
-        for (let j = 0; j < L; j++) {
-          const w = weight(state.layer, state.head, i, j);
-          const chosen = at && at.place === (at.side ? j : i);
-          if ((at ? chosen : w > 0.03) && w > 0.005) {
-            const middle = (LEFT + RIGHT) / 2;
-            paths.push(h("path", {
-              d: `M${LEFT} ${y(i)}C${middle} ${y(i)} ${middle} ${y(j)} ${RIGHT} ${y(j)}`,
-              "stroke-width": (0.6 + 5 * w).toFixed(2),
-              "stroke-opacity": (at ? 0.25 + 0.75 * w : 0.1 + 0.85 * w).toFixed(2),
-            }));
-          }
-          if (chosen && w >= 0.005) {
-            const place = at.side ? { x: 2, y: y(i) + 4 } : { x: WIDTH - 2, y: y(j) + 4, "text-anchor": "end" };
-            texts.push(h("text", { ...place, "data-word": words[at.side ? i : j] }, fixed(w, 3)));
-          }
-        }
-      }
-      lines.replaceChildren(...paths);
-      numbers.replaceChildren(...texts);
-      listed.forEach((column, side) => column.forEach((node, place) =>
-        node.setAttribute("font-weight", at && at.side === side && at.place === place ? 700 : 400)));
-    };
-    return { svg, draw };
-  });
-  const paint = () => panels.forEach((panel) => panel.draw());
-
-  const title = h("b");
-  const about = h("span", { class: "soft" });
+  const sentences = data.sentences.map((sentence) => unpacked(sentence, heads));
   const choose = (layer, head) => {
-    Object.assign(state, { layer, head, shown: null });
-    buttons.forEach((button, i) => {
-      const chosen = i === layer * heads + head;
-      button.setAttribute("aria-pressed", chosen);
-      button.tabIndex = chosen ? 0 : -1;
-    });
-    title.textContent = `Layer ${layer}, head ${head}. `;
+    Object.assign(state, { layer, head, pointed: null });
     const ranked = habits.map(([name, shares]) => [shares[layer][head], name]).sort((a, b) => b[0] - a[0]);
     const [share, name] = ranked[0];
-    about.textContent = data.notes[`${layer}.${head}`]
-      ?? (share > 0.5 ? `Most of its attention goes to: ${name}.` : "No simple habit. Point at a word, or tab to it.");
-    habitRows.forEach((row) => row.show());
-    paint();
+    const nothing = "No simple habit. Point at a word, or tab to it.";
+    const found = share > 0.5 ? `Most of its attention goes to: ${name}.` : nothing;
+    say.replaceChildren(
+      h("b", {}, `Layer ${layer}, head ${head}. `),
+      h("span", { class: "soft" }, data.notes[`${layer}.${head}`] ?? found),
+    );
+    grid.update(layer, head);
+    averages.update(layer, head);
+    showWords();
   };
-  say.append(title, about);
+  const grid = gridOf(layers, heads, sentences[0], choose);
+  const averages = averagesOf(habits, heads, choose);
+  const longest = Math.max(6, ...sentences.flatMap(({ words }) => words.map((word) => word.length)));
+  const panels = sentences.map((sentence, number) => sentencePanel(sentence, longest, (at) => {
+    state.pointed = at && { sentence: number, ...at };
+    showWords();
+  }));
+  // The other sentence lights up the same word, if it has it.
+  const showWords = () => panels.forEach((panel, number) => {
+    const { pointed } = state;
+    const word = pointed && sentences[pointed.sentence].words[pointed.place];
+    const place = pointed?.sentence === number ? pointed.place : sentences[number].words.indexOf(word);
+    panel.update(state.layer, state.head, pointed && place >= 0 ? { side: pointed.side, place } : null);
+  });
+  onKeys(grid.node, Object.fromEntries(
+    [["ArrowUp", -1, 0], ["ArrowDown", 1, 0], ["ArrowLeft", 0, -1], ["ArrowRight", 0, 1]].map(([key, down, across]) => [
+      key,
+      () => {
+        choose((state.layer + down + layers) % layers, (state.head + across + heads) % heads);
+        grid.focus();
+      },
+    ])));
+
   bar.append(say);
-  const left = h("div", {}, grid);
-  const advice = "Where it attends, on average. Press a name for the head that does it most.";
-  const right = h("div", {}, h("div", { class: "soft small" }, advice), habitRows.map(({ row }) => row));
   const alone = sentences.length === 1 && !narrow; // then the sentence stands beside both
+  const [left, right] = [grid.node, averages.node];
   const body = [alone ? h("div", {}, left, right) : [left, right], panels.map(({ svg }) => svg)];
   stage.append(
     h("style", {}, `
@@ -170,4 +72,112 @@ function scene({ stage, bar, say, data, narrow, state }) {
     bar, h("div", { class: "body" }, body),
   );
   choose(state.layer, state.head);
+}
+
+/** A sentence with its weights as a function: how much token i attends to token j. */
+function unpacked({ words, weights }, heads) {
+  const bytes = Uint8Array.from(atob(weights), (c) => c.charCodeAt(0)), L = words.length;
+  const weight = (layer, head, i, j) => {
+    const at = 2 * (((layer * heads + head) * L + i) * L + j);
+    return (bytes[at] + 256 * bytes[at + 1]) / 65535;
+  };
+  return { words, L, weight };
+}
+
+/** A button for each layer and head, with its map of a sentence: only what can be seen, in four shades. */
+function gridOf(layers, heads, { L, weight }, choose) {
+  const map = (layer, head) => {
+    const shades = ["", "", "", ""];
+    for (let i = 0; i < L; i++) {
+      for (let j = 0; j < L; j++) {
+        const w = weight(layer, head, i, j);
+        if (w > 0.06) shades[Math.min(3, Math.floor(4 * w))] += `M${j} ${i}.5h1`;
+      }
+    }
+    return h("svg", { viewBox: `0 0 ${L} ${L}`, "aria-hidden": true },
+      shades.map((d, shade) => h("path", { d, stroke: "var(--plus)", "stroke-opacity": 0.25 + 0.25 * shade })));
+  };
+  const count = (number) => Array.from({ length: number }, (_, i) => i);
+  const buttons = count(layers).map((layer) => count(heads).map((head) => {
+    const label = `layer ${layer}, head ${head}`;
+    return h("button", { "aria-label": label, onclick: () => choose(layer, head) }, map(layer, head));
+  }));
+  const name = (number) => h("span", { class: "soft" }, number);
+  const node = h("div", { class: "heads", role: "group", "aria-label": "a button for each layer and head" },
+    h("span"), count(heads).map(name), buttons.map((row, layer) => [name(layer), row]));
+  let chosen = buttons[0][0];
+  const update = (layer, head) => {
+    chosen = buttons[layer][head];
+    for (const button of buttons.flat()) {
+      button.setAttribute("aria-pressed", button === chosen);
+      button.tabIndex = button === chosen ? 0 : -1; // one stop for the tab key, arrows within
+    }
+  };
+  return { node, update, focus: () => chosen.focus() };
+}
+
+/** Where a head attends on average; the name of a habit leads to the head that has it most. */
+function averagesOf(habits, heads, choose) {
+  const rows = habits.map(([name, shares]) => {
+    const all = shares.flat(), best = all.indexOf(Math.max(...all));
+    const toBest = () => choose(Math.floor(best / heads), best % heads);
+    const fill = h("i"), value = h("span", { class: "soft" });
+    const button = h("button", { title: "the head that does it most", onclick: toBest }, name);
+    const row = h("div", { class: "habit" }, button, h("span", { class: "track" }, fill), value);
+    return { row, shares, fill, value };
+  });
+  const advice = "Where it attends, on average. Press a name for the head that does it most.";
+  const node = h("div", {}, h("div", { class: "soft small" }, advice), rows.map(({ row }) => row));
+  const update = (layer, head) => rows.forEach(({ shares, fill, value }) => {
+    fill.style.width = `${100 * shares[layer][head]}%`;
+    value.textContent = fixed(shares[layer][head], 3);
+  });
+  return { node, update };
+}
+
+/** A sentence twice, who asks and who is attended to, with a line for each weight; `point` hears of {side, place}. */
+function sentencePanel({ words, L, weight }, longest, point) {
+  const step = 25, number = 36, name = 8 * longest + 8, y = (i) => 34 + i * step;
+  const left = number + name, right = left + 118, middle = (left + right) / 2, width = right + name + number;
+
+  const listed = [0, 1].map((side) => words.map((word, place) => {
+    const show = () => point({ side, place }), leave = () => point(null);
+    return h("text", {
+      x: side ? right + 8 : left - 8, y: y(place) + 5, "text-anchor": side ? "start" : "end", "font-size": 14,
+      fill: "var(--ink)", tabindex: 0, role: "button",
+      "aria-label": `${word}: ${side ? "who attends to it" : "whom it attends to"}`,
+      onpointerenter: show, onpointerleave: leave, onfocus: show, onblur: leave, onclick: show,
+    }, word);
+  }));
+  const heading = (text, x, anchor) =>
+    h("text", { x, y: 12, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, text);
+  const lines = h("g", { fill: "none", stroke: "var(--plus)", "stroke-linecap": "round" });
+  const numbers = h("g", { class: "numbers", "font-size": 11.5, fill: "var(--soft)" });
+  const svg = h("svg", {
+    viewBox: `0 0 ${width} ${y(L - 1) + 18}`, class: "sentence", role: "group", "aria-label": words.join(" "),
+  }, heading("this token …", left - 8, "end"), heading("… attends to", right + 8, "start"), lines, listed, numbers);
+
+  const lineOf = (w, i, j, strong) => h("path", {
+    d: `M${left} ${y(i)}C${middle} ${y(i)} ${middle} ${y(j)} ${right} ${y(j)}`,
+    "stroke-width": (0.6 + 5 * w).toFixed(2),
+    "stroke-opacity": (strong ? 0.25 + 0.75 * w : 0.1 + 0.85 * w).toFixed(2),
+  });
+  const numberOf = (w, i, j, side) =>
+    h("text", side ? { x: 2, y: y(i) + 4 } : { x: width - 2, y: y(j) + 4, "text-anchor": "end" }, fixed(w, 3));
+  const update = (layer, head, at) => {
+    const paths = [], texts = [];
+    for (let i = 0; i < L; i++) {
+      for (let j = 0; j < L; j++) {
+        const w = weight(layer, head, i, j);
+        const chosen = at && at.place === (at.side ? j : i);
+        if (at ? chosen && w >= 0.005 : w > 0.03) paths.push(lineOf(w, i, j, at));
+        if (chosen && w >= 0.005) texts.push(numberOf(w, i, j, at.side));
+      }
+    }
+    lines.replaceChildren(...paths);
+    numbers.replaceChildren(...texts);
+    listed.forEach((column, side) => column.forEach((node, place) =>
+      node.setAttribute("font-weight", at?.side === side && at.place === place ? 700 : 400)));
+  };
+  return { svg, update };
 }

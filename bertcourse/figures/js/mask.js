@@ -2,7 +2,7 @@
 // data: {words, scores: [query][key], values: [key][D], masks: [[name, rows of 0 and 1]], start: rows, row}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { words, scores, values } = data;
-  const length = words.length, size = values[0].length;
+  const length = words.length;
   state.allowed ??= data.start.map((row) => [...row]);
   state.row ??= data.row;
   state.column ??= length - 1;
@@ -10,163 +10,174 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const weightsOf = (row, allowed = state.allowed[row]) => softmax(scores[row], allowed.map(Boolean));
   const average = (weights) =>
     values[0].map((_, k) => weights.reduce((sum, weight, j) => sum + weight * values[j][k], 0));
+  const change = (what) => { Object.assign(state, what); update(); };
   const toggle = (row, column) => {
-    Object.assign(state, { row, column });
     state.allowed[row][column] = 1 - state.allowed[row][column];
-    update();
+    change({ row, column });
   };
+  const mask = maskOf(words, toggle, (row) => change({ row }));
+  const account = accountOf(words, values);
+
   const move = (down, across) => {
-    state.row = (state.row + down + length) % length;
-    state.column = (state.column + across + length) % length;
-    update();
-    cells[state.row][state.column].group.focus();
+    change({ row: (state.row + down + length) % length, column: (state.column + across + length) % length });
+    mask.cells[state.row][state.column].focus();
   };
-
-  const shade = (share, written) => ((written ? 0.65 : 1) * share).toFixed(3); // numbers must be legible on it
-
-  // The mask: a row for each query, a column for each key.
-  const LEFT = 84, TOP = 66, cell = Math.min(40, 300 / length), side = length * cell;
-  const name = (text, x, y, attributes = {}) =>
-    h("text", { x, y, "font-size": 13, fill: "var(--ink)", ...attributes }, text);
-  const cells = words.map((_, i) => words.map((_, j) => {
-    const x = LEFT + j * cell, y = TOP + i * cell;
-    const fill = h("rect", { x, y, width: cell, height: cell, fill: "var(--plus)" });
-    const edge = h("rect", { x, y, width: cell, height: cell, fill: "transparent", stroke: "var(--line)" });
-    const text = h("text", {
-      x: x + cell / 2, y: y + cell / 2 + 4, "text-anchor": "middle", "font-size": Math.min(12, 0.4 * cell),
-    });
-    const title = h("title");
-    const group = h("g", { class: "cell", role: "checkbox", onclick: () => toggle(i, j) }, fill, edge, text, title);
-    return { group, fill, text, title };
-  }));
-  const frame = h("rect", {
-    x: LEFT, width: side, height: cell, rx: 2, fill: "none", stroke: "var(--hot)", "stroke-width": 2,
-    "pointer-events": "none",
-  });
-  const rowNames = words.map((word, i) => name(word, LEFT - 8, TOP + (i + 0.5) * cell + 4, {
-    "text-anchor": "end", class: "row", onclick: () => { state.row = i; update(); },
-  }));
-  const columnNames = words.map((word, j) => {
-    const x = LEFT + (j + 0.45) * cell, y = TOP - 8;
-    return name(word, x, y, { transform: `rotate(-45 ${x} ${y})` });
-  });
-  const grid = h("g", { role: "group", "aria-label": "mask: a row for each query, a column for each key" },
-    cells.flat().map(({ group }) => group));
-  const wide = LEFT + side + 12;
-  const matrix = h("svg", { viewBox: `0 0 ${wide} ${TOP + side + 6}`, style: `max-width: ${0.08 * wide}em` },
-    rowNames, columnNames, grid, frame);
-  onKeys(grid, {
+  const toggleHere = () => toggle(state.row, state.column);
+  onKeys(mask.svg, {
     ArrowUp: () => move(-1, 0), ArrowDown: () => move(1, 0), ArrowLeft: () => move(0, -1), ArrowRight: () => move(0, 1),
-    " ": () => toggle(state.row, state.column), Enter: () => toggle(state.row, state.column),
+    " ": toggleHere, Enter: toggleHere,
   });
-
-  // The row that is followed: score, weight and value of each word, and their sum.
-  const STEP = 27, START = 46, BAR = 160, WIDE = 430;
-  const shown = Math.min(size, 24), numbers = size <= 4, unit = Math.min(42, 170 / shown);
-  const largest = Math.max(...values.flat().map(Math.abs)) || 1;
-  const VALUES = WIDE - shown * unit - 2, longest = VALUES - BAR - 62;
-  const strip = (y) => Array.from({ length: shown }, (_, k) => {
-    const place = { x: VALUES + k * unit, y, width: unit, height: 20 };
-    return {
-      fill: h("rect", place),
-      edge: h("rect", { ...place, fill: "none", stroke: "var(--line)", "stroke-width": numbers ? 1 : 0.3 }),
-      text: h("text", {
-        x: VALUES + (k + 0.5) * unit, y: y + 14, "text-anchor": "middle", "font-size": 11, fill: "var(--ink)",
-      }),
-      title: h("title"),
-    };
+  const presets = data.masks.map(([name, rows]) => {
+    const choose = () => change({ allowed: rows.map((row) => [...row]) });
+    return { rows, button: h("button", { onclick: choose }, name) };
   });
-  const fillStrip = (cells, vector, what) => cells.forEach(({ fill, text, title }, k) => {
-    fill.setAttribute("fill", vector[k] > 0 ? "var(--plus)" : "var(--minus)");
-    fill.setAttribute("fill-opacity", shade(Math.min(1, Math.abs(vector[k]) / largest), numbers));
-    if (numbers) text.textContent = fixed(vector[k], 2);
-    title.textContent = `${what}, number ${k + 1}: ${fixed(vector[k], 3)}`;
-  });
-  const asNodes = (strip) => strip.map(({ fill, edge, text, title }) => h("g", {}, fill, edge, text, title));
-  const rows = words.map((word, j) => {
-    const y = START + j * STEP;
-    const parts = {
-      word: name(word, 4, y + 15),
-      score: name("", 150, y + 15, { class: "score", "text-anchor": "end", "font-size": 12, fill: "var(--soft)" }),
-      bar: h("rect", { x: BAR, y: y + 3, height: 15, rx: 2, fill: "var(--plus)", "fill-opacity": 0.8 }),
-      weight: h("text", { y: y + 15, "font-size": 12, fill: "var(--ink)", class: "weight" }),
-      values: strip(y),
-    };
-    fillStrip(parts.values, values[j], `value of ${word}`);
-    return parts;
-  });
-  const end = START + length * STEP + 10;
-  const outputStrip = strip(end);
-  const outputFrame = h("rect", {
-    x: VALUES, y: end, width: shown * unit, height: 20, fill: "none", stroke: "var(--hot)", "stroke-width": 2,
-  });
-  const heading = (text, x, anchor = "middle") =>
-    h("text", { x, y: 34, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, text);
-  const whatValues = size > shown ? `value (${shown} of ${size})` : "value";
-  const whatOutput = { "text-anchor": "end", fill: "var(--hot)", "font-weight": 600 };
-  const asking = h("text", { x: 4, y: 10, "font-size": 13, "font-weight": 650, fill: "var(--ink)" });
-  const account = h("svg", { viewBox: `0 0 ${WIDE} ${end + 24}`, role: "group", "aria-label": "the chosen row" },
-    asking, heading("score", 150, "end"), heading("weight", BAR, "start"),
-    heading(whatValues, VALUES + (shown * unit) / 2),
-    rows.map(({ word, score, bar, weight, values }) => [word, score, bar, weight, asNodes(values)]),
-    name("output = Σ weight × value", VALUES - 10, end + 15, whatOutput),
-    h("g", { class: "output" }, asNodes(outputStrip), outputFrame));
 
   const update = () => {
-    cells.forEach((row, i) => {
-      const weights = weightsOf(i);
-      row.forEach(({ group, fill, text, title }, j) => {
-        const open = Boolean(state.allowed[i][j]);
-        fill.setAttribute("fill-opacity", shade(weights[j], cell > 28));
-        text.textContent = !open ? "×" : cell > 28 ? fixed(weights[j], 2) : "";
-        text.setAttribute("fill", open ? "var(--ink)" : "var(--soft)");
-        title.textContent = `${words[i]} → ${words[j]}: ${open ? fixed(weights[j], 3) : "masked"}`;
-        group.setAttribute("aria-checked", open);
-        group.setAttribute("aria-label", title.textContent);
-        group.setAttribute("tabindex", i === state.row && j === state.column ? 0 : -1);
-      });
-    });
-    frame.setAttribute("y", TOP + state.row * cell);
-    rowNames.forEach((node, i) => node.setAttribute("font-weight", i === state.row ? 650 : 400));
-    const weights = weightsOf(state.row), output = average(weights);
-    rows.forEach((row, j) => {
-      const open = Boolean(state.allowed[state.row][j]);
-      row.score.textContent = open ? fixed(scores[state.row][j], 2) : "−∞";
-      row.bar.setAttribute("width", Math.max(weights[j] * longest, 0.6).toFixed(2));
-      row.weight.setAttribute("x", BAR + 6 + weights[j] * longest);
-      row.weight.textContent = open ? fixed(weights[j], 3) : "masked";
-      row.word.setAttribute("fill", open ? "var(--ink)" : "var(--soft)");
-      row.values.forEach(({ fill }) => fill.setAttribute("opacity", open ? 1 : 0.25));
-    });
-    fillStrip(outputStrip, output, "output");
-    asking.textContent = `“${words[state.row]}” asks; its row of the mask`;
-    const seen = state.allowed[state.row].reduce((sum, open) => sum + open, 0);
-    const free = average(weightsOf(state.row, words.map(() => 1)));
+    const { row, column, allowed } = state;
+    const weights = allowed.map((_, i) => weightsOf(i)), output = average(weights[row]);
+    mask.update(weights, allowed, row, column);
+    account.update(row, allowed[row].map(Boolean), scores[row], weights[row], output);
+    const now = JSON.stringify(allowed);
+    presets.forEach(({ button, rows }) => button.setAttribute("aria-pressed", JSON.stringify(rows) === now));
+    const seen = allowed[row].filter(Boolean).length;
+    const free = average(weightsOf(row, words.map(() => 1)));
     const moved = Math.hypot(...output.map((value, k) => value - free[k]));
     say.replaceChildren(
-      h("b", {}, `“${words[state.row]}” may attend to ${seen} of ${length} words. `),
+      h("b", {}, `“${words[row]}” may attend to ${seen} of ${length} words. `),
       !seen ? "A softmax of nothing does not exist; the course's attention gives all zeros."
         : seen === length ? "Its weights sum to 1."
           : `Their weights sum to 1 again; the output is ${fixed(moved, 3)} away from where it is without a mask.`,
     );
-    const now = JSON.stringify(state.allowed);
-    presets.forEach(({ button, rows }) => button.setAttribute("aria-pressed", JSON.stringify(rows) === now));
   };
-  const presets = data.masks.map(([name, rows]) => {
-    const choose = () => { state.allowed = rows.map((row) => [...row]); update(); };
-    return { rows, button: h("button", { onclick: choose }, name) };
-  });
   bar.append(h("span", { class: "soft" }, "Click a cell, or start from:"), ...presets.map(({ button }) => button));
   stage.append(
     h("style", {}, `
-      .both { display: grid; gap: 0.6em 2em; grid-template-columns: ${LEFT + side}fr ${WIDE}fr; align-items: start; }
+      .both { display: grid; gap: 0.6em 2em; align-items: start;
+        grid-template-columns: ${mask.width}fr ${account.width}fr; }
       .both.narrow { grid-template-columns: 1fr; }
       .cell, .row { cursor: pointer; }
       .cell:hover rect:last-of-type { stroke: var(--plus); stroke-width: 2; }
       .cell:focus { outline: none; }
       .cell:focus-visible rect:last-of-type { stroke: var(--plus); stroke-width: 3; }
       rect { transition: fill-opacity 0.15s, width 0.15s; }`),
-    bar, h("div", { class: narrow ? "both narrow" : "both" }, matrix, account), say,
+    bar, h("div", { class: narrow ? "both narrow" : "both" }, mask.svg, account.svg), say,
   );
   update();
+}
+
+const label = (text, x, y, attributes = {}) =>
+  h("text", { x, y, "font-size": 13, fill: "var(--ink)", ...attributes }, text);
+const opacity = (share, written) => ((written ? 0.65 : 1) * share).toFixed(3); // a number must be legible on it
+
+/** The mask: a row for each query, a column for each key, the weight or a cross in each cell. */
+function maskOf(words, toggle, follow) {
+  const longest = 7.4 * Math.max(...words.map((word) => word.length)); // about as wide as a name is written
+  const left = longest + 18, top = 0.71 * longest + 28, size = Math.min(40, 300 / words.length);
+  const side = words.length * size, written = size > 28;
+  const width = left + side + Math.max(12, 5.3 * words.at(-1).length + 8 - size / 2); // the last name leans out
+
+  const cells = words.map((_, i) => words.map((_, j) => {
+    const place = { x: left + j * size, y: top + i * size, width: size, height: size };
+    const fill = h("rect", { ...place, fill: "var(--plus)" });
+    const edge = h("rect", { ...place, fill: "transparent", stroke: "var(--line)" });
+    const middle = { "text-anchor": "middle", "font-size": Math.min(12, 0.4 * size) };
+    const text = label("", place.x + size / 2, place.y + size / 2 + 4, middle);
+    const title = h("title");
+    const group = h("g", { class: "cell", role: "checkbox", onclick: () => toggle(i, j) }, fill, edge, text, title);
+    return { group, fill, text, title };
+  }));
+  const rowNames = words.map((word, i) => label(word, left - 8, top + (i + 0.5) * size + 4, {
+    class: "row", "text-anchor": "end", onclick: () => follow(i),
+  }));
+  const columnNames = words.map((word, j) => {
+    const x = left + (j + 0.45) * size, y = top - 8;
+    return label(word, x, y, { transform: `rotate(-45 ${x} ${y})` });
+  });
+  const frame = h("rect", {
+    x: left, width: side, height: size, rx: 2, fill: "none", stroke: "var(--hot)", "stroke-width": 2,
+    "pointer-events": "none",
+  });
+  const svg = h("svg", {
+    viewBox: `0 0 ${width} ${top + side + 6}`, style: `max-width: ${0.08 * width}em`,
+    role: "group", "aria-label": "mask: a row for each query, a column for each key",
+  }, rowNames, columnNames, cells.flat().map(({ group }) => group), frame);
+
+  const update = (weights, allowed, row, column) => {
+    cells.forEach((line, i) => line.forEach(({ group, fill, text, title }, j) => {
+      const weight = weights[i][j], open = Boolean(allowed[i][j]);
+      fill.setAttribute("fill-opacity", opacity(weight, written));
+      text.textContent = !open ? "×" : written ? fixed(weight, 2) : "";
+      text.setAttribute("fill", open ? "var(--ink)" : "var(--soft)");
+      title.textContent = `${words[i]} → ${words[j]}: ${open ? fixed(weight, 3) : "masked"}`;
+      group.setAttribute("aria-label", title.textContent);
+      group.setAttribute("aria-checked", open);
+      group.setAttribute("tabindex", i === row && j === column ? 0 : -1); // one stop for the tab key, arrows within
+    }));
+    frame.setAttribute("y", top + row * size);
+    rowNames.forEach((node, i) => node.setAttribute("font-weight", i === row ? 650 : 400));
+  };
+  return { svg, width, update, cells: cells.map((line) => line.map(({ group }) => group)) };
+}
+
+/** The row that is followed: score, weight and value of each word, and their sum. */
+function accountOf(words, values) {
+  const width = 430, step = 27, start = 46, bars = 160, height = 20;
+  const size = values[0].length, shown = Math.min(size, 24), written = size <= 4, unit = Math.min(42, 170 / shown);
+  const strips = width - shown * unit - 2, longestBar = strips - bars - 62;
+  const largest = Math.max(...values.flat().map(Math.abs)) || 1;
+
+  const strip = (y) => Array.from({ length: shown }, (_, k) => {
+    const place = { x: strips + k * unit, y, width: unit, height };
+    const fill = h("rect", place);
+    const edge = h("rect", { ...place, fill: "none", stroke: "var(--line)", "stroke-width": written ? 1 : 0.3 });
+    const text = label("", strips + (k + 0.5) * unit, y + 14, { "text-anchor": "middle", "font-size": 11 });
+    const title = h("title");
+    return { fill, text, title, group: h("g", {}, fill, edge, text, title) };
+  });
+  const write = (cells, vector, what) => cells.forEach(({ fill, text, title }, k) => {
+    fill.setAttribute("fill", vector[k] > 0 ? "var(--plus)" : "var(--minus)");
+    fill.setAttribute("fill-opacity", opacity(Math.min(1, Math.abs(vector[k]) / largest), written));
+    text.textContent = written ? fixed(vector[k], 2) : "";
+    title.textContent = `${what}, number ${k + 1}: ${fixed(vector[k], 3)}`;
+  });
+  const groups = (cells) => cells.map(({ group }) => group);
+
+  const rows = words.map((word, j) => {
+    const y = start + j * step, cells = strip(y);
+    write(cells, values[j], `value of ${word}`);
+    return {
+      cells,
+      word: label(word, 4, y + 15),
+      score: label("", 150, y + 15, { class: "score", "text-anchor": "end", "font-size": 12, fill: "var(--soft)" }),
+      bar: h("rect", { x: bars, y: y + 3, height: 15, rx: 2, fill: "var(--plus)", "fill-opacity": 0.8 }),
+      weight: label("", bars, y + 15, { class: "weight", "font-size": 12 }),
+    };
+  });
+  const end = start + words.length * step + 10, output = strip(end);
+  const whole = { x: strips, y: end, width: shown * unit, height };
+  const frame = h("rect", { ...whole, fill: "none", stroke: "var(--hot)", "stroke-width": 2 });
+  const sum = { "text-anchor": "end", "font-weight": 600, fill: "var(--hot)" };
+  const heading = (text, x, anchor) =>
+    label(text, x, 34, { "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" });
+  const asking = label("", 4, 10, { "font-weight": 650 });
+  const svg = h("svg", { viewBox: `0 0 ${width} ${end + 24}`, role: "group", "aria-label": "the chosen row" },
+    asking, heading("score", 150, "end"), heading("weight", bars, "start"),
+    heading(size > shown ? `value (${shown} of ${size})` : "value", strips + (shown * unit) / 2, "middle"),
+    rows.map(({ word, score, bar, weight, cells }) => [word, score, bar, weight, groups(cells)]),
+    label("output = Σ weight × value", strips - 10, end + 15, sum),
+    h("g", { class: "output" }, groups(output), frame));
+
+  const update = (row, allowed, scores, weights, vector) => {
+    rows.forEach(({ word, score, bar, weight, cells }, j) => {
+      word.setAttribute("fill", allowed[j] ? "var(--ink)" : "var(--soft)");
+      score.textContent = allowed[j] ? fixed(scores[j], 2) : "−∞";
+      bar.setAttribute("width", Math.max(weights[j] * longestBar, 0.6).toFixed(2));
+      weight.setAttribute("x", bars + 6 + weights[j] * longestBar);
+      weight.textContent = allowed[j] ? fixed(weights[j], 3) : "masked";
+      cells.forEach(({ group }) => group.setAttribute("opacity", allowed[j] ? 1 : 0.35));
+    });
+    write(output, vector, "output");
+    asking.textContent = `“${words[row]}” asks; its row of the mask`;
+  };
+  return { svg, width, update };
 }
