@@ -32,6 +32,7 @@ from bertcourse.pretraining import (
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
 from bertcourse.training import read_log
 
+LOCAL_START = {"initial_positions": "sinusoidal", "local_layers": 2, "initial_outputs": "zero"}
 VARIATIONS = {
     "mask30": {},
     "mask15": {"mask_rate": 0.15},
@@ -41,6 +42,10 @@ VARIATIONS = {
     "sparse": {"corpus": "sparse-world"},
     "dynamic-masks-small-corpus": {"world_tokens": 150_000},
     "static-masks-small-corpus": {"world_tokens": 150_000, "static_copies": 1},
+    # Does a start by position make the live training faster? In a folder of their own (--folder), with mask30 beside.
+    "local-start": LOCAL_START,
+    "half-as-long": {"tokens": 1_200_000},
+    "local-start-half-as-long": {**LOCAL_START, "tokens": 1_200_000},
 }
 KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "learning_rate", "length")
 
