@@ -14,6 +14,7 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from bertcourse.figures.attention import attention_steps, projection_steps, shift_map
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
@@ -30,13 +31,16 @@ __all__ = [
     "Schematic",
     "answer_map",
     "attention_map",
+    "attention_steps",
     "explore_heads",
     "explore_mask",
     "explore_scaling",
     "heatmap",
     "hover_scatter",
     "lattice",
+    "projection_steps",
     "seeded_lines",
+    "shift_map",
     "show",
     "show_steps",
     "tag_table",
