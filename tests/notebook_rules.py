@@ -22,6 +22,7 @@ MOST_FIGURE_BYTES = 1_500_000  # a notebook's figures that move, together
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 SLIDES = {"slide", "subslide", "fragment", "notes", "skip", "-"}  # nbconvert's, of which "-" is no word of its own
 COLAB, COLLAPSED = "colab", "hide-input"  # tags: what installs the course there; what the site folds
+SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 MINUTES_APART = 0.2  # share by which a lecture's stated minutes may differ from those of the rule
 HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 
@@ -166,8 +167,14 @@ def problems_of_opening(notebook: NotebookNode) -> list[str]:
 
 
 def problems_of_markup(notebook: NotebookNode) -> list[str]:
-    """Cells whose slide type nbconvert does not know, which are collapsed in one place only, or set up too late."""
+    """Slide types that nbconvert does not know, cells collapsed in one place only, set up too late, marked in vain."""
     found, code_seen = [], 0
+    for place, cell in enumerate(notebook.cells, start=1):
+        for summary in SUMMARY.findall(cell.source if cell.cell_type == "markdown" else ""):
+            if re.search(r"[*`$]", summary):
+                found.append(
+                    f"cell {place} has markdown in <summary>, which shows it as it is; write HTML: {summary!r}"
+                )
     for place, cell in enumerate(notebook.cells, start=1):
         tags, metadata = cell.metadata.get("tags", []), cell.metadata
         code_seen += cell.cell_type == "code"

@@ -244,6 +244,7 @@ def test_nbval_refuses_a_notebook_that_breaks_a_rule(installed, tmp_path):
         ([marked(slideshow={"slide_type": "sub-slide"})], "cell 3 has the slide type 'sub-slide'"),
         ([code("x = 1"), code("x = 2", count=2, tags=["colab"])], "cell 5 has the tag 'colab', which belongs to the"),
         ([marked(tags=["colab"])], "cell 3 has the tag 'colab'"),
+        ([nbformat.v4.new_markdown_cell("<details><summary>*Hint*</summary>")], "markdown in <summary>"),
         ([code("x = 1", tags=["hide-input"])], "cell 3 is collapsed in one place only"),
         ([marked(jupyter={"source_hidden": True})], "cell 3 is collapsed in one place only"),
     ],

@@ -300,6 +300,24 @@ def draw_shifts(ax: Axes, ends: dict[str, Sequence[np.ndarray]], marked: str) ->
         taken.append(place_name(ax, word, start, taken, color=color, fontweight=weight))
 
 
+def grouped_bars(groups: dict[str, dict[str, float]], ylabel: str) -> Axes:
+    """Draw numbers as bars, those of one name side by side.
+
+    Args:
+        groups: what the legend calls them, to a number for each name; the names are the same in all.
+        ylabel: what the numbers are.
+    """
+    _, ax = plt.subplots(figsize=(6.4, 2.8))
+    names, wide = list(next(iter(groups.values()))), 0.7 / len(groups)
+    for number, (label, values) in enumerate(groups.items()):
+        left = (number - (len(groups) - 1) / 2) * wide
+        ax.bar([i + left for i in range(len(names))], [values[name] for name in names], 0.94 * wide, label=label)
+    ax.set_xticks(range(len(names)), names)
+    ax.set_ylabel(ylabel, wrap=True)
+    ax.legend()
+    return ax
+
+
 def place_name(ax: Axes, word: str, at: np.ndarray, taken: list[Bbox], **look) -> Bbox:
     """Write a word beside a point, on the first side where it covers nothing, or else on the last that was tried."""
     renderer = ax.figure.canvas.get_renderer()

@@ -14,7 +14,7 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
 
-from bertcourse.figures.attention import attention_steps, projection_steps, shift_map
+from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
@@ -35,6 +35,7 @@ __all__ = [
     "explore_heads",
     "explore_mask",
     "explore_scaling",
+    "grouped_bars",
     "heatmap",
     "hover_scatter",
     "lattice",
