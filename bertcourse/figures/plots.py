@@ -20,6 +20,7 @@ from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.words import answer_map, lattice, tag_table, token_boxes, trellis
@@ -34,6 +35,7 @@ __all__ = [
     "attention_steps",
     "explore_heads",
     "explore_mask",
+    "explore_plane",
     "explore_scaling",
     "grouped_bars",
     "heatmap",
