@@ -23,6 +23,7 @@ course: $(READY)
 	rm -rf build/lectures build/site
 	$(BIN)/bertcourse doctor
 	$(BIN)/bertcourse run --output build/lectures $(wildcard notebooks/*.ipynb)
+	$(BIN)/bertcourse run --output build/lectures/solutions $(wildcard notebooks/solutions/*.ipynb)
 	$(BIN)/python site/build.py build/lectures build/site
 	@echo
 	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
@@ -36,7 +37,7 @@ quick: $(READY)
 	$(BIN)/pytest -m "not slow"
 
 lab: $(READY)
-	@$(BIN)/jupyter trust $(wildcard notebooks/*.ipynb) > /dev/null
+	@$(BIN)/jupyter trust $(wildcard notebooks/*.ipynb notebooks/solutions/*.ipynb) > /dev/null
 	$(BIN)/jupyter lab notebooks/01_self_attention.ipynb
 
 release: $(READY)

@@ -1,5 +1,10 @@
-"""Running the notebooks: ``run_notebook`` executes one in a fresh kernel and measures it."""
+"""Running the notebooks: ``run_notebook`` executes one in a fresh kernel and measures it.
 
+What a lecture takes stands in its opening: minutes of a reader's time, which ``human_minutes`` counts, seconds of a
+processor's, and memory.
+"""
+
+import math
 import os
 import re
 import subprocess
@@ -16,7 +21,14 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-TAKES = re.compile(r"\*\*Takes\*\* (\d+) s of CPU on two cores, ([\d.]+) GB of memory")
+TAKES = re.compile(
+    r"\*\*Takes\*\* (?:about (\d+) minutes of yours, )?(\d+) s of CPU on two cores, ([\d.]+) GB of memory"
+)
+# What a reader needs, in minutes: this many words a minute, and for each code cell, figure and folded question so long.
+WORDS_A_MINUTE, CODE_CELL, FIGURE, QUESTION = 150, 0.75, 1.5, 1.0
+BEYOND = re.compile(r"^## (?:Exercises|Going deeper)\b", re.MULTILINE)  # what stands after the lecture's spine
+ASIDE = re.compile(r"<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)  # comments, tags, and where links lead
+WORD = re.compile(r"[^\W_][\w'’.,-]*")
 # A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
 # lecture then takes four times the CPU seconds, and a test that trains ten times as long, all of it spent waiting; if
 # it slept at once, training would take twice as long. The first is for GNU's OpenMP (Linux), the second for LLVM's.
@@ -58,11 +70,49 @@ def write_notebook(notebook: NotebookNode, path: Path) -> None:
 
 
 def stated_cost(notebook: NotebookNode) -> Cost | None:
-    """What a lecture says it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"; None if it does not."""
+    """What a lecture says it takes of a machine; None if it does not.
+
+    "**Takes** about 90 minutes of yours, 20 s of CPU on two cores, 0.6 GB of memory", or the same without the minutes.
+    """
+    found = stated(notebook)
+    return Cost(float(found[2]), float(found[3])) if found else None
+
+
+def stated_minutes(notebook: NotebookNode) -> int | None:
+    """The minutes of its reader's time that a lecture states; None if it does not."""
+    found = stated(notebook)
+    return int(found[1]) if found and found[1] else None
+
+
+def stated(notebook: NotebookNode) -> re.Match | None:
+    """Where a lecture says what it takes."""
+    texts = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return next(filter(None, map(TAKES.search, texts)), None)
+
+
+def human_minutes(notebook: NotebookNode) -> int:
+    """How long one reads a lecture's spine, up to its exercises, and tries what it asks; rounded up to five minutes.
+
+    A minute for 150 words, 45 seconds for a code cell that is not collapsed, a minute and a half for a figure, and a
+    minute to answer a folded question.
+    """
+    minutes = 0.0
     for cell in notebook.cells:
-        if cell.cell_type == "markdown" and (found := TAKES.search(cell.source)):
-            return Cost(float(found[1]), float(found[2]))
-    return None
+        if cell.cell_type == "markdown":
+            text, *beyond = BEYOND.split(cell.source, maxsplit=1)
+            minutes += len(WORD.findall(ASIDE.sub(" ", text))) / WORDS_A_MINUTE + QUESTION * text.count("<details>")
+            if beyond:
+                break
+        elif cell.cell_type == "code":
+            minutes += CODE_CELL * ("hide-input" not in cell.metadata.get("tags", []))
+            minutes += FIGURE * sum(map(is_figure, cell.outputs))
+    return 5 * math.ceil(minutes / 5)
+
+
+def is_figure(output: NotebookNode) -> bool:
+    """Whether a cell's output is something to look at."""
+    data = output.get("data", {})
+    return any(kind.startswith("image/") for kind in data) or "bertcourse-figure" in data.get("text/html", "")
 
 
 def yardstick() -> float:

@@ -46,9 +46,10 @@ def write_reference(folder: Path) -> None:
 
 def lay_out(notebooks: Path, data: Path, source: Path) -> None:
     """Put lectures, data and guide as they lie in the repository, so that links between their files lead to pages."""
-    (source / "notebooks").mkdir(parents=True)
-    for notebook in sorted(notebooks.glob("*.ipynb")):
-        shutil.copy(notebook, source / "notebooks")
+    for notebook in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob("solutions/*.ipynb")]):
+        place = source / "notebooks" / notebook.relative_to(notebooks)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(notebook, place)
     shutil.copytree(data, source / "data", ignore=shutil.ignore_patterns("*.safetensors", "__pycache__"))
     shutil.copytree(SITE / "guide", source / "site" / "guide")
     shutil.copy(SITE.parent / "CONTRIBUTING.md", source)

@@ -12,7 +12,7 @@ from measured import misstated
 from nbformat import NotebookNode
 
 from bertcourse.figures.interactive import MOST_BYTES
-from bertcourse.lectures import read_notebook, stated_cost
+from bertcourse.lectures import human_minutes, read_notebook, stated_cost, stated_minutes
 from bertcourse.validation import FIGURE, tolerance_of
 
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
@@ -20,6 +20,10 @@ KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
 MOST_FIGURE_BYTES = 1_500_000  # a notebook's figures that move, together
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
+SLIDES = {"slide", "subslide", "fragment", "notes", "skip", "-"}  # nbconvert's, of which "-" is no word of its own
+COLAB, COLLAPSED = "colab", "hide-input"  # tags: what installs the course there; what the site folds
+SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
+MINUTES_APART = 0.2  # share by which a lecture's stated minutes may differ from those of the rule
 HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 
 
@@ -64,7 +68,9 @@ def problems(path: Path) -> list[str]:
     found += problems_of_kind(notebook) + misstated(notebook)
     for number, cell in enumerate(code, start=1):
         found += [f"code cell {number} {problem}" for problem in problems_of_code(cell.source)]
-    return found if is_homework else found + problems_of_figures(code) + problems_of_opening(notebook)
+    if is_homework:
+        return found
+    return found + problems_of_markup(notebook) + problems_of_figures(code) + problems_of_opening(notebook)
 
 
 def problems_of_kind(notebook: NotebookNode) -> list[str]:
@@ -149,6 +155,37 @@ def problems_of_figures(code: list[NotebookNode]) -> list[str]:
 
 def problems_of_opening(notebook: NotebookNode) -> list[str]:
     """What a lecture's opening must say and homework's need not."""
-    if stated_cost(notebook) is not None:
+    if stated_cost(notebook) is None:
+        takes = "**Takes** about 90 minutes of yours, 20 s of CPU on two cores, 0.6 GB of memory"
+        return [f'its opening must state what it takes: "{takes}"']
+    stated, counted = stated_minutes(notebook), human_minutes(notebook)
+    if stated is None or abs(stated - counted) <= MINUTES_APART * counted:
         return []
-    return ['its opening must state what it takes: "**Takes** 20 s of CPU on two cores, 0.6 GB of memory"']
+    return [
+        f"its opening states {stated} minutes; its words, cells and figures make {counted} (lectures.human_minutes)"
+    ]
+
+
+def problems_of_markup(notebook: NotebookNode) -> list[str]:
+    """Slide types that nbconvert does not know, cells collapsed in one place only, set up too late, marked in vain."""
+    found, code_seen = [], 0
+    for place, cell in enumerate(notebook.cells, start=1):
+        for summary in SUMMARY.findall(cell.source if cell.cell_type == "markdown" else ""):
+            if re.search(r"[*`$]", summary):
+                found.append(
+                    f"cell {place} has markdown in <summary>, which shows it as it is; write HTML: {summary!r}"
+                )
+    for place, cell in enumerate(notebook.cells, start=1):
+        tags, metadata = cell.metadata.get("tags", []), cell.metadata
+        code_seen += cell.cell_type == "code"
+        slide = metadata.get("slideshow", {}).get("slide_type", "-")
+        if slide not in SLIDES:
+            found.append(f"cell {place} has the slide type {slide!r}, which nbconvert does not know: {sorted(SLIDES)}")
+        if COLAB in tags and (cell.cell_type != "code" or code_seen != 1):
+            found.append(f"cell {place} has the tag {COLAB!r}, which belongs to the first code cell")
+        if (COLLAPSED in tags) != bool(metadata.get("jupyter", {}).get("source_hidden")):
+            found.append(
+                f"cell {place} is collapsed in one place only: the site reads the tag {COLLAPSED!r}, JupyterLab "
+                f'{{"jupyter": {{"source_hidden": true}}}}'
+            )
+    return found

@@ -23,11 +23,13 @@ from bertcourse.lectures import (
     LECTURE_ENVIRONMENT,
     YARDSTICK_SECONDS,
     Cost,
+    human_minutes,
     read_notebook,
     run_lectures,
     run_notebook,
     slowdown,
     stated_cost,
+    stated_minutes,
     within_twice,
     write_notebook,
     yardstick,
@@ -36,6 +38,7 @@ from conftest import Installed
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))
+SOLUTIONS = sorted((ROOT / "notebooks" / "solutions").glob("*.ipynb"))
 HOMEWORK = sorted((ROOT / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
 NBVAL = [
     sys.executable,
@@ -104,6 +107,11 @@ def figure(text: str | None) -> nbformat.NotebookNode:
     return nbformat.v4.new_output("display_data", data=data)
 
 
+def marked(**metadata) -> nbformat.NotebookNode:
+    """A cell of prose with metadata."""
+    return nbformat.v4.new_markdown_cell("Text.", metadata=metadata)
+
+
 def saved(tmp_path: Path, *cells: nbformat.NotebookNode) -> Path:
     path = tmp_path / "folder" / "lecture.ipynb"
     write_notebook(notebook_of(*cells), path)
@@ -116,11 +124,16 @@ def copied(notebook: Path, folder: Path) -> Path:
     return Path(shutil.copy(notebook, folder / "empty"))
 
 
-def test_there_are_lectures():
+def named(path: Path) -> str:
+    return path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
+
+
+def test_there_are_lectures_and_solutions_of_some():
     assert len(LECTURES) >= 2
+    assert SOLUTIONS and {path.name for path in SOLUTIONS} <= {path.name for path in LECTURES}
 
 
-@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lecture", LECTURES + SOLUTIONS, ids=named)
 def test_lecture_keeps_the_rules(lecture):
     assert problems(lecture) == []
 
@@ -136,7 +149,7 @@ def test_solved_homework_reproduces(homework, installed, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lecture", LECTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("lecture", LECTURES + SOLUTIONS, ids=named)
 def test_lecture_reproduces_within_twice_its_time(lecture, installed, tmp_path):
     result, seconds = validate(copied(lecture, tmp_path), installed)
     assert result.returncode == 0, result.stdout[-6000:]
@@ -228,6 +241,12 @@ def test_nbval_refuses_a_notebook_that_breaks_a_rule(installed, tmp_path):
         ([code("x = 1", outputs=[figure(" ")])], "code cell 1 has a figure without a text"),
         ([code("x = 1", outputs=[figure(None)])], "code cell 1 has a figure without a text"),
         ([nbformat.v4.new_markdown_cell("It is 0.42.<!-- measured -->")], "no output has 0.42"),
+        ([marked(slideshow={"slide_type": "sub-slide"})], "cell 3 has the slide type 'sub-slide'"),
+        ([code("x = 1"), code("x = 2", count=2, tags=["colab"])], "cell 5 has the tag 'colab', which belongs to the"),
+        ([marked(tags=["colab"])], "cell 3 has the tag 'colab'"),
+        ([nbformat.v4.new_markdown_cell("<details><summary>*Hint*</summary>")], "markdown in <summary>"),
+        ([code("x = 1", tags=["hide-input"])], "cell 3 is collapsed in one place only"),
+        ([marked(jupyter={"source_hidden": True})], "cell 3 is collapsed in one place only"),
     ],
 )
 def test_guard_refuses(tmp_path, cells, message):
@@ -251,7 +270,9 @@ def test_guard_refuses_an_opening_that_states_no_cost(tmp_path):
 
 def test_guard_passes_a_notebook_that_keeps_the_rules(tmp_path):
     cells = [code("x = 1", count=n) for n in range(1, 11)]
+    cells[0].metadata |= {"tags": ["colab", "hide-input"], "jupyter": {"source_hidden": True}}
     cells[3].metadata.tags.append("nbval-ignore-output")
+    cells += [marked(slideshow={"slide_type": kind}) for kind in ("slide", "subslide", "fragment", "notes", "skip")]
     assert problems(saved(tmp_path, *cells)) == []
 
 
@@ -331,6 +352,40 @@ def test_a_file_that_is_no_notebook_is_named(tmp_path):
 
 def test_stated_cost_is_read_from_the_opening():
     assert stated_cost(notebook_of()) == Cost(cpu_seconds=30, gigabytes=0.2)
+
+
+TAKES = "**Takes** about {} minutes of yours, 20 s of CPU on two cores, 0.6 GB of memory"
+
+
+def spine() -> list[nbformat.NotebookNode]:
+    """3000 words, 20 code cells and one that is collapsed, 4 figures, 3 folded questions."""
+    svg = nbformat.v4.new_output("display_data", {"text/html": '<div class="bertcourse-figure">', "text/plain": "a"})
+    cells = [code("x = 1", count=None, outputs=[output]) for output in (figure("Bars."), figure("Lines."), svg, svg)]
+    cells += [code("x = 1", count=None) for _ in range(16)]
+    cells.append(code("import sys", count=None, tags=("colab", "hide-input")))
+    texts = ["<details><summary></summary><!-- measured --></details>"] * 3
+    texts.append("[word](https://example.org/word) " * 3000)
+    return cells + [nbformat.v4.new_markdown_cell(text) for text in texts]
+
+
+def lecture_of(minutes: int) -> nbformat.NotebookNode:
+    """A lecture that states the minutes of its spine, and has as much again beyond it."""
+    opening, exercises = map(nbformat.v4.new_markdown_cell, (TAKES.format(minutes), "## Exercises"))
+    cells = [opening, *spine(), exercises, *spine()]
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
+
+
+def test_minutes_are_counted_of_words_cells_figures_and_questions():
+    notebook = lecture_of(45)
+    assert human_minutes(notebook) == 45 == stated_minutes(notebook)  # 20 + 15 + 6 + 3, and the opening's few words
+    assert stated_cost(notebook) == Cost(20, 0.6)
+    assert stated_minutes(notebook_of()) is None
+
+
+@pytest.mark.parametrize(("minutes", "is_refused"), [(35, True), (36, False), (54, False), (55, True)])
+def test_minutes_that_are_far_from_those_counted_are_refused(tmp_path, minutes, is_refused):
+    write_notebook(lecture_of(minutes), tmp_path / "lecture.ipynb")
+    assert any("make 45" in problem for problem in problems(tmp_path / "lecture.ipynb")) == is_refused
 
 
 def test_run_executes_from_top_to_bottom_and_measures():

@@ -167,7 +167,8 @@ def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
 
 def test_every_lecture_card_and_guide_is_a_page_that_the_index_names(site):
     named = {link["href"] for link in pages(site)["index.html"].select("article a.reference")}
-    sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "data").rglob("README.md")]
+    sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks" / "solutions").glob("*.ipynb")]
+    sources += [*(ROOT / "data").rglob("README.md")]
     sources += [*(ROOT / "site" / "guide").glob("*.md"), ROOT / "CONTRIBUTING.md"]
     wanted = {path.relative_to(ROOT).with_suffix(".html").as_posix() for path in sources}
     assert len(wanted) > 20

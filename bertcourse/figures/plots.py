@@ -14,11 +14,13 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.words import answer_map, lattice, tag_table, token_boxes, trellis
@@ -30,13 +32,18 @@ __all__ = [
     "Schematic",
     "answer_map",
     "attention_map",
+    "attention_steps",
     "explore_heads",
     "explore_mask",
+    "explore_plane",
     "explore_scaling",
+    "grouped_bars",
     "heatmap",
     "hover_scatter",
     "lattice",
+    "projection_steps",
     "seeded_lines",
+    "shift_map",
     "show",
     "show_steps",
     "tag_table",

@@ -8,8 +8,9 @@ import torch
 
 from bertcourse.figures.heads import explore_heads, habit_shares
 from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import MOST_DRAWS, explore_scaling, softmax_gradient
-from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
+from bertcourse.self_attention import causal_mask, scaled_dot_product_attention, simple_self_attention
 
 
 def attentions(layers: int, heads: int, length: int) -> list[torch.Tensor]:
@@ -41,6 +42,21 @@ def test_scaling_says_the_largest_weights():
     )
     weights = torch.softmax(torch.tensor([0.2, 0.0]), dim=-1)
     assert f"d = 1: {weights[0]:.2f}" in repr(explore_scaling(torch.eye(2)[:1], 0.2 * torch.eye(2)[None], (1, 2)))
+
+
+def test_the_plane_says_the_weights_and_where_the_word_moves():
+    vectors = torch.tensor([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+    words = ["a", "b", "c"]
+    output = simple_self_attention(vectors)[2]
+    weights = torch.softmax(vectors @ vectors[2], dim=-1)
+    told = repr(explore_plane(words, vectors, 2, ("left", "up")))
+    assert told.startswith(f"c attends to: a {weights[0]:.3f}, b {weights[1]:.3f}, c {weights[2]:.3f}.")
+    assert told.endswith(f"(left, up): {output[0]:.3f}, {output[1]:.3f}.")
+    for wrong, message in ((vectors[:2], "shape"), (4 * vectors, "lie from -1.0 to 3.0")):
+        with pytest.raises(ValueError, match=message):
+            explore_plane(words, wrong, 1)
+    with pytest.raises(ValueError, match="asking"):
+        explore_plane(words, vectors, 3)
 
 
 def test_mask_is_given_scores_values_and_what_one_can_return_to():

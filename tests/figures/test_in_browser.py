@@ -13,6 +13,7 @@ from bertcourse.figures.heads import explore_heads, habit_shares
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling, softmax_gradient
 from bertcourse.figures.schematic import Schematic
 from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
@@ -110,6 +111,11 @@ def mask(size: int = 3) -> tuple[Figure, tuple[torch.Tensor, ...]]:
     return explore_mask(*vectors, ["it", "rains", "<now>", "[PAD]"], row=1), vectors
 
 
+def plane() -> tuple[Figure, torch.Tensor]:
+    vectors = torch.tensor([[0.1, 0.1], [1.3, 1.3], [1.9, 0.0], [2.2, 0.1]])
+    return explore_plane("the bank lends money".split(), vectors, 1, ("money", "water")), vectors.double()
+
+
 def heads() -> tuple[Figure, list[torch.Tensor]]:
     weights = [torch.softmax(2 * torch.randn(3, 4, length, length), dim=-1) for length in (6, 5)]
     first, second = "[CLS] the bank is steep [SEP]".split(), "[CLS] the bank lends [SEP]".split()
@@ -127,7 +133,7 @@ def long_words() -> Figure:
 
 
 def everything() -> list[Figure]:
-    return [steps(), scaling()[0], mask()[0], mask(40)[0], long_words(), heads()[0], points()]
+    return [steps(), plane()[0], scaling()[0], mask()[0], mask(40)[0], long_words(), heads()[0], points()]
 
 
 def test_steps_are_walked_by_button_dot_and_key(shown):
@@ -228,6 +234,48 @@ def test_a_click_on_the_mask_softmaxes_its_row_again(shown, size):
     tab.get_by_role("button", name="padding").click()
     allowed = torch.tensor([True, True, True, False]).expand(4, 4)
     assert agrees(row=0)
+
+
+def test_a_word_that_is_dragged_or_moved_by_keys_changes_the_weights(shown):
+    figure, vectors = plane()
+    tab = shown(figure)
+
+    def agrees(asking: int) -> bool:
+        places = [node.get_attribute("aria-label") for node in tab.locator(".point").all()]
+        assert [numbers(place) for place in places] == [pytest.approx(vector) for vector in vectors.tolist()]
+        scores = vectors @ vectors[asking]
+        weights = torch.softmax(scores, dim=-1)
+        assert close([numbers(text)[0] for text in tab.locator("text.weight").all_text_contents()], weights)
+        written = [numbers(text)[0] for text in tab.locator("text.score").all_text_contents()]
+        assert written == pytest.approx(scores.tolist(), abs=0.0051)
+        return close(numbers(tab.locator(".say").inner_text())[-2:], weights @ vectors)
+
+    assert agrees(asking=1)
+    dot = tab.locator(".point circle:nth-of-type(2)").nth(3).bounding_box()
+    x, y = dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2
+    tab.mouse.move(x, y)
+    tab.mouse.down()
+    tab.mouse.move(x - 40, y - 90, steps=3)
+    tab.mouse.up()
+    tab.mouse.move(x, y)  # it has been let go
+    dragged = numbers(tab.locator(".point").nth(3).get_attribute("aria-label"))
+    assert dragged[0] < 2.1 and dragged[1] > 0.5
+    vectors[3] = torch.tensor(dragged)
+    assert agrees(asking=1)
+    tab.keyboard.press("ArrowLeft")
+    tab.keyboard.press("ArrowUp")
+    vectors[3] += torch.tensor([-0.1, 0.1])
+    assert agrees(asking=1)
+    tab.get_by_role("button", name="lends", exact=True).click()
+    assert agrees(asking=2)
+    tab.locator(".point").nth(0).focus()
+    for _ in range(15):
+        tab.keyboard.press("ArrowDown")
+    vectors[0, 1] = -1.0  # the edge
+    assert agrees(asking=2)
+    tab.get_by_role("button", name="start again").click()
+    vectors[:] = plane()[1]
+    assert agrees(asking=1)
 
 
 def test_heads_are_chosen_by_click_and_keys_and_words_show_their_weights(shown):
