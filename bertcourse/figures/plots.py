@@ -21,6 +21,7 @@ from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
+from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
 from bertcourse.figures.words import answer_map, lattice, tag_table, token_boxes, trellis
 
 __all__ = [
@@ -38,6 +39,10 @@ __all__ = [
     "lattice",
     "seeded_lines",
     "show",
+    "show_block",
+    "show_heads",
+    "show_input",
+    "show_stack",
     "show_steps",
     "tag_table",
     "token_boxes",
