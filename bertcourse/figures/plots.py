@@ -21,6 +21,7 @@ from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
+from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
 from bertcourse.figures.words import answer_map, lattice, tag_table, token_boxes, trellis
 
@@ -34,6 +35,7 @@ __all__ = [
     "explore_heads",
     "explore_mask",
     "explore_scaling",
+    "explore_switches",
     "heatmap",
     "hover_scatter",
     "lattice",
