@@ -2,8 +2,8 @@
 
 Everything is reached through ``plots``, which itself draws with matplotlib. ``words`` draws texts, tags and lattices,
 ``schematic`` boxes, vectors, matrices and arrows with real numbers, all in the same ``colors``. ``interactive`` puts a
-picture and a script into one output and steps through a schematic; ``attention`` has those of one query. Figures that
-move, one question each: ``plane`` (drag a word), ``scaling`` (why √d), ``mask`` (who may attend to whom), ``heads``
-(all heads of a model), ``hover`` (points with texts). Their scripts lie in the folder js, a file each; kit.js is what
-they share.
+picture and a script into one output and steps through a schematic: of one query's ``attention``, of a ``transformer``'s
+input, heads, block and stack. Figures that move, one question each: ``plane`` (drag a word), ``scaling`` (why √d),
+``mask`` (who may attend to whom), ``heads`` (all heads of a model), ``switches`` (a stack without some of its parts),
+``hover`` (points with texts). Their scripts lie in the folder js, a file each; kit.js is what they share.
 """

@@ -23,6 +23,8 @@ from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
+from bertcourse.figures.switches import explore_switches
+from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
 from bertcourse.figures.words import answer_map, lattice, tag_table, token_boxes, trellis
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "explore_plane",
     "explore_scaling",
     "grouped_bars",
+    "explore_switches",
     "heatmap",
     "hover_scatter",
     "lattice",
@@ -45,6 +48,10 @@ __all__ = [
     "seeded_lines",
     "shift_map",
     "show",
+    "show_block",
+    "show_heads",
+    "show_input",
+    "show_stack",
     "show_steps",
     "tag_table",
     "token_boxes",

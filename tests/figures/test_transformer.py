@@ -1,0 +1,77 @@
+"""A transformer's figures show what runs through it, in both forms, and refuse what does not fit."""
+
+import re
+
+import pytest
+import torch
+
+from bertcourse.figures.interactive import Figure
+from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
+
+TOKENS = "[CLS] it rains [SEP]".split()
+X_OF_TEXT = re.compile(r'<text x="([-\d.]+)" y="([-\d.]+)"')
+
+
+def parts(heads: int = 12) -> dict:
+    """Four tokens of 48 numbers, with random heads; head 1 looks at the word before."""
+    weights = torch.softmax(torch.randn(heads, 4, 4), dim=-1)
+    weights[1] = torch.tensor([[1.0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0]])
+    projected = {name: torch.randn(4, 48) for name in ("query", "key", "value")}
+    return {"x": torch.randn(4, 48), "projected": projected, "weights": weights}
+
+
+def inputs() -> Figure:
+    vectors = {name: torch.randn(4, 48) for name in ("token", "segment", "position")}
+    rows = {"token": 1000, "segment": 2, "position": 64}
+    return show_input(TOKENS, [0, 0, 1, 1], vectors, sum(vectors.values()), rows)
+
+
+def heads(number: int = 12) -> Figure:
+    given = parts(number)
+    return show_heads(TOKENS, **given, joined=torch.randn(4, 48), output=torch.randn(4, 48), head=1)
+
+
+def block() -> Figure:
+    given = parts()
+    inner = torch.zeros(4, 192)
+    inner[:, :48] = 1.0
+    return show_block(given["x"], given["weights"], torch.randn(4, 48), inner, torch.randn(4, 48), 6)
+
+
+def stack() -> Figure:
+    states = [torch.eye(4, 48), torch.eye(4, 48), -torch.eye(4, 48)]
+    return show_stack(TOKENS, states, torch.randn(48).tanh())
+
+
+ALL = {"input": inputs, "heads": heads, "two heads": lambda: heads(2), "block": block, "stack": stack}
+
+
+@pytest.mark.parametrize("make", ALL.values(), ids=ALL)
+def test_both_forms_have_the_same_steps_and_stay_inside(make):
+    figure = make()
+    assert figure.still.captions == figure.still.narrow.captions and len(figure.still.captions) >= 4
+    for drawing in (figure.still, figure.still.narrow):
+        for x, y in X_OF_TEXT.findall(drawing.svg()):
+            assert 0 <= float(x) <= drawing.width and 0 <= float(y) <= drawing.height
+    assert figure.still.narrow.width == 360
+
+
+def test_words_say_shapes_and_what_was_computed():
+    assert "a table of 1,000 × 48" in repr(inputs()) and "4 × 48 numbers come out" in repr(inputs())
+    said = repr(heads())
+    assert "12 heads of 4 columns" in said
+    assert "Head 1 attends: [CLS] → [CLS], it → [CLS], rains → it, [SEP] → rains." in said
+    assert "48 → 192 → 48" in repr(block()) and "Of the 192 inner numbers, 25% are above 0.1" in repr(block())
+    assert "Cosine of each block's output with its input: 1.00, -1.00." in repr(stack())
+
+
+def test_what_does_not_fit_is_refused():
+    given = parts()
+    with pytest.raises(ValueError, match=r"joined must be a matrix with a row for each of 4 tokens.*\(3, 48\)"):
+        show_heads(TOKENS, **given, joined=torch.randn(3, 48), output=torch.randn(4, 48))
+    with pytest.raises(ValueError, match="head 12 do not fit"):
+        show_heads(TOKENS, **given, joined=given["x"], output=given["x"], head=12)
+    with pytest.raises(ValueError, match="must name token, segment and position"):
+        show_input(TOKENS, [0] * 4, {"token": torch.randn(4, 8)}, torch.randn(4, 8), {"token": 9})
+    with pytest.raises(ValueError, match="finite"):
+        show_stack(TOKENS, [given["x"], given["x"] * float("nan")], torch.zeros(48))
