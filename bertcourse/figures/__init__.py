@@ -3,6 +3,7 @@
 Everything is reached through ``plots``, which itself draws with matplotlib. ``words`` draws texts, tags and lattices,
 ``schematic`` boxes, vectors, matrices and arrows with real numbers, all in the same ``colors``. ``interactive`` puts a
 picture and a script into one output and steps through a schematic. Figures that move, one question each: ``scaling``
-(why √d), ``mask`` (who may attend to whom), ``heads`` (all heads of a model), ``hover`` (points with texts). Their
-scripts lie in the folder js, a file each; kit.js is what they share.
+(why √d), ``mask`` (who may attend to whom), ``heads`` (all heads of a model), ``bpe`` (merge by merge), ``lattices``
+(how a word is cut), ``hover`` (points with texts). Their scripts lie in the folder js, a file each; kit.js is what
+they share.
 """

@@ -14,10 +14,12 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
+from bertcourse.figures.lattices import explore_lattice, trie_walk
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
@@ -30,7 +32,9 @@ __all__ = [
     "Schematic",
     "answer_map",
     "attention_map",
+    "explore_bpe",
     "explore_heads",
+    "explore_lattice",
     "explore_mask",
     "explore_scaling",
     "heatmap",
@@ -42,6 +46,7 @@ __all__ = [
     "tag_table",
     "token_boxes",
     "trellis",
+    "trie_walk",
     "use_course_style",
 ]
 
