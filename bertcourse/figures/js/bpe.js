@@ -36,7 +36,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     onward.disabled = state.place === stops.length - 1;
     const newest = done ? merges[done - 1].join("") : null;
     const words = read(state.text, done), all = words.flat();
-    tokens.replaceChildren(...words.map((word) => h("span", { class: "word" }, word.map((token) => chip(token, newest)))));
+    const boxes = (word) => h("span", { class: "word" }, word.map((token) => chip(token, newest)));
+    tokens.replaceChildren(...words.map(boxes));
     const per = words.length ? fixed(all.length / words.length, 2) : "0";
     account.textContent = `${all.length} tokens for ${words.length} words: ${per} tokens per word`;
     if (learned) {
@@ -47,8 +48,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     say.replaceChildren(...saying(done, newest));
   };
   const saying = (done, newest) => {
-    const made = done ? [h("b", {}, `Merge ${done.toLocaleString("en")}: ${merges[done - 1].join(" + ")} → ${newest}. `)]
-      : [h("b", {}, "Letters only. ")];
+    const merged = done ? `Merge ${done.toLocaleString("en")}: ${merges[done - 1].join(" + ")} → ${newest}. ` : "";
+    const made = [h("b", {}, merged || "Letters only. ")];
     if (!corpus) return made;
     const next = corpus.pairs[state.place], size = data.alphabet.length + done;
     if (done === merges.length) return [...made, `The vocabulary has ${size} symbols.`];

@@ -36,7 +36,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .arc { cursor: pointer; } .arc:focus { outline: none; }
       .arc:hover .line, .arc:focus-visible .line { stroke-width: 4; }
       .arc.open .line { stroke-width: 2; } .arc.far { opacity: 0.45; }
-      .arc.taken .line { stroke: var(--hot); stroke-width: 3.4; } .arc.taken text { fill: var(--hot); font-weight: 650; }
+      .arc.taken .line { stroke: var(--hot); stroke-width: 3.4; }
+      .arc.taken text { fill: var(--hot); font-weight: 650; }
       .hit { stroke: transparent; stroke-width: 16; }`),
     bar, drawing.svg, say,
   );
@@ -66,7 +67,8 @@ function drawLattice(letters, edges, scores, best, narrow, take) {
   });
   const dots = best.map((_, place) => h("circle", { cx: x(place), cy: floor, r: 4.5, fill: "var(--ink)" }));
   const names = letters.map((letter, place) =>
-    h("text", { x: x(place + 0.5), y: floor + 24, "text-anchor": "middle", "font-size": 16, fill: "var(--ink)" }, letter));
+    h("text", { x: x(place + 0.5), y: floor + 24, "text-anchor": "middle", "font-size": 16, fill: "var(--ink)" },
+      letter));
   const sums = best.map((score, place) =>
     h("text", { class: "best", x: x(place), y: floor + 46, "text-anchor": "middle", "font-size": narrow ? 10 : 11.5,
       fill: "var(--soft)" }, fixed(score, 1)));
