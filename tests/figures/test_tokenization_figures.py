@@ -159,7 +159,7 @@ def test_a_lattice_is_walked_by_click_and_key(shown):  # noqa: F811
         assert f"= {total:.2f}".replace("-", "−") in say.inner_text()
         assert tab.locator(".arc.taken").count() == len(way)
     tab.get_by_role("button", name="longest first").click()
-    assert "0.472 times as probable" in say.inner_text()  # exp(9.75 − 10.50)
+    assert "The best is 2.12 times as probable." in say.inner_text()  # exp(10.50 − 9.75)
     tab.keyboard.press("Backspace")
     assert "cat (−8.00) = −8.00" in say.inner_text()
     tab.get_by_role("button", name="start again").click()

@@ -22,7 +22,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const same = state.way.length > 0 && Math.abs(score - best[place]) < 1e-4;
     const compared = same ? "no way is better" : `the best way to this dot has ${fixed(best[place], 2)}`;
     const end = place < last ? "" : same ? " This is the most probable segmentation."
-      : ` It is ${threeDigits(Math.exp(score - best[last]))} times as probable as the best.`;
+      : ` The best is ${threeDigits(Math.exp(best[last] - score))} times as probable.`;
     say.replaceChildren(...(state.way.length
       ? [problem, h("b", { class: "sum" }, `${terms} = ${fixed(score, 2)}`), `; ${compared}.`, end]
       : [problem, h("b", {}, "Start at the left dot: "), "choose an arc that begins there."]));
@@ -35,7 +35,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     h("style", {}, `
       .arc { cursor: pointer; } .arc:focus { outline: none; }
       .arc:hover .line, .arc:focus-visible .line { stroke-width: 4; }
-      .arc.open .line { stroke-width: 2; } .arc.far { opacity: 0.45; }
+      .arc.open .line { stroke-width: 2; } .arc.far .line { opacity: 0.45; } .arc.far text { fill: var(--soft); }
       .arc.taken .line { stroke: var(--hot); stroke-width: 3.4; }
       .arc.taken text { fill: var(--hot); font-weight: 650; }
       .hit { stroke: transparent; stroke-width: 16; }`),
