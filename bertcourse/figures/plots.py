@@ -15,10 +15,12 @@ from matplotlib.axes import Axes
 from torch import Tensor
 
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
+from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
+from bertcourse.figures.lattices import explore_lattice, trie_walk
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
@@ -35,7 +37,9 @@ __all__ = [
     "answer_map",
     "attention_map",
     "attention_steps",
+    "explore_bpe",
     "explore_heads",
+    "explore_lattice",
     "explore_mask",
     "explore_plane",
     "explore_scaling",
@@ -56,6 +60,7 @@ __all__ = [
     "tag_table",
     "token_boxes",
     "trellis",
+    "trie_walk",
     "use_course_style",
 ]
 
