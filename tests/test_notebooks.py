@@ -315,14 +315,20 @@ def plant_markdown(cell: nbformat.NotebookNode) -> None:
 @pytest.mark.parametrize("plant", [plant_true, plant_capture, plant_raw, plant_markdown])
 def test_a_plant_in_a_lecture_is_caught(tmp_path, plant):
     """Validation itself would pass each of these: nothing that is compared has changed."""
+    caught = 0
     for lecture in LECTURES:
         notebook = read_notebook(lecture)
-        plant(next(cell for cell in notebook.cells if cell.cell_type == "code" and "\nassert " in cell.source))
+        asserting = [cell for cell in notebook.cells if cell.cell_type == "code" and "\nassert " in cell.source]
+        if not asserting:  # it shows numbers instead
+            continue
+        plant(asserting[0])
+        caught += 1
         code_cells = (cell for cell in notebook.cells if cell.cell_type == "code")
         for count, cell in enumerate(code_cells, start=1):
             cell.execution_count = count  # as if it had been run
         write_notebook(notebook, tmp_path / lecture.name)
         assert set(problems(tmp_path / lecture.name)) - set(problems(lecture)), lecture.name
+    assert caught > len(LECTURES) / 2
 
 
 def test_a_changed_number_in_prose_is_caught():
