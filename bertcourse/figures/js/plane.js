@@ -3,37 +3,66 @@
 // data: {words, vectors: [word][2], asking, axes: [name, name], limits: [low, high]}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { words, axes, limits: [low, high] } = data;
-  state.vectors ??= data.vectors.map((vector) => [...vector]);
+  const given = () => data.vectors.map((vector) => [...vector]);
+  state.vectors ??= given();
   state.asking ??= data.asking;
 
-  const LEFT = 34, TOP = 8, SIDE = 340, STEP = 0.1;
-  const toX = (value) => LEFT + ((value - low) / (high - low)) * SIDE;
-  const toY = (value) => TOP + (1 - (value - low) / (high - low)) * SIDE;
+  const change = (what) => { Object.assign(state, what); update(); };
   const within = (value) => Math.min(high, Math.max(low, Math.round(value * 100) / 100));
-  const text = (content, x, y, attributes = {}) =>
-    h("text", { x, y, "font-size": 13, fill: "var(--ink)", ...attributes }, content);
+  const put = (j, x, y) => { state.vectors[j] = [within(x), within(y)]; update(); };
+  const move = (j, across, up) => put(j, state.vectors[j][0] + across, state.vectors[j][1] + up);
+  const plane = planeOf(words, axes, data.limits, put, move);
+  const account = accountOf(words);
+  const asks = words.map((word, asking) => h("button", { onclick: () => change({ asking }) }, word));
+  const back = h("button", { onclick: () => change({ vectors: given(), asking: data.asking }) }, "start again");
 
-  const whole = [];
-  for (let tick = Math.ceil(low); tick <= high; tick++) whole.push(tick);
-  const grid = whole.map((tick) => [
-    h("path", { d: `M${toX(tick)} ${TOP}V${TOP + SIDE}M${LEFT} ${toY(tick)}H${LEFT + SIDE}`, fill: "none",
-      stroke: "var(--line)", "stroke-width": tick ? 0.6 : 1.4 }),
-    text(tick, toX(tick), TOP + SIDE + 15, { "text-anchor": "middle", "font-size": 11, fill: "var(--soft)" }),
-    text(tick, LEFT - 8, toY(tick) + 4, { "text-anchor": "end", "font-size": 11, fill: "var(--soft)" }),
-  ]);
-  const named = { "text-anchor": "middle", "font-size": 12, fill: "var(--soft)" };
-  const middle = TOP + SIDE / 2;
-  const names = [text(axes[0], LEFT + SIDE / 2, TOP + SIDE + 31, named),
-    text(axes[1], 10, middle, { ...named, transform: `rotate(-90 10 ${middle})` })];
+  const update = () => {
+    const { vectors, asking } = state, own = vectors[asking];
+    const scores = vectors.map((vector) => vector[0] * own[0] + vector[1] * own[1]);
+    const weights = softmax(scores);
+    const output = [0, 1].map((k) => weights.reduce((sum, weight, j) => sum + weight * vectors[j][k], 0));
+    plane.update(vectors, asking, weights, output);
+    account.update(asking, scores, weights);
+    asks.forEach((button, j) => button.setAttribute("aria-pressed", j === asking));
+    const most = weights.indexOf(Math.max(...weights));
+    const whom = most === asking ? "itself" : `“${words[most]}”`;
+    say.replaceChildren(
+      h("b", {}, `“${words[asking]}” attends most to ${whom}. `),
+      `Its new vector, the ring, is ${axes[0]} ${fixed(output[0], 3)}, ${axes[1]} ${fixed(output[1], 3)}.`,
+    );
+  };
+  bar.append(h("span", { class: "soft" }, "Drag a word. Who asks:"), ...asks, back);
+  stage.append(
+    h("style", {}, `
+      .both { display: grid; gap: 0.6em 2em; align-items: center; grid-template-columns: 380fr 300fr; }
+      .both.narrow { grid-template-columns: 1fr; }
+      .point { cursor: grab; touch-action: none; outline: none; }
+      .point:active { cursor: grabbing; }
+      .point:is(:hover, :focus-visible) .dot { stroke: var(--ink); stroke-width: 2; }
+      .point text { user-select: none; -webkit-user-select: none; }`),
+    bar, h("div", { class: narrow ? "both narrow" : "both" }, plane.svg, account.svg), say,
+  );
+  update();
+}
 
+const label = (text, x, y, attributes = {}) =>
+  h("text", { x, y, "font-size": 13, fill: "var(--ink)", ...attributes }, text);
+const place = (node, values) => Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
+
+const LEFT = 34, TOP = 8, SIDE = 340, STEP = 0.1; // the plane's place, and how far an arrow key moves a word
+
+/** The plane: a point for each word, lines as wide as the weights, a ring where the word that asks moves. */
+function planeOf(words, axes, [low, high], put, move) {
+  const toX = (value) => LEFT + ((value - low) / (high - low)) * SIDE;
+  const toY = (value) => TOP + ((high - value) / (high - low)) * SIDE;
   const links = words.map(() => h("line", { stroke: "var(--plus)", "stroke-linecap": "round", opacity: 0.45 }));
-  const way = h("line", { stroke: "var(--hot)", "stroke-width": 2.6, "stroke-linecap": "round" });
-  const end = h("circle", { r: 5.5, fill: "none", stroke: "var(--hot)", "stroke-width": 2.6 });
+  const hot = { fill: "none", stroke: "var(--hot)", "stroke-width": 2.6, "stroke-linecap": "round" };
+  const way = h("line", hot), ring = h("circle", { r: 5.5, ...hot });
+
   const points = words.map((word, j) => {
     const touch = h("circle", { r: 20, fill: "transparent" }); // a finger is thicker than a dot
-    const dot = h("circle", { r: 7, fill: "var(--plus)" });
-    const label = text(word, 0, 0);
-    const node = h("g", { class: "point", tabindex: 0, role: "button" }, touch, dot, label);
+    const dot = h("circle", { class: "dot", r: 7 }), name = label(word, 0, 0);
+    const node = h("g", { class: "point", tabindex: 0, role: "button" }, touch, dot, name);
     onKeys(node, {
       ArrowUp: () => move(j, 0, STEP), ArrowDown: () => move(j, 0, -STEP),
       ArrowLeft: () => move(j, -STEP, 0), ArrowRight: () => move(j, STEP, 0),
@@ -45,95 +74,87 @@ function scene({ stage, bar, say, data, narrow, state }) {
     });
     node.addEventListener("pointermove", (event) => {
       if (!node.hasPointerCapture(event.pointerId)) return;
-      const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(plane.getScreenCTM().inverse());
-      const x = low + ((place.x - LEFT) / SIDE) * (high - low), y = high - ((place.y - TOP) / SIDE) * (high - low);
-      put(j, x, y);
+      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+      put(j, low + ((x - LEFT) / SIDE) * (high - low), high - ((y - TOP) / SIDE) * (high - low));
     });
-    return { node, touch, dot, label };
+    return { node, touch, dot, name };
   });
-  const size = { viewBox: `0 0 ${LEFT + SIDE + 6} ${TOP + SIDE + 36}` };
-  const plane = h("svg", { ...size, role: "group", "aria-label": "the plane" },
-    grid, names, links, way, points.map(({ node }) => node), end);
+  const svg = h("svg", {
+    viewBox: `0 0 ${LEFT + SIDE + 6} ${TOP + SIDE + 36}`, role: "group", "aria-label": "the plane",
+  }, gridOf(axes, low, high, toX, toY), links, way, points.map(({ node }) => node), ring);
 
-  const WIDTH = 300, BARS = 120, LONGEST = 120;
-  const heading = text("", BARS, 16, { "font-weight": 650 });
-  const score = { class: "score", "text-anchor": "end", "font-size": 12, fill: "var(--soft)" };
+  const update = (vectors, asking, weights, output) => {
+    const places = vectors.map(([x, y]) => [toX(x), toY(y)]), [x1, y1] = places[asking];
+    places.forEach(([cx, cy], j) => {
+      const { node, touch, dot, name } = points[j];
+      place(touch, { cx, cy });
+      place(dot, { cx, cy, fill: j === asking ? "var(--hot)" : "var(--plus)" });
+      place(name, { ...nameAt(j, places), "font-weight": j === asking ? 650 : 400 });
+      place(node, { "aria-label": `${words[j]} at ${vectors[j].map((value) => fixed(value, 2)).join(", ")}` });
+      place(links[j], { x1, y1, x2: cx, y2: cy, "stroke-width": (0.5 + 12 * weights[j]).toFixed(2) });
+    });
+    const [cx, cy] = [toX(output[0]), toY(output[1])];
+    place(way, { x1, y1, x2: cx, y2: cy });
+    place(ring, { cx, cy });
+  };
+  return { svg, update };
+}
+
+/** Lines at whole numbers, and what the axes mean. */
+function gridOf(axes, low, high, toX, toY) {
+  const soft = { "text-anchor": "middle", "font-size": 11, fill: "var(--soft)" }, middle = TOP + SIDE / 2;
+  const ticks = Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
+  return [
+    ticks.map((tick) => [
+      h("path", {
+        d: `M${toX(tick)} ${TOP}V${TOP + SIDE}M${LEFT} ${toY(tick)}H${LEFT + SIDE}`,
+        fill: "none", stroke: "var(--line)", "stroke-width": tick ? 0.6 : 1.4,
+      }),
+      label(fixed(tick, 0), toX(tick), TOP + SIDE + 15, soft),
+      label(fixed(tick, 0), LEFT - 8, toY(tick) + 4, { ...soft, "text-anchor": "end" }),
+    ]),
+    label(axes[0], LEFT + SIDE / 2, TOP + SIDE + 31, { ...soft, "font-size": 12 }),
+    label(axes[1], 10, middle, { ...soft, "font-size": 12, transform: `rotate(-90 10 ${middle})` }),
+  ];
+}
+
+/** Where a name stands: on the side away from the nearest other word. */
+function nameAt(j, places) {
+  const [cx, cy] = places[j];
+  const ways = places.filter((_, i) => i !== j).map(([x, y]) => [cx - x, cy - y]);
+  const [dx, dy] = ways.sort((a, b) => Math.hypot(...a) - Math.hypot(...b))[0] ?? [0, -1];
+  return Math.abs(dx) > Math.abs(dy)
+    ? { x: cx + 12 * Math.sign(dx), y: cy + 4, "text-anchor": dx > 0 ? "start" : "end" }
+    : { x: cx, y: cy + (dy > 0 ? 22 : -12), "text-anchor": "middle" };
+}
+
+/** Score and weight of each word, for the one that asks. */
+function accountOf(words) {
+  const width = 300, bars = 120, longest = 120;
+  const score = { "text-anchor": "end", "font-size": 12, fill: "var(--soft)" };
+  const heading = label("", bars, 16, { "font-weight": 650 });
   const rows = words.map((word, j) => {
     const y = 44 + 27 * j;
     return {
-      word: text(word, 4, y),
-      score: text("", BARS - 10, y, score),
-      bar: h("rect", { x: BARS, y: y - 12, height: 16, rx: 2, fill: "var(--plus)", "fill-opacity": 0.8 }),
-      weight: text("", BARS, y, { class: "weight", "font-size": 12 }),
+      word: label(word, 4, y),
+      score: label("", bars - 10, y, { ...score, class: "score" }),
+      bar: h("rect", { x: bars, y: y - 12, height: 16, rx: 2, fill: "var(--plus)", "fill-opacity": 0.8 }),
+      weight: label("", bars, y, { class: "weight", "font-size": 12 }),
     };
   });
-  const account = h("svg", { viewBox: `0 0 ${WIDTH} ${44 + 27 * words.length}`, role: "group", "aria-label": "weights" },
-    heading, text("score", BARS - 10, 16, score), rows.map((row) => Object.values(row)));
-  account.querySelector("text.score").removeAttribute("class"); // a heading is no score
+  const svg = h("svg", {
+    viewBox: `0 0 ${width} ${44 + 27 * words.length}`, role: "group", "aria-label": "scores and weights",
+  }, heading, label("score", bars - 10, 16, score), rows.map((row) => Object.values(row)));
 
-  const put = (j, x, y) => { state.vectors[j] = [within(x), within(y)]; update(); };
-  const move = (j, across, up) => put(j, state.vectors[j][0] + across, state.vectors[j][1] + up);
-  const ask = (asking) => { state.asking = asking; update(); };
-  const asks = words.map((word, j) => h("button", { onclick: () => ask(j) }, word));
-  const back = h("button", {
-    onclick: () => { state.vectors = data.vectors.map((vector) => [...vector]); ask(data.asking); },
-  }, "start again");
-
-  const update = () => {
-    const { vectors, asking } = state, own = vectors[asking];
-    const scores = vectors.map((vector) => vector[0] * own[0] + vector[1] * own[1]);
-    const weights = softmax(scores);
-    const output = [0, 1].map((k) => weights.reduce((sum, weight, j) => sum + weight * vectors[j][k], 0));
-    const [x, y] = [toX(own[0]), toY(own[1])];
-    const place = (node, values) => Object.entries(values).forEach(([name, value]) => node.setAttribute(name, value));
-    vectors.forEach((vector, j) => {
-      const at = { cx: toX(vector[0]), cy: toY(vector[1]) }, { node, touch, dot, label } = points[j];
-      place(touch, at);
-      place(dot, at);
-      dot.setAttribute("fill", j === asking ? "var(--hot)" : "var(--plus)");
-      place(label, nameAt(j, at));
-      label.setAttribute("font-weight", j === asking ? 650 : 400);
-      node.setAttribute("aria-label", `${words[j]} at ${vector.map((value) => fixed(value, 2)).join(", ")}`);
-      place(links[j], { x1: x, y1: y, x2: at.cx, y2: at.cy, "stroke-width": (0.5 + 12 * weights[j]).toFixed(2) });
-      rows[j].score.textContent = fixed(scores[j], 2);
-      rows[j].bar.setAttribute("width", Math.max(0.6, weights[j] * LONGEST).toFixed(2));
-      rows[j].weight.textContent = fixed(weights[j], 3);
-      rows[j].weight.setAttribute("x", BARS + 6 + weights[j] * LONGEST);
-      rows[j].word.setAttribute("font-weight", j === asking ? 650 : 400);
-      asks[j].setAttribute("aria-pressed", j === asking);
-    });
-    place(way, { x1: x, y1: y, x2: toX(output[0]), y2: toY(output[1]) });
-    place(end, { cx: toX(output[0]), cy: toY(output[1]) });
+  const update = (asking, scores, weights) => {
     heading.textContent = `“${words[asking]}” attends to`;
-    const most = weights.indexOf(Math.max(...weights));
-    const whom = most === asking ? "itself" : `“${words[most]}”`;
-    say.replaceChildren(
-      h("b", {}, `“${words[asking]}” attends most to ${whom}. `),
-      `Its new vector, the ring, is ${axes[0]} ${fixed(output[0], 3)}, ${axes[1]} ${fixed(output[1], 3)}.`,
-    );
+    rows.forEach(({ word, score, bar, weight }, j) => {
+      word.setAttribute("font-weight", j === asking ? 650 : 400);
+      score.textContent = fixed(scores[j], 2);
+      bar.setAttribute("width", Math.max(0.6, weights[j] * longest).toFixed(2));
+      weight.textContent = fixed(weights[j], 3);
+      weight.setAttribute("x", bars + 6 + weights[j] * longest);
+    });
   };
-
-  /** A name stands away from the nearest other word. */
-  const nameAt = (j, { cx, cy }) => {
-    const others = state.vectors.filter((_, i) => i !== j).map((other) => [cx - toX(other[0]), cy - toY(other[1])]);
-    const [dx, dy] = others.reduce((best, way) => (Math.hypot(...way) < Math.hypot(...best) ? way : best), [0, -1e9]);
-    const size = Math.hypot(dx, dy) || 1, sideways = Math.abs(dx) > Math.abs(dy);
-    return {
-      x: cx + (sideways ? 12 * Math.sign(dx) : 0), y: cy + (sideways ? 4 : dy / size > 0 ? 22 : -12),
-      "text-anchor": sideways ? (dx > 0 ? "start" : "end") : "middle",
-    };
-  };
-
-  bar.append(h("span", { class: "soft" }, "Drag a word. Who asks:"), ...asks, back);
-  stage.append(
-    h("style", {}, `
-      .both { display: grid; gap: 0.6em 2em; align-items: center; grid-template-columns: 380fr 300fr; }
-      .both.narrow { grid-template-columns: 1fr; }
-      .point { cursor: grab; touch-action: none; outline: none; }
-      .point:active { cursor: grabbing; }
-      .point:is(:hover, :focus-visible) circle:nth-of-type(2) { stroke: var(--ink); stroke-width: 2; }
-      .point text { user-select: none; -webkit-user-select: none; }`),
-    bar, h("div", { class: narrow ? "both narrow" : "both" }, plane, account), say,
-  );
-  update();
+  return { svg, update };
 }
