@@ -10,7 +10,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
       state.chosen[which] = setting;
       update();
     };
-    const buttons = settings.map((text, i) => h("button", { "aria-label": `${name} ${text}`, onclick: choose(i) }, text));
+    const buttons = settings.map((text, i) =>
+      h("button", { "aria-label": `${name} ${text}`, onclick: choose(i) }, text));
     const node = h("span", { class: "switch", role: "group", "aria-label": name },
       h("span", { class: "soft" }, name), buttons);
     return { node, buttons };
@@ -35,7 +36,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   stage.append(
     h("style", {}, `
       .switch { display: inline-flex; gap: 0.35em; align-items: center; margin-right: 0.6em; }
-      .panels { display: grid; grid-template-columns: ${narrow ? "1fr" : `repeat(${measures.length}, 1fr)`}; gap: 0.6em; }
+      .panels { display: grid; gap: 0.6em; grid-template-columns: repeat(${narrow ? 1 : measures.length}, 1fr); }
       .panels svg { width: 100%; max-width: 26em; margin: auto; }
       .ends { font-size: 0.93em; }`),
     bar, h("div", { class: "panels" }, panels.map(({ svg }) => svg)), say,
@@ -50,17 +51,15 @@ function panelOf(name, others) {
   const last = others[0][0].length - 1, step = Math.max(1, Math.ceil((high - low) / 4));
   const x = (layer) => left + (layer / last) * (right - left);
   const y = (power) => bottom - ((power - low) / (high - low || 1)) * (bottom - top);
-  const path = (run, look) => h("path", {
-    d: `M${run.map((power, layer) => `${x(layer).toFixed(1)} ${y(power).toFixed(1)}`).join("L")}`, fill: "none", ...look,
-  });
-  const words = (text, place) => h("text", { "font-size": 12, fill: "var(--soft)", "text-anchor": "middle", ...place }, text);
+  const point = (power, layer) => `${x(layer).toFixed(1)} ${y(power).toFixed(1)}`;
+  const path = (run, look) => h("path", { d: `M${run.map(point).join("L")}`, fill: "none", ...look });
+  const small = { "font-size": 12, fill: "var(--soft)", "text-anchor": "middle" };
+  const words = (text, place) => h("text", { ...small, ...place }, text);
   const grid = [];
   for (let power = Math.ceil(low / step) * step; power <= high; power += step) {
     grid.push(h("path", { d: `M${left} ${y(power)}H${right}`, stroke: "var(--line)" }));
     const raised = h("tspan", { dy: -5, "font-size": 9 }, `${power}`.replace("-", "−"));
-    const label = h("text", { x: left - 5, y: y(power) + 5, "text-anchor": "end", "font-size": 12, fill: "var(--soft)" },
-      "10", raised);
-    grid.push(label);
+    grid.push(h("text", { ...small, x: left - 5, y: y(power) + 5, "text-anchor": "end" }, "10", raised));
   }
   const faint = others.map((runs) => path(runs[0], { stroke: "var(--soft)", "stroke-opacity": 0.25 }));
   const chosen = h("g", { class: "chosen" });
