@@ -162,6 +162,9 @@ def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
     cells = [nbformat.v4.new_markdown_cell("\n\n".join(text)), nbformat.v4.new_code_cell("draw()", outputs=figures)]
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
     nbformat.write(notebook, folder / "lecture.ipynb")
+    (folder / "solutions").mkdir()
+    solved = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Solutions")], metadata=notebook.metadata)
+    nbformat.write(solved, folder / "solutions" / "lecture.ipynb")
     return folder / "html", build(folder, folder / "html")
 
 
