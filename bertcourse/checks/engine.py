@@ -6,28 +6,34 @@ expected, what came, and the likely cause. Whoever writes a check puts it in the
 shapes first, then properties with a name, then values.
 
 Values are compared as Python numbers, by this module's own loop, so that a right answer may be a tensor, an array or
-lists in any precision.
+lists in any precision. An answer need not lie in this process: where a submission is graded, its function is a
+``Remote``, and only plain values come back from it.
 """
 
+import ast
 import contextlib
 import copy
 import importlib
 import io
 import json
 import math
+import os
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bertcourse.checks.drawing import Drawing, drawing_of, is_axes
 from bertcourse.checks.values import SHOWN, as_plain, described, difference, rounded, shape_of
 
 EXPECTED = Path(__file__).parent / "expected"
+GREEN, RED, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"  # ANSI's colours, which JupyterLab shows
 
 
 class CheckFailed(AssertionError):
@@ -38,33 +44,68 @@ class NotWritten(Exception):
     """The answer, or one that it calls, is still the stub; the message is that function's name."""
 
 
+class AnswerRaised(Exception):
+    """An answer raised an exception.
+
+    Args:
+        kind, message: the exception's type, and what it said.
+        place: the student's own line that it came through, "12: x = y"; empty if it is not known.
+    """
+
+    def __init__(self, kind: str, message: str, place: str = ""):
+        super().__init__(kind, message, place)
+        self.kind, self.message, self.place = kind, message, place
+
+
+class Remote(Protocol):
+    """A student's function in another process."""
+
+    def ask(self, arguments: tuple, keywords: dict) -> tuple[Any, tuple]:
+        """Call it.
+
+        Args:
+            arguments, keywords: for it; they stay as they are.
+
+        Returns:
+            What it returned, plain, and what it made of its arguments.
+
+        Raises:
+            AnswerRaised: if it raised an exception.
+            NotWritten: if it raised ``NotImplementedError``.
+        """
+
+
 class Exercise(NamedTuple):
     """One exercise.
 
     Attributes:
         number: such as "1.2".
         name: of the function that the student writes.
+        points: for all of it, the tests after handing in among them.
         check: calls it and says what must hold.
     """
 
     number: str
     name: str
+    points: int
     check: Callable[["Answer"], None]
 
 
 EXERCISES: dict[str, Exercise] = {}
+PASSED: dict[str, bool] = {}  # what this notebook's checks have said so far
 
 
-def exercise(number: str, name: str) -> Callable:
+def exercise(number: str, name: str, points: int = 0) -> Callable:
     """A decorator that makes a function the check of an exercise.
 
     Args:
         number: such as "1.2".
         name: of the function that the student writes.
+        points: for all of the exercise.
     """
 
     def register(check: Callable[["Answer"], None]) -> Callable[["Answer"], None]:
-        EXERCISES[number] = Exercise(number, name, check)
+        EXERCISES[number] = Exercise(number, name, points, check)
         return check
 
     return register
@@ -117,23 +158,70 @@ def check(number: str, answer: Callable) -> int | None:
         answer: the student's function.
 
     Returns:
-        None if all is right. Otherwise 0, which nbgrader takes for the points of a cell.
+        None; but 0 for a wrong answer under nbgrader, which takes it for the points of the cell.
 
     Raises:
         ValueError: if there is no such exercise.
     """
     name = find_exercise(number).name
     try:
-        checked = verify(number, answer)
+        text = f"{number} {name}: right, in all {verify(number, answer)} checks."
+        PASSED[number] = True
     except NotWritten as missing:
         called = str(missing) in {each.name for each in EXERCISES.values()} - {name}
-        print(f"{number} {name}: {f'it calls {missing}, which is ' if called else ''}not written yet.")
+        text = f"{number} {name}: {f'it calls {missing}, which is ' if called else ''}not written yet."
+        text, PASSED[number] = broken_cell(name) or text, False
     except CheckFailed as failed:
-        print(f"{number} {failed}")
-    else:
-        print(f"{number} {name}: right, in all {checked} checks.")
-        return None
-    return 0
+        text, PASSED[number] = f"{number} {failed}{earlier_trouble(number)}", False
+    report(number, text)
+    return 0 if not PASSED[number] and os.environ.get("NBGRADER_EXECUTION") else None
+
+
+def report(number: str, text: str) -> None:
+    """Print what a check found: in a notebook with a mark in colour, and how far one has come."""
+    shell = notebook_shell()
+    if shell is None or os.environ.get("NBGRADER_EXECUTION"):
+        print(text)
+        return
+    mark = f"{GREEN}✓{PLAIN}" if PASSED[number] else f"{RED}✗{PLAIN}"
+    of_chapter = [each for each in EXERCISES.values() if each.number.partition(".")[0] == number.partition(".")[0]]
+    right = [each for each in of_chapter if PASSED.get(each.number)]
+    points, most = (sum(each.points for each in some) for some in (right, of_chapter))
+    print(f"{mark} {text}\n  {len(right)} of {len(of_chapter)} exercises, {points} of {most} points so far")
+
+
+def notebook_shell() -> Any:
+    """IPython's shell, if this runs in a notebook; else None."""
+    found = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return found if hasattr(found, "kernel") else None
+
+
+def broken_cell(name: str) -> str:
+    """What to say where the newest cell that should define a function cannot be read: the old one is still there."""
+    shell = notebook_shell()
+    cells = [cell for cell in shell.user_ns.get("In", []) if f"def {name}(" in cell] if shell is not None else []
+    try:
+        ast.parse(cells[-1] if cells else "")
+    except SyntaxError as error:
+        return f"{name}: its cell has a syntax error in line {error.lineno} ({error.msg}), so it defines nothing."
+    return ""
+
+
+def earlier_trouble(number: str) -> str:
+    """What to add to a message where an earlier exercise, which this one may call, is not right."""
+    chapter = number.partition(".")[0]
+    wrong = [
+        each for each, passed in PASSED.items() if not passed and each.partition(".")[0] == chapter and each < number
+    ]
+    return f"\n  first      {', '.join(wrong)}, if this answer calls it: its check does not pass" if wrong else ""
+
+
+def hidden_seed() -> int:
+    """What the inputs of hidden tests are drawn from: another number for each submission, stored with its result.
+
+    The judge sets it (``BERTCOURSE_HIDDEN_SEED``); it is 0 where there is none, as under ``nbgrader autograde``.
+    """
+    return int(os.environ.get("BERTCOURSE_HIDDEN_SEED", "0"))
 
 
 class Answer:
@@ -165,25 +253,33 @@ class Answer:
         """
         inputs = [*map(described, arguments), *(f"{name}={described(value)}" for name, value in keywords.items())]
         text = f"{self.name}({', '.join(inputs)})"
+        ask = getattr(self.function, "ask", None) or self.ask_here
+        try:
+            value, after = ask(arguments, keywords)
+        except AnswerRaised as raised:
+            first = raised.message.strip().partition("\n")[0]
+            place = f"\n  in line   {raised.place}" if raised.place else ""
+            raise CheckFailed(f"{self.name} raised {raised.kind}: {first}\n  input     {text}{place}") from None
+        call = Call(self, text, value)
+        if difference(as_plain(list(arguments)), as_plain(list(after)), 0.0):
+            call.fail(
+                "it changes its argument", "", "", "work on a copy: x = x.clone(), or x = x + 1 in place of x += 1"
+            )
+        return call
+
+    def ask_here(self, arguments: tuple, keywords: dict) -> tuple[Any, tuple]:
+        """What ``Remote.ask`` does, in this process, without the answer's warnings."""
         given = copy.deepcopy((arguments, keywords))
         try:
             with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
                 warnings.simplefilter("ignore")
                 value = self.function(*given[0], **given[1])
+            return (drawing_of(value) if is_axes(value) else value), given[0]
         except NotImplementedError as error:
             raised_in = traceback.extract_tb(error.__traceback__)[-1].name
             raise NotWritten(raised_in) from None
         except Exception as error:
-            raise CheckFailed(
-                f"{self.name} raised {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}\n  input    "
-                f" {text}{place_of(error)}"
-            ) from None
-        call = Call(self, text, value)
-        if difference(as_plain(list(arguments)), as_plain(list(given[0])), 0.0):
-            call.fail(
-                "it changes its argument", "", "", "work on a copy: x = x.clone(), or x = x + 1 in place of x += 1"
-            )
-        return call
+            raise AnswerRaised(type(error).__name__, str(error), place_of(error)) from None
 
 
 class Call:
@@ -336,17 +432,17 @@ class Call:
         Raises:
             CheckFailed: at the first that does not hold.
         """
-        self.holds("it returns the axes of a plot", lambda axes: hasattr(axes, "get_lines"), "end with: return axes")
-        self.holds(f"there are {number} lines", lambda axes: len(axes.get_lines()) >= number, lines)
+        self.is_a(Drawing, "end with: return axes")
+        self.holds(f"there are {number} lines", lambda drawn: len(drawn.lines) >= number, lines)
         self.holds(
             f"{number} lines have a point for each {each}",
-            lambda axes: len(line_values(axes, xs, number)) == number,
+            lambda drawn: len(drawn.over(xs, number)) == number,
             drawing,
         )
         labels = "axes.set_xlabel, axes.set_ylabel, with units"
-        self.holds("both axes are labelled", lambda axes: axes.get_xlabel() and axes.get_ylabel(), labels)
+        self.holds("both axes are labelled", lambda drawn: drawn.xlabel and drawn.ylabel, labels)
         legend = "axes.plot(…, label=…), then axes.legend()"
-        return self.holds("there is a legend", lambda axes: axes.get_legend() or axes.figure.legends, legend)
+        return self.holds("there is a legend", lambda drawn: drawn.legend, legend)
 
     def fail(self, what: str, expected: str, got: str, cause: str) -> None:
         """Say what is wrong.
@@ -377,13 +473,7 @@ def random(*shape: int, seed: int) -> Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
-def line_values(axes: Any, xs: Sequence[float], number: int) -> list[list[float]]:
-    """What the first lines over these places described, one list per line; others, such as chance, are left aside."""
-    over = [line for line in axes.get_lines() if [*line.get_xdata()] == [*xs]]
-    return [list(map(float, line.get_ydata())) for line in over[:number]]
-
-
 def place_of(error: BaseException) -> str:
-    """The last line of the student's own that an error came through."""
+    """The last line of the student's own that an error came through, "12: x = y"."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)[1:] if "site-packages" not in frame.filename]
-    return f"\n  in line   {frames[-1].lineno}: {frames[-1].line}" if frames and frames[-1].line else ""
+    return f"{frames[-1].lineno}: {frames[-1].line}" if frames and frames[-1].line else ""

@@ -4,7 +4,8 @@ import math
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, line_values, random
+from bertcourse.checks.drawing import Drawing
+from bertcourse.checks.engine import Answer, exercise, random
 
 
 def is_close(a: torch.Tensor, b: torch.Tensor | float) -> torch.Tensor:
@@ -12,7 +13,7 @@ def is_close(a: torch.Tensor, b: torch.Tensor | float) -> torch.Tensor:
     return (a - b).abs() <= 1e-4
 
 
-@exercise("1.1", "softmax")
+@exercise("1.1", "softmax", points=3)
 def softmax(answer: Answer) -> None:
     """Probabilities over the last axis, of any scores."""
     scores = torch.tensor([[0.0, math.log(2), math.log(5)], [1.0, 1.0, 1.0]])
@@ -37,7 +38,7 @@ def softmax(answer: Answer) -> None:
     batch.equals_stored("four axes", "does it work for any number of axes before the last one?")
 
 
-@exercise("1.2", "attention")
+@exercise("1.2", "attention", points=4)
 def attention(answer: Answer) -> None:
     """Scaled dot products, a mask before the softmax, an average of values."""
     query = torch.tensor([[2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
@@ -87,7 +88,7 @@ def attention(answer: Answer) -> None:
     )
 
 
-@exercise("1.3", "window_mask")
+@exercise("1.3", "window_mask", points=2)
 def window_mask(answer: Answer) -> None:
     """Who is at most so many places away."""
     mask = answer(5, 1).has_shape(5, 5)
@@ -111,7 +112,7 @@ def window_mask(answer: Answer) -> None:
     answer(4, 9).equals([[True] * 4] * 4, "a radius larger than the sentence is no error: everyone sees all")
 
 
-@exercise("1.4", "relative_bias")
+@exercise("1.4", "relative_bias", points=3)
 def relative_bias(answer: Answer) -> None:
     """A learned number for each distance, clipped."""
     table = torch.tensor([10.0, 20.0, 30.0, 40.0, 50.0])
@@ -145,7 +146,7 @@ def relative_bias(answer: Answer) -> None:
     answer(random(9, seed=5), 12).equals_stored("twelve words")
 
 
-@exercise("1.5", "entropy")
+@exercise("1.5", "entropy", points=3)
 def entropy(answer: Answer) -> None:
     """How undecided each row of weights is."""
     weights = torch.tensor(
@@ -171,7 +172,7 @@ def entropy(answer: Answer) -> None:
     )
 
 
-@exercise("1.6", "plot_entropy")
+@exercise("1.6", "plot_entropy", points=3)
 def plot_entropy(answer: Answer) -> None:
     """The student's own figure: entropy against d, with and without the root."""
     drawn = answer([4, 16, 64, 256])
@@ -179,9 +180,9 @@ def plot_entropy(answer: Answer) -> None:
         2, "one with scores divided by √d, and one without", [4, 16, 64, 256], "d", "axes.plot(dims, entropies)"
     )
 
-    def ends(axes: object) -> list[tuple[float, float]]:
+    def ends(axes: Drawing) -> list[tuple[float, float]]:
         """First and last value of each line, the flatter line first."""
-        lines = line_values(axes, [4, 16, 64, 256], 2)
+        lines = axes.over([4, 16, 64, 256], 2)
         return sorted(((line[0], line[-1]) for line in lines), key=lambda two: two[0] - two[1])
 
     drawn.holds(

@@ -4,10 +4,11 @@ from statistics import mean
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, line_values, random
+from bertcourse.checks.drawing import Drawing
+from bertcourse.checks.engine import Answer, exercise, random
 
 
-@exercise("2.1", "split_heads")
+@exercise("2.1", "split_heads", points=3)
 def split_heads(answer: Answer) -> None:
     """Queries, keys and values of all heads, from one product."""
     x = torch.arange(24.0).reshape(1, 2, 12)
@@ -44,7 +45,7 @@ def split_heads(answer: Answer) -> None:
         large[place].has_shape(3, 4, 5, 3, cause="does it work for any B, L, D and H?").equals_stored(name)
 
 
-@exercise("2.2", "head_shares")
+@exercise("2.2", "head_shares", points=3)
 def head_shares(answer: Answer) -> None:
     """The output as a sum over heads."""
     heads = torch.tensor([[[[1.0, 2.0]], [[10.0, 20.0]]]])
@@ -74,7 +75,7 @@ def head_shares(answer: Answer) -> None:
     large.equals_stored("three heads", "does it work for any B, H, L and D/H?")
 
 
-@exercise("2.3", "layer_norm")
+@exercise("2.3", "layer_norm", points=3)
 def layer_norm(answer: Answer) -> None:
     """Mean 0 and variance 1 of each word, by a stable way."""
     one, zero = torch.ones(4), torch.zeros(4)
@@ -121,7 +122,7 @@ def layer_norm(answer: Answer) -> None:
     batch.equals_stored("three axes", "each word by itself: mean and variance over the last axis alone")
 
 
-@exercise("2.4", "count_parameters")
+@exercise("2.4", "count_parameters", points=3)
 def count_parameters(answer: Answer) -> None:
     """BERT base, MiniLM, ALBERT, and a small one with odd sizes."""
     small = {"vocab_size": 100, "hidden_size": 10, "num_hidden_layers": 2, "intermediate_size": 30}
@@ -211,7 +212,7 @@ def count_parameters(answer: Answer) -> None:
     )
 
 
-@exercise("2.5", "attend_with_cache")
+@exercise("2.5", "attend_with_cache", points=3)
 def attend_with_cache(answer: Answer) -> None:
     """In steps as in one go."""
     zeros = torch.zeros(1, 1, 3, 2)
@@ -261,7 +262,7 @@ def attend_with_cache(answer: Answer) -> None:
         joined.equals_stored("causal pass", "each word's output is the same in one go and step by step")
 
 
-@exercise("2.6", "plot_turns")
+@exercise("2.6", "plot_turns", points=3)
 def plot_turns(answer: Answer) -> None:
     """The student's own figure: how much each layer turns a vector."""
     drawn = answer(12)
@@ -273,9 +274,9 @@ def plot_turns(answer: Answer) -> None:
         "axes.plot(range(1, depth + 1), cosines)",
     )
 
-    def lines(axes: object) -> list[list[float]]:
+    def lines(axes: Drawing) -> list[list[float]]:
         """The cosines, the line that ends lower first."""
-        return sorted(line_values(axes, [*range(1, 13)], 2), key=lambda line: line[-1])
+        return sorted(axes.over([*range(1, 13)], 2), key=lambda line: line[-1])
 
     drawn.holds(
         "the first layer's cosine is about 0.71, in both orders",

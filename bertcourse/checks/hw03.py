@@ -2,13 +2,14 @@
 
 from collections import Counter
 
+from bertcourse.checks.drawing import Drawing
 from bertcourse.checks.engine import Answer, Call, exercise
 from bertcourse.datasets.data import course_file, parallel_sentences
 
 PAIR_AND_WORDS = "return the pair and the new spellings: return pair, merged"
 
 
-@exercise("3.1", "bpe_step")
+@exercise("3.1", "bpe_step", points=3)
 def bpe_step(answer: Answer) -> None:
     """The most frequent pair, ties by the alphabet, merged without overlap."""
     step = answer({("s", "e", "t"): 3, ("n", "e", "t"): 2, ("n", "e", "w"): 4, ("i", "t"): 1})
@@ -66,7 +67,7 @@ def share(tokens: list[tuple[str, ...]], wanted: str) -> float:
     return Counter(" ".join(each) for each in tokens)[wanted] / len(tokens)
 
 
-@exercise("3.2", "bpe_encode")
+@exercise("3.2", "bpe_encode", points=3)
 def bpe_encode(answer: Answer) -> None:
     """BPE without dropout; the shares of its readings with it."""
     merges = [("s", "e"), ("n", "e"), ("ne", "w"), ("r", "e"), ("re", "new"), ("se", "t"), ("o", "n")]
@@ -118,7 +119,7 @@ def bpe_encode(answer: Answer) -> None:
     )
 
 
-@exercise("3.3", "wordpiece")
+@exercise("3.3", "wordpiece", points=3)
 def wordpiece(answer: Answer) -> None:
     """Longest match with word numbers."""
     vocabulary = {"[UNK]", "uns", "unsee", "##een", "##n", "##s", "see", "s", "boy", "##boy", "a", "##a"}
@@ -175,7 +176,7 @@ def wordpiece(answer: Answer) -> None:
     words[1].equals_stored("word numbers")
 
 
-@exercise("3.4", "fewest_pieces")
+@exercise("3.4", "fewest_pieces", points=3)
 def fewest_pieces(answer: Answer) -> None:
     """Any shortest segmentation."""
 
@@ -222,7 +223,7 @@ def fewest_pieces(answer: Answer) -> None:
     Call(answer, f"the course's vocabulary, numbers of pieces of {words}", counts).equals_stored("real words", greedy)
 
 
-@exercise("3.5", "normalize")
+@exercise("3.5", "normalize", points=3)
 def normalize(answer: Answer) -> None:
     """Accents, case, white space, punctuation."""
     answer("The cat").is_a(list, "return a list of words").equals(["the", "cat"], "lower case, cut at spaces")
@@ -276,7 +277,7 @@ def normalize(answer: Answer) -> None:
     answer("").equals([], "an empty text has no words")
 
 
-@exercise("3.6", "plot_prices")
+@exercise("3.6", "plot_prices", points=3)
 def plot_prices(answer: Answer) -> None:
     """The student's own figure: tokens per word against the size of the vocabulary."""
     vocabulary = course_file("checkpoints/course/vocab.txt").read_text(encoding="utf-8").splitlines()
@@ -285,16 +286,15 @@ def plot_prices(answer: Answer) -> None:
     sizes = [200, 1000, 8192]
     drawn = answer(texts, vocabulary, sizes)
     drawn.is_plot(4, "a line for each of texts", sizes, "size", "axes.plot(sizes, prices)")
+    def prices(axes: Drawing) -> dict[str, list[float]]:
+        """Language to its line, whose label names it: "English", or "English: 24 words"."""
+        return {name: list(line.ys) for name in names for line in axes.lines if name in line.label}
+
     drawn.holds(
         "each line has its language for a label",
-        lambda axes: set(names) <= {line.get_label() for line in axes.get_lines()},
+        lambda axes: set(names) == set(prices(axes)),
         "axes.plot(…, label=language)",
     )
-
-    def prices(axes: object) -> dict[str, list[float]]:
-        """Language to its line."""
-        lines = [line for line in axes.get_lines() if line.get_label() in names]
-        return {line.get_label(): [float(y) for y in line.get_ydata()] for line in lines}
 
     drawn.holds(
         "no line rises",

@@ -4,12 +4,13 @@ import math
 
 import torch
 
-from bertcourse.checks.engine import Answer, Call, exercise, line_values, random
+from bertcourse.checks.drawing import Drawing
+from bertcourse.checks.engine import Answer, Call, exercise, random
 
 IGNORED = -100
 
 
-@exercise("4.1", "mask_tokens")
+@exercise("4.1", "mask_tokens", points=3)
 def mask_tokens(answer: Answer) -> None:
     """80/10/10 of tokens that are each chosen by themselves, never special ones."""
     is_special = torch.zeros(50, dtype=torch.bool)
@@ -90,7 +91,7 @@ def mask_tokens(answer: Answer) -> None:
     )
 
 
-@exercise("4.2", "mlm_loss")
+@exercise("4.2", "mlm_loss", points=3)
 def mlm_loss(answer: Answer) -> None:
     """The mean over holes."""
     logits = torch.zeros(2, 3, 4)
@@ -127,7 +128,7 @@ def mlm_loss(answer: Answer) -> None:
     answer(3 * random(3, 5, 10, seed=1), marks).has_shape().equals_stored("ten words")
 
 
-@exercise("4.3", "next_sentences")
+@exercise("4.3", "next_sentences", points=3)
 def next_sentences(answer: Answer) -> None:
     """Half follow, half come from another document."""
     documents = [[f"{d}.{s}" for s in range(size)] for d, size in enumerate([15, 4, 1, 22, 9, 30, 1, 13])]
@@ -204,7 +205,7 @@ def next_sentences(answer: Answer) -> None:
     )
 
 
-@exercise("4.4", "pack")
+@exercise("4.4", "pack", points=3)
 def pack(answer: Answer) -> None:
     """FULL-SENTENCES."""
     documents = [[[11, 12], [13, 14, 15]], [[21, 22]], [[31], [32, 33], [34]]]
@@ -265,7 +266,7 @@ def pack(answer: Answer) -> None:
     answer(long, 12, 1, 2).equals_stored("eight documents")
 
 
-@exercise("4.5", "learning_rate")
+@exercise("4.5", "learning_rate", points=3)
 def learning_rate(answer: Answer) -> None:
     """Warm-up and decay, at both ends and where they meet."""
 
@@ -297,16 +298,16 @@ def learning_rate(answer: Answer) -> None:
     rate(21, 3.0, 20, 20, 0.0, "after the last step it is 0: do not divide by total - warmup if that is 0")
 
 
-@exercise("4.6", "plot_holes")
+@exercise("4.6", "plot_holes", points=3)
 def plot_holes(answer: Answer) -> None:
     """The student's own figure: holes, and those between visible tokens, against the rate."""
     rates = [0.05, 0.15, 0.3, 0.5, 0.8]
     drawn = answer(rates)
     drawn.is_plot(2, "one for all holes, and one for the good ones", rates, "rate", "axes.plot(rates, counts)")
 
-    def lines(axes: object) -> list[list[float]]:
+    def lines(axes: Drawing) -> list[list[float]]:
         """What is drawn, the line that ends lower first."""
-        return sorted(line_values(axes, rates, 2), key=lambda line: line[-1])
+        return sorted(axes.over(rates, 2), key=lambda line: line[-1])
 
     def near(got: list[float], wanted: list[float], limit: float = 1.2) -> bool:
         """Equal up to so many holes in 100 tokens."""

@@ -2,10 +2,11 @@
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, line_values, random
+from bertcourse.checks.drawing import Drawing
+from bertcourse.checks.engine import Answer, exercise, random
 
 
-@exercise("5.1", "pool_words")
+@exercise("5.1", "pool_words", points=3)
 def pool_words(answer: Answer) -> None:
     """One vector a word, from those of its tokens."""
     tokens = torch.tensor([[9.0, 9.0], [1.0, 0.0], [3.0, 2.0], [2.0, 7.0], [0.0, 4.0], [7.0, 7.0]])
@@ -40,7 +41,7 @@ def pool_words(answer: Answer) -> None:
         answer(random(len(many), 5, seed=1), many, pooling).has_shape(7, 5).equals_stored(f"seven words, {pooling}")
 
 
-@exercise("5.2", "mix_layers")
+@exercise("5.2", "mix_layers", points=2)
 def mix_layers(answer: Answer) -> None:
     """Layers added up, or side by side."""
     states = [torch.tensor([[[3.0**layer, 1.0], [0.0, layer]]]) for layer in range(7)]
@@ -73,7 +74,7 @@ def mix_layers(answer: Answer) -> None:
     )
 
 
-@exercise("5.3", "sense_embeddings")
+@exercise("5.3", "sense_embeddings", points=3)
 def sense_embeddings(answer: Answer) -> None:
     """The mean of each sense's examples."""
     vectors = torch.tensor([[4.0, 0.0], [1.0, 1.0], [0.0, 2.0], [2.0, 4.0], [3.0, 5.0]])
@@ -117,7 +118,7 @@ def sense_embeddings(answer: Answer) -> None:
     answer(random(30, 6, seed=2), names).is_a(dict).equals_stored("thirty examples")
 
 
-@exercise("5.4", "nearest_sense")
+@exercise("5.4", "nearest_sense", points=3)
 def nearest_sense(answer: Answer) -> None:
     """The largest cosine among a word's senses; the first sense without any."""
     senses = {
@@ -169,7 +170,7 @@ def nearest_sense(answer: Answer) -> None:
         answer(random(8, seed=seed), "run", many, {"run": "run%0"}).equals_stored(f"twenty senses, seed {seed}")
 
 
-@exercise("5.5", "vote")
+@exercise("5.5", "vote", points=4)
 def vote(answer: Answer) -> None:
     """The k nearest examples vote; the nearest decides a tie."""
     cosines = torch.tensor([0.8, 0.9, 0.5, -0.6, 0.2, 0.7, 0.4])
@@ -216,16 +217,16 @@ def vote(answer: Answer) -> None:
         answer(random(40, seed=9), names, k).equals_stored(f"forty examples, {k}")
 
 
-@exercise("5.6", "plot_neighbours")
+@exercise("5.6", "plot_neighbours", points=3)
 def plot_neighbours(answer: Answer) -> None:
     """The student's own figure: accuracy against k, with and without context."""
     ks = [1, 3, 5, 9, 17, 33, 48]
     drawn = answer(ks)
     drawn.is_plot(2, "one for the last four layers, one for layer 0", ks, "k", "axes.plot(ks, accuracies)")
 
-    def lines(axes: object) -> list[list[float]]:
+    def lines(axes: Drawing) -> list[list[float]]:
         """The two lines' values, the lower line first."""
-        return sorted(line_values(axes, ks, 2), key=sum)
+        return sorted(axes.over(ks, 2), key=sum)
 
     drawn.holds(
         "accuracies are in percent", lambda axes: 1 < max(lines(axes)[1]) <= 100, "100 times the share of right answers"

@@ -4,10 +4,11 @@ import math
 
 import torch
 
-from bertcourse.checks.engine import Answer, exercise, line_values, random
+from bertcourse.checks.drawing import Drawing
+from bertcourse.checks.engine import Answer, exercise, random
 
 
-@exercise("6.1", "expected_cosine")
+@exercise("6.1", "expected_cosine", points=2)
 def expected_cosine(answer: Answer) -> None:
     """The mean cosine of all pairs."""
     three = torch.tensor([[5.0, 0.0], [0.0, 2.0], [6.0, 8.0]])
@@ -33,7 +34,7 @@ def expected_cosine(answer: Answer) -> None:
     answer(many).has_shape().equals_stored("many vectors of all lengths", "no vector counts more for being long")
 
 
-@exercise("6.2", "cosine_by_word")
+@exercise("6.2", "cosine_by_word", points=4)
 def cosine_by_word(answer: Answer) -> None:
     """Pairs of one word, and of two."""
     vectors = torch.tensor([[1.0, 0.0], [1.2, 1.6], [0.0, 3.0], [4.0, 0.0], [0.5, 0.0]])
@@ -72,7 +73,7 @@ def cosine_by_word(answer: Answer) -> None:
     forty[1].has_shape().equals_stored("forty, different")
 
 
-@exercise("6.3", "rogue_dimensions")
+@exercise("6.3", "rogue_dimensions", points=3)
 def rogue_dimensions(answer: Answer) -> None:
     """The dimensions that make most of the expected cosine."""
     shift = torch.tensor([0.0, 1.5, 0.0, -3.0, 1.0, 0.0])
@@ -111,7 +112,7 @@ def rogue_dimensions(answer: Answer) -> None:
         answer(random(30, 12, seed=5) + random(12, seed=6), share).equals_stored(f"thirty vectors, {share}")
 
 
-@exercise("6.4", "standardize")
+@exercise("6.4", "standardize", points=3)
 def standardize(answer: Answer) -> None:
     """Mean and standard deviation of one set, applied to another."""
     train = torch.tensor([[1.0, 2.5, 8.0], [5.0, 2.5, -8.0], [1.0, 2.5, 8.0], [5.0, 2.5, -8.0]])
@@ -149,7 +150,7 @@ def standardize(answer: Answer) -> None:
     answer(own, random(5, 4, seed=8)).has_shape(5, 4).equals_stored("five vectors", tolerance=1e-3)
 
 
-@exercise("6.5", "remove_directions")
+@exercise("6.5", "remove_directions", points=3)
 def remove_directions(answer: Answer) -> None:
     """Centred, without the first principal directions."""
     arms = torch.tensor([[3.0, 0, 0], [-3.0, 0, 0], [0, 2.0, 0], [0, -2.0, 0], [0, 0, 1.0], [0, 0, -1.0]])
@@ -194,7 +195,7 @@ def remove_directions(answer: Answer) -> None:
         )
 
 
-@exercise("6.6", "plot_layers")
+@exercise("6.6", "plot_layers", points=3)
 def plot_layers(answer: Answer) -> None:
     """The student's own figure: anisotropy by layer, and what takes it away."""
     layers = list(range(7))
@@ -203,11 +204,11 @@ def plot_layers(answer: Answer) -> None:
         3, "as they are, without the largest dimension, centred", layers, "layer", "axes.plot(layers, values)"
     )
 
-    def lines(axes: object) -> list[list[float]]:
+    def lines(axes: Drawing) -> list[list[float]]:
         """The three lines' values, the highest line first."""
-        return sorted(line_values(axes, layers, 3), key=sum, reverse=True)
+        return sorted(axes.over(layers, 3), key=sum, reverse=True)
 
-    first, again = (line_values(figure.value, layers, 3) for figure in (drawn, answer(layers)))
+    first, again = (figure.value.over(layers, 3) for figure in (drawn, answer(layers)))
     drawn.holds(
         "called once more, it draws the same",
         lambda axes: all(abs(a - b) < 1e-6 for one, other in zip(first, again) for a, b in zip(one, other)),

@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from bertcourse.checks.engine import Answer, Call, exercise, line_values, random
+from bertcourse.checks.drawing import Drawing
+from bertcourse.checks.engine import Answer, Call, exercise, random
 
 
 class Toy(nn.Module):
@@ -31,7 +32,7 @@ def learning(model: nn.Module) -> list[str]:
     return sorted(name for name, weights in model.named_parameters() if weights.requires_grad)
 
 
-@exercise("7.1", "freeze")
+@exercise("7.1", "freeze", points=3)
 def freeze(answer: Answer) -> None:
     """Chosen parameters learn, all others do not."""
     toy = toy_model()
@@ -92,7 +93,7 @@ def freeze(answer: Answer) -> None:
     nothing.equals(0, "without prefixes nothing learns")
 
 
-@exercise("7.2", "align_labels")
+@exercise("7.2", "align_labels", points=2)
 def align_labels(answer: Answer) -> None:
     """A word's first token has its label."""
     labels = answer([None, 0, 1, 1, 1, 2, None], [5, 7, 0]).has_shape(7, cause="a label for each token")
@@ -124,7 +125,7 @@ def align_labels(answer: Answer) -> None:
     )
 
 
-@exercise("7.3", "read_entities")
+@exercise("7.3", "read_entities", points=4)
 def read_entities(answer: Answer) -> None:
     """Tags to spans, with repair."""
 
@@ -183,7 +184,7 @@ def read_entities(answer: Answer) -> None:
     )
 
 
-@exercise("7.4", "entity_f1")
+@exercise("7.4", "entity_f1", points=3)
 def entity_f1(answer: Answer) -> None:
     """Entities that are wholly right."""
 
@@ -227,7 +228,7 @@ def entity_f1(answer: Answer) -> None:
     scores(["B-LOC I-LOC O"], ["I-LOC I-LOC O"], (1.0, 1.0, 1.0), "compare entities, repaired, and not tags")
 
 
-@exercise("7.5", "best_span")
+@exercise("7.5", "best_span", points=3)
 def best_span(answer: Answer) -> None:
     """Start before end, and not too long."""
     start, end = torch.tensor([1.0, 0.0, 4.0, 9.0, 0.5]), torch.tensor([0.0, 8.0, 2.0, -1.0, 3.0])
@@ -263,16 +264,16 @@ def best_span(answer: Answer) -> None:
         )
 
 
-@exercise("7.6", "plot_labels")
+@exercise("7.6", "plot_labels", points=3)
 def plot_labels(answer: Answer) -> None:
     """The student's own figure: accuracy against the number of labels."""
     numbers = [1, 4, 16, 64]
     drawn = answer(numbers)
     drawn.is_plot(2, "one for MiniLM, one for bag of words", numbers, "number", "axes.plot(numbers, accuracies)")
 
-    def lines(axes: object) -> list[list[float]]:
+    def lines(axes: Drawing) -> list[list[float]]:
         """The two lines' values, the lower line first."""
-        return sorted(line_values(axes, numbers, 2), key=sum)
+        return sorted(axes.over(numbers, 2), key=sum)
 
     drawn.holds(
         "accuracies are in percent", lambda axes: 1 < max(lines(axes)[1]) <= 100, "100 times the share of right answers"
