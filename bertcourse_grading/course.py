@@ -41,6 +41,12 @@ class Assignment:
         return next((cell.source for cell in self.source.cells if grade_id(cell) == "setup"), "")
 
     @property
+    def solutions(self) -> list[str]:
+        """Sources of the cells that hold its solutions."""
+        code = [cell.source for cell in self.source.cells if cell.cell_type == "code"]
+        return [source for source in code if "### BEGIN SOLUTION" in source]
+
+    @property
     def fingerprint(self) -> str:
         """Changes with the source notebook."""
         return hashlib.sha256(nbformat.writes(self.source).encode()).hexdigest()

@@ -1,10 +1,12 @@
 """Run a notebook as a submission: every cell, in a fresh process, within limits, whatever its cells do.
 
 A cell that raises costs what nbgrader takes for it. A cell that kills its process, or that nothing but killing ends, is
-left out and the notebook is run once more, so that one bad cell costs its own points and those of nobody else.
+left out and the notebook is run once more, so that one bad cell costs its own points and those of nobody else. Graded
+cells do not run there: the judge, in a process of its own, asks what the notebook's functions give.
 """
 
 import contextlib
+import itertools
 import json
 import math
 import os
@@ -16,6 +18,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 
 import nbformat
@@ -24,8 +27,10 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
 
-from bertcourse_grading.course import split_hidden
-from bertcourse_grading.kernel import fingerprint
+from bertcourse_grading.course import Assignment, split_hidden
+from bertcourse_grading.judge import Verdict
+from bertcourse_grading.kernel import SERVE
+from bertcourse_grading.wire import MOST_BYTES
 
 KEPT_VARIABLES = (
     "PATH",
@@ -46,6 +51,7 @@ KEPT_VARIABLES = (
     "COVERAGE_PROCESS_START",
 )
 CELL_CHARACTERS = 100_000
+JUDGE_SECONDS = 120.0  # how long the judge may think about an answer
 DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
 
 
@@ -86,8 +92,6 @@ class Run:
         seconds: on the clock.
         peak: most memory of all its processes, in bytes.
         walls: "system" or "python": what held it in.
-        ran, failed: fingerprints of the graded cells that the kernel ran to their end, and that raised an error in it.
-        results: the numbers that graded cells gave, by fingerprint.
     """
 
     messages: list[str] = field(default_factory=list)
@@ -95,9 +99,6 @@ class Run:
     seconds: float = 0.0
     peak: int = 0
     walls: str = ""
-    ran: set[str] = field(default_factory=set)
-    failed: set[str] = field(default_factory=set)
-    results: dict[str, str] = field(default_factory=dict)
 
     def say(self, message: str, review: bool = False) -> None:
         """Add a line, once."""
@@ -114,10 +115,104 @@ class Cancelled(Exception):
     """Whoever started the batch wants it to end."""
 
 
+class JudgeFailed(RuntimeError):
+    """The judge cannot judge: the assignment or this machine is at fault, and no student."""
+
+
+class Judge:
+    """The judge's process, used for one submission after the other; started when it is needed."""
+
+    submissions = itertools.count()
+
+    def __init__(self) -> None:
+        self.process, self.connection = None, None
+
+    def start(self) -> None:
+        """Start it, if it does not run."""
+        if self.process is not None and self.process.poll() is None:
+            return
+        with tempfile.TemporaryDirectory(prefix="hw-judge-") as folder:
+            listener = Listener(str(Path(folder) / "judge") if hasattr(os, "fork") else None)
+            argv = [sys.executable, "-m", "bertcourse_grading.judge", listener.address]
+            environment = {**os.environ, "TQDM_DISABLE": "1", "MPLBACKEND": "agg"}
+            self.process = subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL)
+            self.connection = accept(listener, 120)
+
+    def begin(self, assignment: Assignment, seed: int) -> None:
+        """What follows is of another submission.
+
+        Args:
+            assignment: that it answers.
+            seed: from which the inputs of its hidden tests are drawn.
+        """
+        self.start()
+        self.job = {
+            "assignment": assignment.fingerprint,
+            "setup": assignment.setup,
+            "solutions": assignment.solutions,
+            "seed": seed,
+            "submission": next(self.submissions),
+        }
+
+    def send(self, message: dict) -> None:
+        """Send a message.
+
+        Raises:
+            JudgeFailed: if it is gone.
+        """
+        try:
+            self.connection.send_bytes(json.dumps(message).encode())
+        except OSError as error:
+            raise JudgeFailed(f"the judge ended: {error}") from None
+
+    def receive(self, seconds: float) -> dict:
+        """A message.
+
+        Raises:
+            JudgeFailed: if none comes in time.
+        """
+        try:
+            if self.connection.poll(seconds):
+                return json.loads(self.connection.recv_bytes())
+        except (OSError, EOFError) as error:
+            raise JudgeFailed(f"the judge ended: {error}") from None
+        self.stop()
+        raise JudgeFailed(f"the judge said nothing for {seconds:g} s")
+
+    def stop(self) -> None:
+        """End it."""
+        if self.process is not None:
+            self.connection.close()
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def accept(listener: Listener, seconds: float) -> Connection:
+    """Who connects first.
+
+    Raises:
+        RuntimeError: if nobody does in time.
+    """
+    found: list[Connection] = []
+
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            found.append(listener.accept())
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    listener.close()
+    if not found:
+        raise RuntimeError(f"nobody connected to {listener.address} within {seconds:g} s")
+    return found[0]
+
+
 def run_submission(
     notebook: NotebookNode,
     files: Path | None,
-    setup: str,
+    judge: Judge,
     hidden: list[Path],
     limits: Limits,
     cancel: threading.Event | None = None,
@@ -127,7 +222,7 @@ def run_submission(
     Args:
         notebook: its outputs are replaced.
         files: a folder with what the notebook finds beside itself; None for nothing.
-        setup: source of the assignment's setup cell, whose imports are protected.
+        judge: of its graded cells; it knows the assignment.
         hidden: folders that it must not read.
         limits: what it may use.
         cancel: when it is set, the run ends.
@@ -137,7 +232,7 @@ def run_submission(
 
     Raises:
         Cancelled: if ``cancel`` was set.
-        RuntimeError: if a kernel does not start, which is the grader's trouble and not the student's.
+        RuntimeError: if a kernel does not start, or the judge fails: the grader's trouble and not the student's.
 
     Source: what ``nbgrader autograde`` does with a cell that raises; the rest is the course's.
     """
@@ -149,7 +244,7 @@ def run_submission(
                 notebook,
                 Path(folder),
                 files,
-                setup,
+                judge,
                 hidden,
                 limits,
                 start + limits.total_seconds,
@@ -177,7 +272,7 @@ def run_once(
     notebook: NotebookNode,
     folder: Path,
     files: Path | None,
-    setup: str,
+    judge: Judge,
     hidden: list[Path],
     limits: Limits,
     deadline: float,
@@ -193,9 +288,7 @@ def run_once(
         shutil.copytree(
             files, work, ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints", "__pycache__"), symlinks=True
         )
-    graded = [cell.source for cell in notebook.cells if is_graded_code(cell)]
-    process = Process(folder, work, setup, hidden, graded, limits, cancel)
-    run.ran, run.failed, run.results = set(), set(), {}
+    process = Process(folder, work, judge, hidden, limits, cancel)
     try:
         process.start()
         for index, cell in enumerate(notebook.cells):
@@ -204,8 +297,9 @@ def run_once(
             if index in left_out:
                 cell.outputs, cell.execution_count = [error_output("KernelDied", left_out[index])], None
                 continue
+            act = process.judged if is_graded_code(cell) else process.execute
             try:
-                process.execute(cell, min(limits.cell_seconds, deadline - time.monotonic()))
+                act(cell, min(limits.cell_seconds, deadline - time.monotonic()))
             except KernelEnded as reason:
                 return index, str(reason)
             if time.monotonic() > deadline:
@@ -218,11 +312,6 @@ def run_once(
         for line in process.reports():
             if line["kind"] == "walls":
                 run.walls = line["text"]
-            elif line["kind"] in ("ran", "failed"):
-                getattr(run, line["kind"]).add(line["text"])
-            elif line["kind"] == "result":
-                mark, _, result = line["text"].partition(" ")
-                run.results[mark] = result
             else:
                 run.say(line["text"], review=line["kind"] in ("changed", "read", "process", "write", "network"))
 
@@ -241,8 +330,9 @@ def note_limits(cell: NotebookNode, index: int, limits: Limits, run: Run) -> Non
 
 
 def is_graded_code(cell: NotebookNode) -> bool:
-    """Whether a code cell's outcome is worth points."""
-    return cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("grade", False)
+    """Whether a code cell is one of the assignment's own that is worth points."""
+    about = cell.metadata.get("nbgrader", {})
+    return cell.cell_type == "code" and about.get("grade", False) and not about.get("solution", False)
 
 
 def cell_name(cell: NotebookNode, index: int) -> str:
@@ -269,9 +359,8 @@ class Process:
     Args:
         folder: its own; everything in it may be written.
         work: the folder in it where the notebook runs.
-        setup: the setup cell's source.
+        judge: who asks it.
         hidden: folders that it must not read.
-        graded: sources of the graded cells.
         limits: what it may use.
         cancel: when it is set, nothing more is run.
     """
@@ -280,13 +369,12 @@ class Process:
         self,
         folder: Path,
         work: Path,
-        setup: str,
+        judge: Judge,
         hidden: list[Path],
-        graded: list[str],
         limits: Limits,
         cancel: threading.Event,
     ) -> None:
-        self.folder, self.limits, self.cancel = folder, limits, cancel
+        self.folder, self.judge, self.limits, self.cancel = folder, judge, limits, cancel
         self.own = folder / "own"
         self.work = work.rename(self.make(self.own) / "work")
         self.report_file, self.base, self.peak, self.killed = folder / "reports.jsonl", 0, 0, ""
@@ -294,9 +382,6 @@ class Process:
             "own": [str(self.own)],
             "readable": readable_from_environment(),
             "hidden": list(map(str, hidden)),
-            "setup": setup,
-            "graded": list(map(fingerprint, graded)),
-            "tests": [fingerprint(source) for source in graded if split_hidden(source)[1]],
             "memory": limits.memory,
             "file_size": limits.file_size,
             "processes": 8 * limits.processes,
@@ -316,9 +401,9 @@ class Process:
         Raises:
             RuntimeError: if it does not answer.
         """
-        job_file = self.folder / "job.json"
-        job_file.write_text(json.dumps(self.job), encoding="utf-8")
-        run = self.make(self.own / "run")
+        run, job_file = self.make(self.own / "run"), self.folder / "job.json"
+        listener = Listener(str(run / "judge") if hasattr(os, "fork") else None)
+        job_file.write_text(json.dumps({**self.job, "judge": listener.address}), encoding="utf-8")
         self.manager = KernelManager(connection_file=str(run / "connection.json"))
         if sys.platform == "linux":  # sockets within this machine: the kernel can open no others
             self.manager.transport, self.manager.ip = "ipc", str(run / "s")
@@ -338,6 +423,7 @@ class Process:
         self.client = self.manager.blocking_client()
         self.client.start_channels()
         try:
+            self.connection = accept(listener, 120)
             self.client.wait_for_ready(timeout=120)
         except RuntimeError as error:
             self.log.flush()
@@ -421,6 +507,68 @@ class Process:
         elif content.get("status") == "error" and not any(output.output_type == "error" for output in cell.outputs):
             cell.outputs.append(error_output(content["ename"], content["evalue"]))
 
+    def judged(self, cell: NotebookNode, seconds: float) -> None:
+        """Have the judge ask for what a graded cell tests, and store its verdict as the cell's outputs.
+
+        Args:
+            cell: of the assignment.
+            seconds: after so many the answer is interrupted.
+
+        Raises:
+            KernelEnded: if the process ended in it, or would not be interrupted.
+            JudgeFailed: if the judge fails.
+        """
+        shows = not split_hidden(cell.source)[1]
+        self.judge.send({"judge": {**self.judge.job, "source": cell.source, "shows": shows}})
+        found: list[Verdict | Exception] = []
+        self.over = threading.Event()
+        relay = threading.Thread(target=self.relay, args=(time.monotonic() + seconds, found), daemon=True)
+        relay.start()
+        asked = nbformat.v4.new_code_cell(SERVE)
+        try:
+            self.execute(asked, seconds + 1.0)
+        finally:
+            self.over.set()
+            relay.join()
+        if isinstance(found[0], Exception):
+            raise found[0]
+        if self.cancel.is_set():
+            raise Cancelled
+        cell.execution_count, cell.outputs = asked.execution_count, outputs_of(found[0])
+
+    def relay(self, deadline: float, found: list) -> None:
+        """Carry messages between judge and submission, until there is a verdict.
+
+        Args:
+            deadline: after it the judge is told that the submission does not answer.
+            found: takes the verdict, or what went wrong.
+        """
+        try:
+            while "ask" in (message := self.judge.receive(JUDGE_SECONDS)):
+                self.judge.send(self.reply_to(message["ask"], deadline))
+            if "fault" in message:
+                raise JudgeFailed(message["fault"])
+            found.append(Verdict(**message["verdict"]))
+        except Exception as error:
+            found.append(error)
+        with contextlib.suppress(OSError):
+            self.connection.send_bytes(b'{"done": true}')
+
+    def reply_to(self, message: dict, deadline: float) -> dict:
+        """What the submission says to a message of the judge's, or why it says nothing."""
+        try:
+            self.connection.send_bytes(json.dumps(message).encode())
+            while time.monotonic() < deadline:
+                if self.connection.poll(0.2):
+                    return json.loads(self.connection.recv_bytes(MOST_BYTES))
+                if self.over.is_set() or self.cancel.is_set():
+                    return {"gone": self.killed or "its process ended"}
+        except (OSError, EOFError):
+            return {"gone": self.killed or "its process ended"}
+        except (ValueError, RecursionError):
+            return {"nonsense": True}
+        return {"gone": f"it ran for more than {self.limits.cell_seconds:g} s and was stopped"}
+
     def take_reply(self, request: str) -> dict | None:
         """The answer to a request, if it is there."""
         try:
@@ -502,6 +650,18 @@ class Process:
             except (ValueError, KeyError, TypeError):
                 found.append({"kind": "changed", "text": "it wrote into the grader's report"})
         return found
+
+
+def outputs_of(verdict: Verdict) -> list[NotebookNode]:
+    """A verdict as nbgrader reads it: an error for no points, a number for so many, neither for all."""
+    outputs = []
+    if verdict.printed:
+        outputs.append(nbformat.v4.new_output("stream", name="stdout", text=verdict.printed))
+    if verdict.kind:
+        outputs = [error_output(verdict.kind, verdict.message)]
+    elif verdict.points is not None:
+        outputs.append(nbformat.v4.new_output("execute_result", {"text/plain": f"{verdict.points:g}"}))
+    return outputs
 
 
 def store(cell: NotebookNode, message: dict, characters: int) -> int:

@@ -14,6 +14,8 @@ import hashlib
 import json
 import logging
 import os
+import queue
+import secrets
 import shutil
 import threading
 import warnings
@@ -30,8 +32,7 @@ from traitlets.config import Config
 
 from bertcourse.files import make_folder, replace_files
 from bertcourse_grading.course import CONFIG, SOURCE, Assignment, grade_id, load_config, read_assignments, split_hidden
-from bertcourse_grading.execution import Cancelled, Limits, Run, error_output, run_submission
-from bertcourse_grading.kernel import fingerprint
+from bertcourse_grading.execution import Cancelled, Judge, Limits, Run, error_output, run_submission
 from bertcourse_grading.submissions import Submission, find_submissions, read_submission, unpack
 
 REPORTS = ("report.json", "report.csv", "report.txt")
@@ -55,6 +56,7 @@ class Result:
         cells: for each graded cell its points, the most it can have, and what it said if it failed.
         seconds, gigabytes: time on the clock, and most memory.
         walls: "system" if the operating system held the submission in, "python" if only Python did.
+        seed: from which the inputs of its hidden tests were drawn; the same when it is graded again.
         fingerprint: of all that the result depends on.
     """
 
@@ -70,6 +72,7 @@ class Result:
     seconds: float = 0.0
     gigabytes: float = 0.0
     walls: str = ""
+    seed: int = 0
     fingerprint: str = ""
 
 
@@ -121,6 +124,8 @@ def grade(
             gradebook.cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
+        finally:
+            gradebook.stop()
     return write_reports(list(results.values()), output)
 
 
@@ -155,6 +160,7 @@ class Grader:
         self.hidden = [source, output]
         self.cancel = threading.Event()
         self.known: set[str] = set()
+        self.judges: queue.SimpleQueue[Judge] = queue.SimpleQueue()
         if not (output / CONFIG).exists():
             lines = [
                 "# Written by bertcourse homework grade, for nbgrader's own commands and formgrader in this folder.",
@@ -182,11 +188,13 @@ class Grader:
         assignment = self.assignments[submission.assignment]
         result.fingerprint = self.fingerprint(submission, assignment)
         kept = self.output / "results" / submission.student / f"{assignment.name}.json"
-        if kept.exists() and not again:
+        result.seed = secrets.randbelow(2**32)
+        if kept.exists():
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 old = Result(**json.loads(kept.read_text(encoding="utf-8")))
-                if old.fingerprint == result.fingerprint:
+                if old.fingerprint == result.fingerprint and not again:
                     return old
+                result.seed = old.seed
         try:
             self.grade_afresh(submission, assignment, result)
         except Cancelled:
@@ -201,6 +209,25 @@ class Grader:
         with replace_files(kept.parent, [kept.name]) as draft:
             (draft / kept.name).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
         return result
+
+    @contextlib.contextmanager
+    def judge(self) -> Iterator[Judge]:
+        """A judge who is free; there are as many as submissions are graded at a time."""
+        try:
+            judge = self.judges.get_nowait()
+        except queue.Empty:
+            judge = Judge()
+        try:
+            yield judge
+        except BaseException:
+            judge.stop()  # nobody knows what it still waits for
+            raise
+        self.judges.put(judge)
+
+    def stop(self) -> None:
+        """End all judges."""
+        while not self.judges.empty():
+            self.judges.get().stop()
 
     def fingerprint(self, submission: Submission, assignment: Assignment) -> str:
         """What a result depends on: the file and those beside it, the assignment, the limits, the package."""
@@ -235,9 +262,10 @@ class Grader:
         resources = self.resources(submission, assignment)
         with DATABASE, quiet_nbgrader():
             notebook = self.apply(SANITIZE, notebook, resources)
-        with files_beside(submission, assignment) as files:
-            run = run_submission(notebook, files, assignment.setup, self.hidden, self.limits, self.cancel)
-        note_odd_outputs(notebook, run)
+        with files_beside(submission, assignment) as files, self.judge() as judge:
+            judge.begin(assignment, result.seed)
+            run = run_submission(notebook, files, judge, self.hidden, self.limits, self.cancel)
+        note_odd_points(notebook, run)
         with DATABASE, quiet_nbgrader():
             notebook = self.apply(SAVE, notebook, resources)
             self.read_points(submission, assignment, notebook, result)
@@ -416,58 +444,17 @@ def is_tampering(message: str) -> bool:
     return "was changed; the original" in message or "points, locks" in message
 
 
-def note_odd_outputs(notebook: NotebookNode, run: Run) -> None:
-    """Report, and make safe for nbgrader, outputs of graded cells that it misreads.
-
-    Of several errors and results it takes the first, a result that is no number for all points, and any number as it
-    is. So an error stands alone; a check may have one result, a number of points, and a hidden test none.
-    """
+def note_odd_points(notebook: NotebookNode, run: Run) -> None:
+    """Refuse a number of points that a cell cannot give: the assignment's own check is wrong."""
     for cell in notebook.cells:
         about = cell.metadata.get("nbgrader", {})
-        if cell.cell_type != "code" or not about.get("grade"):
-            continue
-        errors = [output for output in cell.outputs if output.output_type == "error"]
-        results = [output for output in cell.outputs if output.output_type == "execute_result"]
-        is_hidden, mark = bool(split_hidden(cell.source)[1]), fingerprint(cell.source)
-        if not errors and mark not in run.ran:
-            run.say(f"cell {about['grade_id']} was not run by the grader; 0 points were taken", review=True)
-            errors = [error_output("NotRun", "something stood in for the grader")]
-        elif not errors and (mark in run.failed or run.results.get(mark, "") != "".join(map(text_of, results))):
-            run.say(f"cell {about['grade_id']} does not show what came of it; 0 points were taken", review=True)
-            errors = [error_output("WrongResult", "its outcome was hidden")]
-        elif is_hidden and results or len(results) > 1 or any(number(each) is None for each in results):
-            run.say(f"cell {about['grade_id']} has a result that no check gives; 0 points were taken", review=True)
-            errors = [error_output("WrongResult", "a result that no check gives")]
-        elif results and not 0 <= number(results[0]) <= float(about["points"]):
-            run.say(
-                f"cell {about['grade_id']} gave {number(results[0]):g} of {about['points']} points; 0 were taken",
-                review=True,
-            )
-            errors = [error_output("WrongPoints", "a result that is no number of points")]
-        if errors:
-            cell.outputs = errors[:1]
-        if any(output.output_type == "stream" and output.name == "stderr" for output in cell.outputs):
-            text = "".join(
-                output.text for output in cell.outputs if output.output_type == "stream" and output.name == "stderr"
-            )
-            last = (text.strip().splitlines() or [""])[-1]
-            run.say(
-                f"cell {about['grade_id']} wrote to stderr, for which nbgrader gives 0 points: {last[:120]}",
-                review=True,
-            )
-
-
-def text_of(output: NotebookNode) -> str:
-    """A result as it is shown."""
-    return str(output["data"].get("text/plain", ""))
-
-
-def number(output: NotebookNode) -> float | None:
-    """The number that a result is, None if it is none."""
-    try:
-        return float(text_of(output))
-    except ValueError:
-        return None
+        for output in cell.get("outputs", []) if about.get("grade") and not about.get("solution") else []:
+            points = float(output["data"]["text/plain"]) if output.output_type == "execute_result" else 0.0
+            if not 0 <= points <= float(about["points"]):
+                most = about["points"]
+                run.say(f"cell {about['grade_id']} gave {points:g} of {most} points; 0 were taken", review=True)
+                cell.outputs = [error_output("WrongPoints", "a result that is no number of points")]
+                break
 
 
 def failure(cell: NotebookNode) -> str:

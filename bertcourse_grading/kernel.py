@@ -2,81 +2,146 @@
 
     python -m bertcourse_grading.kernel CONNECTION_FILE JOB_FILE
 
-The order matters: Landlock and seccomp bind the thread that calls them and what it starts later, so they come before
-anything that starts threads; the originals are kept before any of the student's code.
+It runs the cells. Of a graded cell it runs nothing: it answers what the judge asks (``Answers``), by calling the
+student's functions. Nothing in here is worth cheating: whatever is changed, what the judge gets is an answer, right or
+wrong. The order matters: Landlock and seccomp bind the thread that calls them and what it starts later, so they come
+before anything that starts threads.
 """
 
-import ast
-import builtins
-import hashlib
+import contextlib
+import io
 import json
 import sys
+import traceback
+import warnings
 from collections.abc import Callable
+from multiprocessing.connection import Client, Connection
 from pathlib import Path
+from typing import Any
 
 import bertcourse  # before the course's folder can no longer be listed  # noqa: F401
-from bertcourse_grading import sandbox
+import bertcourse.checks
+from bertcourse.checks import engine
+from bertcourse_grading import sandbox, wire
+
+SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve()"  # what the grader runs for a graded cell
 
 
-def fingerprint(source: str) -> str:
-    """A cell's text, in short."""
-    return hashlib.sha256(source.encode()).hexdigest()
-
-
-def names_in(code: str) -> set[str]:
-    """The names that a cell uses."""
-    try:
-        return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
-    except SyntaxError:  # a magic command
-        return set()
-
-
-def graded_cell(code: str, namespace: dict, originals: dict | None) -> Callable[[], object] | None:
-    """A cell as a function that returns what its last line gives; of a hidden test None.
+class Answers:
+    """Answers what the judge asks.
 
     Args:
-        code: of the cell.
+        connection: to the grader.
         namespace: the notebook's names.
-        originals: for a hidden test, what the setup cell's imports bind. It then has names of its own: what it calls
-            ``rows`` is not the student's ``rows``, and a student's ``sum = 0`` is not its ``sum``. None for a check,
-            which runs as any cell.
-
-    Returns:
-        The function; None for code that only IPython understands.
     """
-    try:
-        lines = ast.parse(code).body
-    except SyntaxError:
-        return None
-    shows = originals is None and lines and isinstance(lines[-1], ast.Expr)  # a hidden test shows nothing
-    last = lines.pop() if shows else None
-    body = compile(ast.Module(lines, []), "<graded cell>", "exec")
-    value = compile(ast.Expression(last.value), "<graded cell>", "eval") if last else None
 
-    def run() -> object:
-        names = namespace
-        if originals is not None:
-            hiding = vars(builtins)
-            names = {name: each for name, each in namespace.items() if name not in hiding} | originals
-        exec(body, names)
-        return eval(value, names) if value else None
+    def __init__(self, connection: Connection, namespace: dict[str, Any]) -> None:
+        self.connection, self.namespace = connection, namespace
+        self.held: list[Any] = []
+        self.models: dict[int, Any] = {}
+        self.own: dict[str, Any] = {}  # what the reference stands in for
+        self.asked = 0  # number of the judge's question
 
-    return run
+    def serve(self) -> None:
+        """Answer until the judge has asked enough."""
+        try:
+            while "done" not in (message := wire.loads(self.connection.recv_bytes())):
+                if "wait" not in message:
+                    self.send({**self.answer(message), "number": message["number"]})
+        finally:
+            self.stand_in([])
+
+    def send(self, reply: dict[str, Any]) -> None:
+        """Send a reply, if it can be sent."""
+        data = wire.dumps(reply)
+        if len(data) > wire.MOST_BYTES:
+            too_much = f"an answer of {len(data) >> 20} MiB; at most {wire.MOST_BYTES >> 20}"
+            data = wire.dumps({"raised": ["ValueError", too_much, ""], "number": reply["number"]})
+        self.connection.send_bytes(data)
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The reply to one message: what a name is, what a function returns, or that another stands in for some."""
+        self.asked = message["number"]
+        if "fetch" in message:
+            return self.fetch(message["fetch"])
+        if "stand_in" in message:
+            self.stand_in(message["stand_in"])
+            return {"done": True}
+        return self.call(message["call"], message["arguments"], message["keywords"])
+
+    def fetch(self, name: str) -> dict[str, Any]:
+        """What the notebook calls so."""
+        if name not in self.namespace:
+            return {"missing": True}
+        value = self.namespace[name]
+        try:
+            return {"function": True} if callable(value) else {"value": wire.pack(value, self.hold)}
+        except Exception as error:
+            return {"value": f"{type(error).__name__}: {error}"}
+
+    def call(self, name: str, arguments: list, keywords: dict) -> dict[str, Any]:
+        """What a function returns, and what it made of its arguments if it changed them."""
+        given = [wire.unpack(each, self.find) for each in arguments]
+        named = {key: wire.unpack(each, self.find) for key, each in keywords.items()}
+        try:
+            with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
+                warnings.simplefilter("ignore")
+                value = self.namespace[name](*given, **named)
+            reply = {"value": wire.pack(value, self.hold)}
+        except NotImplementedError as error:
+            return {"stub": traceback.extract_tb(error.__traceback__)[-1].name}
+        except BaseException as error:  # SystemExit and KeyboardInterrupt, too: the judge must know
+            return {"raised": [type(error).__name__, str(error)[:2000], engine.place_of(error)]}
+        finally:
+            if "matplotlib.pyplot" in sys.modules:
+                sys.modules["matplotlib.pyplot"].close("all")
+        after = [wire.pack(each, self.hold) for each in given]
+        return {**reply, "after": None if after == arguments else after}
+
+    def hold(self, value: Any) -> int:
+        """Keep what cannot be sent; its number."""
+        self.held.append(value)
+        return len(self.held) - 1
+
+    def find(self, number: int, kind: str) -> Any:
+        """What was kept, or the model that was sent under this number."""
+        return self.models.get(number) if kind == "module" else self.held[number]
+
+    def stand_in(self, names: list[str]) -> None:
+        """Put functions that ask the reference in the place of the notebook's own; all others are its own again."""
+        self.namespace.update(self.own)
+        self.own = {name: self.namespace[name] for name in names if callable(self.namespace.get(name))}
+        self.namespace.update({name: self.asks_reference(name) for name in self.own})
+
+    def asks_reference(self, name: str) -> Callable:
+        """A function that the reference answers, in the judge's process."""
+
+        def stand_in(*arguments: Any, **keywords: Any) -> Any:
+            packed = [wire.pack(each) for each in arguments]
+            named = {key: wire.pack(each) for key, each in keywords.items()}
+            wanted = {"wants": name, "arguments": packed, "keywords": named, "number": self.asked}
+            self.connection.send_bytes(wire.dumps(wanted))
+            return wire.unpack(wire.loads(self.connection.recv_bytes())["given"])
+
+        return stand_in
 
 
-def main(connection: str, job_file: str) -> None:  # pragma: no cover (it runs in a process that is killed)
+ANSWERS: list[Answers] = []
+
+
+def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it runs in a process that is killed)
     """Lock this process in and serve a notebook.
 
     Args:
-        connection: path of the connection file.
-        job_file: JSON: own, readable, hidden (paths), setup (source), graded and tests (fingerprints of graded cells,
-            and of those with a hidden test), memory, file_size, processes, reports (path), walls (whether to use the
-            system's).
+        connection_file: path of the kernel's connection file.
+        job_file: JSON: own, readable, hidden (paths), judge (address), memory, file_size, processes, reports (path),
+            walls (whether to use the system's).
 
     Source: ipykernel's launcher.
     """
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     reports, own = sandbox.Reports(Path(job["reports"])), [Path(path) for path in job["own"]]
+    connection = Client(job["judge"])  # before no program here can be reached any more
     walls = False
     if job["walls"] and sys.platform == "linux":
         sandbox.limit_processes(job["processes"])
@@ -84,55 +149,16 @@ def main(connection: str, job_file: str) -> None:  # pragma: no cover (it runs i
     reports.add("walls", "system" if walls else "python")
 
     from ipykernel.iostream import IOPubThread
-    from ipykernel.ipkernel import IPythonKernel
     from ipykernel.kernelapp import IPKernelApp
-
-    from bertcourse_grading.integrity import Originals, reporter
 
     if walls:  # it opens a network socket, for what forked processes print
         IOPubThread._setup_pipe_in = lambda thread: setattr(thread, "_pipe_flag", False)
-    originals, graded, tests = Originals(job["setup"]), set(job["graded"]), set(job["tests"])
-    compare = reporter(originals, reports.add)
-
-    class GradingKernel(IPythonKernel):
-        """Compares with the originals before and after each graded cell, and notes what came of it.
-
-        What a cell prints and shows goes through IPython, which the student's code can reach; the notes do not.
-        """
-
-        async def do_execute(self, code, silent, *arguments, **options):
-            mark = fingerprint(code)
-            if mark not in graded:
-                return await super().do_execute(code, silent, *arguments, **options)
-            namespace = self.shell.user_ns
-            used = set() if mark in tests else names_in(code)
-            compare(namespace, self.shell, used)
-            run, name = graded_cell(code, namespace, originals.names if mark in tests else None), f"_graded_{mark[:12]}"
-            if run is not None:
-
-                def noted():
-                    try:
-                        result = run()
-                    except BaseException:
-                        reports.note("failed", mark)
-                        raise
-                    if result is not None:
-                        reports.note("result", f"{mark} {result}")
-                    return result
-
-                namespace[name] = noted
-            reply = await super().do_execute(f"{name}()" if run else code, silent, *arguments, **options)
-            namespace.pop(name, None)
-            if reply.get("status") == "error":
-                reports.note("failed", mark)
-            reports.note("ran", mark)
-            compare(namespace, self.shell, used)
-            return reply
-
-    app = IPKernelApp.instance(kernel_class=GradingKernel)
-    app.initialize(["-f", connection, "--HistoryManager.hist_file=:memory:", "--IPKernelApp.quiet=True"])
+    bertcourse.checks.check = engine.check = check_later
+    sys.modules["bertcourse_grading.kernel"] = sys.modules["__main__"]  # which is about to become the notebook's
+    app = IPKernelApp.instance()
+    app.initialize(["-f", connection_file, "--HistoryManager.hist_file=:memory:", "--IPKernelApp.quiet=True"])
     shell = app.kernel.shell
-    originals.keep_shell(shell)
+    ANSWERS.append(Answers(connection, shell.user_ns))
 
     def leave(*arguments) -> None:
         raise SystemExit("exit() ends a cell, not the grading")
@@ -143,6 +169,11 @@ def main(connection: str, job_file: str) -> None:  # pragma: no cover (it runs i
     sandbox.limit_memory(job["memory"], job["file_size"])
     sys.addaudithook(sandbox.guard(own, map(Path, job["hidden"]), programs=walls, report=reports.add))
     app.start()
+
+
+def check_later(number: str, answer: Callable) -> None:
+    """What ``check`` is in a submission's own cells while it is graded."""
+    print(f"{number} is checked by the grader.")
 
 
 if __name__ == "__main__":

@@ -286,6 +286,7 @@ def plot_prices(answer: Answer) -> None:
     sizes = [200, 1000, 8192]
     drawn = answer(texts, vocabulary, sizes)
     drawn.is_plot(4, "a line for each of texts", sizes, "size", "axes.plot(sizes, prices)")
+
     def prices(axes: Drawing) -> dict[str, list[float]]:
         """Language to its line, whose label names it: "English", or "English: 24 words"."""
         return {name: list(line.ys) for name in names for line in axes.lines if name in line.label}

@@ -1,0 +1,289 @@
+"""The judge: runs an assignment's checks and hidden tests in a process that no submission can reach.
+
+    python -m bertcourse_grading.judge ADDRESS
+
+A graded cell's own lines run here, with the names of the assignment's setup; a name that they use and do not define is
+the student's. A function of the student's is a ``Student``: what it is called with goes to the submission's process,
+and plain values come back (``wire``). So expected values, tolerances and the inputs that are still to come are never
+where the student's code is.
+
+Messages, each a dictionary: from the grader ``judge`` (a job), to it ``ask`` (for the submission) and ``verdict``, or
+``fault`` where the assignment itself does not work.
+"""
+
+import ast
+import builtins
+import contextlib
+import io
+import itertools
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Client, Connection
+from typing import Any
+
+from bertcourse.checks import engine
+from bertcourse.checks.engine import AnswerRaised, CheckFailed, NotWritten
+from bertcourse_grading import wire
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a graded cell.
+
+    Attributes:
+        points: what the cell gave as its result, a share of its points; None for all or nothing.
+        kind, message: of what failed: the exception's type, and what it says; empty if nothing did.
+        printed: what the checks printed.
+    """
+
+    points: float | None = None
+    kind: str = ""
+    message: str = ""
+    printed: str = ""
+
+
+class Gone(Exception):
+    """The submission answers no more; the text says why."""
+
+
+class Desk:
+    """Where the judge asks the submission.
+
+    Args:
+        exchange: sends a message and returns the reply.
+        reference: gives the reference's function of a name, for what stands in for a wrong answer.
+    """
+
+    def __init__(self, exchange: Callable[[dict], dict], reference: Callable[[str], Callable]) -> None:
+        self.exchange, self.reference = exchange, reference
+        self.numbers, self.models = itertools.count(1), {}
+
+    def ask(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A reply to a message, numbered alike; on the way to it, whatever the reference has to stand in for.
+
+        Raises:
+            Gone: if there is none.
+            CheckFailed: if what came is no message.
+        """
+        number = next(self.numbers)
+        try:
+            reply = self.exchange({**message, "number": number})
+            for _ in range(100_000):
+                if "gone" in reply:
+                    raise Gone(str(reply["gone"]))
+                if reply.get("number") != number:  # of an earlier question, or of none
+                    reply = self.exchange({"number": 0, "wait": True})
+                elif "wants" in reply:
+                    reply = self.exchange({"number": number, "given": self.given(reply)})
+                else:
+                    return reply
+        except (wire.WireError, KeyError, TypeError) as error:
+            raise CheckFailed(f"what came back cannot be read: {error}") from None
+        raise Gone("it answered what nobody had asked")
+
+    def given(self, reply: dict[str, Any]) -> Any:
+        """What the reference's function gives where the student's is wrong."""
+        arguments = [wire.unpack(each) for each in reply["arguments"]]
+        keywords = {str(name): wire.unpack(each) for name, each in reply["keywords"].items()}
+        try:
+            return wire.pack(self.reference(str(reply["wants"]))(*arguments, **keywords))
+        except Exception as error:  # it was called with what it does not take
+            return {"list": [f"{type(error).__name__}: {error}"]}
+
+    def fetch(self, name: str) -> Any:
+        """What the submission calls so: a ``Student`` if it is a function, else its value.
+
+        Raises:
+            CheckFailed: if it has no such name.
+        """
+        reply = self.ask({"fetch": name})
+        if "missing" in reply:
+            raise CheckFailed(f"{name} is not defined: no cell that ran gave it a value.")
+        return Student(name, self) if reply.get("function") else self.value(reply["value"])
+
+    def stand_in(self, names: list[str]) -> None:
+        """From here on the reference's functions of these names are called where the submission calls its own."""
+        self.ask({"stand_in": names})
+
+    def packed(self, value: Any) -> Any:
+        """A value on its way; a model is known by a number from here on."""
+        if isinstance(value, wire.nn.Module) and not hasattr(value, "wire_number"):
+            value.wire_number = len(self.models) + 1
+            self.models[value.wire_number] = value
+        return wire.pack(value)
+
+    def value(self, packed: Any) -> Any:
+        """A value that came; a model is the one that was sent."""
+
+        def find(number: int, kind: str) -> Any:
+            return self.models.get(number) if kind == "module" else wire.Held(number, kind)
+
+        return wire.unpack(packed, find)
+
+
+class Student:
+    """A student's function, in the submission's process.
+
+    Args:
+        name: of it.
+        desk: where to ask.
+    """
+
+    def __init__(self, name: str, desk: Desk) -> None:
+        self.__name__, self.desk = name, desk
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """What it returns.
+
+        Raises:
+            CheckFailed: if it raises.
+        """
+        try:
+            return self.ask(arguments, keywords)[0]
+        except AnswerRaised as raised:
+            raise CheckFailed(f"{self.__name__} raised {raised.kind}: {raised.message}") from None
+
+    def ask(self, arguments: tuple, keywords: dict) -> tuple[Any, tuple]:
+        """What it returns, and what it made of its arguments; see ``engine.Remote``."""
+        sent = [self.desk.packed(each) for each in arguments]
+        named = {name: self.desk.packed(each) for name, each in keywords.items()}
+        reply = self.desk.ask({"call": self.__name__, "arguments": sent, "keywords": named})
+        if "stub" in reply:
+            raise NotWritten(str(reply["stub"])[:80])
+        if "raised" in reply:
+            raise AnswerRaised(*(str(each)[:2000] for each in reply["raised"][:3]))
+        try:
+            value = self.desk.value(reply["value"])
+            after = arguments if reply["after"] is None else tuple(map(self.desk.value, reply["after"]))
+        except (wire.WireError, KeyError, TypeError) as error:
+            raise CheckFailed(f"{self.__name__} returned what cannot be read: {error}") from None
+        return value, after
+
+
+class Bench:
+    """The names of an assignment: of its setup, and of its solutions where they have to stand in.
+
+    Args:
+        setup: source of its setup cell.
+        solutions: sources of its solution cells.
+    """
+
+    def __init__(self, setup: str, solutions: list[str]) -> None:
+        self.setup: dict[str, Any] = {"__name__": "__main__"}
+        exec(compile(setup, "<setup>", "exec"), self.setup)
+        self.solutions, self.solved = solutions, {}
+
+    def reference(self, name: str) -> Callable:
+        """The reference's function of a name."""
+        if not self.solved:
+            self.solved = dict(self.setup)
+            for source in self.solutions:
+                exec(compile(source, "<solution>", "exec"), self.solved)
+        return self.solved[name]
+
+
+class Session:
+    """One submission before the judge.
+
+    Args:
+        bench: its assignment.
+        exchange: sends a message to it and returns the reply.
+    """
+
+    def __init__(self, bench: Bench, exchange: Callable[[dict], dict]) -> None:
+        self.bench, self.desk, self.wrong = bench, Desk(exchange, bench.reference), []
+        engine.PASSED.clear()
+
+    def judge(self, source: str, shows: bool) -> Verdict:
+        """Run a graded cell.
+
+        Args:
+            source: of the cell, hidden tests included.
+            shows: whether its last line's value counts as points, and what it prints is shown.
+        """
+        lines, printed, names = ast.parse(source).body, io.StringIO(), students_names(source, self.bench.setup)
+        last = lines.pop() if shows and lines and isinstance(lines[-1], ast.Expr) else None
+        known = {name for text in self.bench.solutions for name in defined_in(text)}
+        result, kind, message = None, "", ""
+        try:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+                self.desk.stand_in([name for name in self.wrong if name not in names])
+                namespace = {**self.bench.setup, **{name: self.desk.fetch(name) for name in names}}
+                exec(compile(ast.Module(lines, []), "<graded cell>", "exec"), namespace)
+                if last is not None:
+                    result = eval(compile(ast.Expression(last.value), "<graded cell>", "eval"), namespace)
+        except Gone as gone:
+            kind, message = "Gone", str(gone)
+        except NotWritten as stub:
+            kind, message = "NotWritten", f"{stub} is not written yet."
+        except Exception as error:  # of a test that has not foreseen such a value
+            kind, message = type(error).__name__, str(error)
+        if kind or result is not None:
+            self.wrong += [name for name in names if name in known and name not in self.wrong]
+        points = float(result) if isinstance(result, int | float) else None
+        return Verdict(points, kind, message[:4000], printed.getvalue()[:20_000] if shows else "")
+
+
+def students_names(source: str, setup: dict[str, Any]) -> list[str]:
+    """The names that a graded cell uses and neither it, the setup nor Python defines.
+
+    >>> students_names("answer = Answer(f)\\nanswer(torch.ones(2)).holds(lambda x: x > y)", {"Answer": 1, "torch": 2})
+    ['f', 'y']
+    """
+    names = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)}
+    return sorted(used - defined_in(source) - set(setup) - set(vars(builtins)))
+
+
+def defined_in(source: str) -> set[str]:
+    """The names that some lines bind, anywhere in them."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+        elif isinstance(node, ast.alias):
+            found.add((node.asname or node.name).partition(".")[0])
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            found.add(node.name)
+    return found
+
+
+def serve(connection: Connection) -> None:
+    """Judge one job after the other, until the grader hangs up.
+
+    A job names its assignment, whose names are kept, and its submission, whose wrong answers are.
+    """
+    benches: dict[str, Bench] = {}
+    session, of = None, None
+
+    def exchange(message: dict) -> dict:
+        connection.send_bytes(wire.dumps({"ask": message}))
+        return wire.loads(connection.recv_bytes())
+
+    while True:
+        try:
+            job = wire.loads(connection.recv_bytes())["judge"]
+        except EOFError:
+            return
+        try:
+            os.environ["BERTCOURSE_HIDDEN_SEED"] = str(job["seed"])
+            if job["assignment"] not in benches:
+                benches = {job["assignment"]: Bench(job["setup"], job["solutions"])}
+            if of != job["submission"]:
+                session, of = Session(benches[job["assignment"]], exchange), job["submission"]
+            done = {"verdict": asdict(session.judge(job["source"], job["shows"]))}
+        except Exception:  # the assignment's own setup or test is broken
+            done = {"fault": traceback.format_exc(limit=-2)[-1000:]}
+        connection.send_bytes(wire.dumps(done))
+
+
+if __name__ == "__main__":
+    os.environ["NBGRADER_EXECUTION"] = "autograde"  # a check gives 0 points, and no colours
+    serve(Client(sys.argv[1]))
