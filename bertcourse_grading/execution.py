@@ -321,7 +321,9 @@ def note_limits(cell: NotebookNode, index: int, limits: Limits, run: Run) -> Non
     for output in cell.outputs:
         if output.output_type != "error":
             continue
-        if output.ename == "CellTimeoutError":
+        if output.ename == "Gone":  # the judge's word for it
+            run.say(f"{cell_name(cell, index)} {output.evalue}")
+        elif output.ename == "CellTimeoutError":
             run.say(f"{cell_name(cell, index)} ran for more than {limits.cell_seconds:g} s and was stopped")
         elif (
             output.ename == "MemoryError" or "allocate memory" in output.evalue or "not enough memory" in output.evalue
@@ -562,12 +564,12 @@ class Process:
                 if self.connection.poll(0.2):
                     return json.loads(self.connection.recv_bytes(MOST_BYTES))
                 if self.over.is_set() or self.cancel.is_set():
-                    return {"gone": self.killed or "its process ended"}
+                    return {"gone": self.killed or "did not answer the judge"}
         except (OSError, EOFError):
-            return {"gone": self.killed or "its process ended"}
+            return {"gone": self.killed or "did not answer the judge"}
         except (ValueError, RecursionError):
             return {"nonsense": True}
-        return {"gone": f"it ran for more than {self.limits.cell_seconds:g} s and was stopped"}
+        return {"gone": f"ran for more than {self.limits.cell_seconds:g} s and was stopped"}
 
     def take_reply(self, request: str) -> dict | None:
         """The answer to a request, if it is there."""

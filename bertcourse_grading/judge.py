@@ -59,7 +59,7 @@ class Desk:
 
     def __init__(self, exchange: Callable[[dict], dict], reference: Callable[[str], Callable]) -> None:
         self.exchange, self.reference = exchange, reference
-        self.numbers, self.models = itertools.count(1), {}
+        self.numbers, self.models, self.standing = itertools.count(1), {}, []
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
         """A reply to a message, numbered alike; on the way to it, whatever the reference has to stand in for.
@@ -85,7 +85,13 @@ class Desk:
         raise Gone("it answered what nobody had asked")
 
     def given(self, reply: dict[str, Any]) -> Any:
-        """What the reference's function gives where the student's is wrong."""
+        """What the reference's function gives where the student's is wrong.
+
+        Raises:
+            CheckFailed: if the reference does not stand in for it: that is the question, not a part of the answer.
+        """
+        if reply["wants"] not in self.standing:
+            raise CheckFailed("the submission asked for an answer in place of giving one.")
         arguments = [wire.unpack(each) for each in reply["arguments"]]
         keywords = {str(name): wire.unpack(each) for name, each in reply["keywords"].items()}
         try:
@@ -106,6 +112,7 @@ class Desk:
 
     def stand_in(self, names: list[str]) -> None:
         """From here on the reference's functions of these names are called where the submission calls its own."""
+        self.standing = names
         self.ask({"stand_in": names})
 
     def packed(self, value: Any) -> Any:

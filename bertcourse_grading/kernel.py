@@ -24,7 +24,8 @@ import bertcourse.checks
 from bertcourse.checks import engine
 from bertcourse_grading import sandbox, wire
 
-SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve()"  # what the grader runs for a graded cell
+# What the grader runs for a graded cell.
+SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve()"
 
 
 class Answers:

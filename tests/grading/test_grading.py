@@ -167,7 +167,7 @@ def test_feedback_shows_results_and_no_hidden_test(batch):
     text = (batch.output / "feedback" / "partly" / "hw01" / "hw01.html").read_text(encoding="utf-8")
     assert "1.2 mean([10, 20, 60]) is wrong" in text and "1.2: expected 3, got 7" in text
     peeked = (batch.output / "feedback" / "peeks" / "hw01" / "hw01.html").read_text(encoding="utf-8")
-    assert "_graded_" in peeked  # what IPython knows of a hidden test
+    assert "ANSWERS" in peeked  # all that IPython knows of a hidden test
     line = "if doubled([7, -3]) != [14, -6]:"
     shown = nbformat.v4.new_output("stream", name="stdout", text=repr([f"  {line}\n"]))
     assert "left out: it showed a hidden test" in hide(shown, {squeezed(line)}).text
@@ -243,7 +243,7 @@ def test_points_are_those_of_nbgraders_own_autograde(batch, tmp_path):
     from nbgrader.apps.api import NbGraderAPI
 
     grading.make_gradebook(f"sqlite:///{tmp_path / 'gradebook.db'}")
-    for student in (students := ["right", "partly", "stderr-in-function"]):
+    for student in (students := ["right", "partly", "wrong"]):
         (tmp_path / "submitted" / student / "hw01").mkdir(parents=True)
         (tmp_path / "submitted" / student / "hw01" / "hw01.ipynb").write_bytes(
             (batch.submissions / student / "hw01.ipynb").read_bytes()

@@ -1,0 +1,191 @@
+"""The judge: what counts is what an answer gives for what the judge asks, and nothing that a submission says of it."""
+
+import json
+import sys
+import threading
+from multiprocessing import Pipe
+
+import hostile
+import pytest
+import torch
+
+pytest.importorskip("nbgrader")
+from bertcourse_grading import judge, kernel, wire  # noqa: E402
+from bertcourse_grading.source import read_source  # noqa: E402
+
+SETUP = "import math\nimport torch\nfrom bertcourse.checks import Answer, CheckFailed, check\nbase = 10"
+SOLUTIONS = [
+    "def doubled(values):\n    return [2 * v for v in values]",
+    "def total(values):\n    return sum(doubled(values))",
+]
+DOUBLED = 'if doubled([7, -3]) != [14, -6]:\n    raise CheckFailed("wrong")'
+TOTAL = 'Answer("total", total)([1, 2]).equals(6, "the sum of the doubled ones")'
+
+
+class Court:
+    """A judge and a submission in one process, with pipes between them."""
+
+    def __init__(self, names=None, **answers):
+        self.names = {"doubled": lambda values: [2 * v for v in values], **answers} if names is None else names
+        here, there = Pipe()
+        self.answers, self.here = kernel.Answers(there, self.names), here
+        self.session = judge.Session(judge.Bench(SETUP, SOLUTIONS), self.exchange)
+
+    def exchange(self, message):
+        self.here.send_bytes(wire.dumps(message))
+        return wire.loads(self.here.recv_bytes()) if self.here.poll(5) else {"gone": "it does not answer"}
+
+    def judge(self, source, shows=False):
+        thread = threading.Thread(target=self.answers.serve, daemon=True)
+        thread.start()
+        verdict = self.session.judge(source, shows)
+        self.here.send_bytes(wire.dumps({"done": True}))
+        thread.join(5)
+        return verdict
+
+
+def test_a_right_answer_passes_and_a_wrong_one_is_told_why():
+    assert Court().judge(DOUBLED) == judge.Verdict()
+    assert Court(doubled=list).judge(DOUBLED) == judge.Verdict(kind="CheckFailed", message="wrong")
+    failed = Court(total=lambda values: 7).judge(TOTAL)
+    assert "expected  6\n  got       7" in failed.message and "the sum of the doubled ones" in failed.message
+
+
+def test_what_an_answer_raises_is_told_with_its_line(tmp_path):
+    path = tmp_path / "cell.py"
+    path.write_text("def total(values):\n    return values['a']\n", encoding="utf-8")
+    names = {}
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    message = Court(total=names["total"]).judge(TOTAL).message
+    assert "total raised TypeError: list indices must be" in message and "in line   2: return values['a']" in message
+    assert "doubled raised ZeroDivisionError" in Court(doubled=lambda values: 1 / 0).judge(DOUBLED).message
+
+
+def test_a_stub_and_a_name_that_is_missing_are_told_apart():
+    def total(values):
+        raise NotImplementedError
+
+    assert Court(total=total).judge(TOTAL) == judge.Verdict(kind="NotWritten", message="total is not written yet.")
+    assert "total is not defined" in Court().judge(TOTAL).message
+
+
+def test_names_of_values_come_as_values_and_arguments_that_are_changed_are_seen():
+    assert (
+        Court(answer=torch.tensor([1, 2])).judge("assert answer.tolist() == [1, 2] and base == 10") == judge.Verdict()
+    )
+
+    def total(values):
+        values.append(3)
+        return 6
+
+    assert "it changes its argument" in Court(total=total).judge(TOTAL).message
+
+
+def test_a_check_gives_points_and_shows_what_it_printed():
+    verdict = Court().judge("print('half')\n0.5", shows=True)
+    assert (verdict.points, verdict.printed) == (0.5, "half\n")
+    assert Court().judge("print('secret')\n0.5", shows=False) == judge.Verdict()
+
+
+def test_the_reference_stands_in_for_an_earlier_answer_that_is_wrong():
+    def total(values):
+        return sum(court.names["doubled"](values))
+
+    court = Court(doubled=list, total=total)
+    assert court.judge(DOUBLED).kind == "CheckFailed" and court.judge(TOTAL) == judge.Verdict()
+    assert court.names["doubled"] is list  # its own again
+    assert court.judge(DOUBLED).kind == "CheckFailed"
+
+
+def test_no_reference_is_given_for_what_is_being_asked():
+    def asking(values):
+        return court.answers.asks_reference("doubled")(values)
+
+    court = Court(doubled=asking)
+    assert "asked for an answer in place of giving one" in court.judge(DOUBLED).message
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {},
+        {"value": {"verdict": {}}},
+        {"value": None},
+        {"value": {"list": [14, -6]}, "after": 3},
+        {"value": {"tensor": ["float32", [9], "", False]}, "after": None},
+        {"raised": []},
+        {"raised": 3},
+        {"done": True},
+        {"verdict": {"points": 1}},
+    ],
+    ids=json.dumps,
+)
+def test_replies_that_are_none_fail_the_answer(reply):
+    court = Court()
+    court.answers.call = lambda *arguments: reply
+    verdict = court.judge(DOUBLED)
+    assert verdict.kind in ("CheckFailed", "TypeError") and verdict.points is None
+
+
+def test_what_nobody_asked_for_is_not_taken_for_a_reply():
+    court = Court(doubled=list)
+    for _ in range(3):
+        court.answers.connection.send_bytes(wire.dumps({"value": {"list": [14, -6]}, "after": None, "number": 3}))
+    assert court.judge(DOUBLED).kind == "CheckFailed"
+
+
+def test_a_submission_that_says_nothing_is_gone(monkeypatch):
+    court = Court()
+    court.exchange = lambda message: {"gone": "its process ended"}
+    court.session.desk.exchange = court.exchange
+    assert court.session.judge(DOUBLED, False) == judge.Verdict(kind="Gone", message="its process ended")
+
+
+@pytest.mark.parametrize("kind", hostile.VALUES)
+def test_values_that_behave_are_worth_no_points(kind):
+    names = {}
+    exec(f"{hostile.VALUES[kind]}\ndef doubled(values):\n    return V(values)", names) if "example_checks" not in (
+        hostile.VALUES[kind]
+    ) else names.update(doubled=lambda values: 0)
+    assert Court(names).judge(DOUBLED).kind
+
+
+def test_a_held_thing_goes_back_to_where_it_is():
+    def stream(seed):
+        return (number for number in range(seed, 9))
+
+    source = "held = stream(3)\nassert following(held) == 3 and following(held) == 4"
+    assert Court(stream=stream, following=lambda held: next(held)).judge(source) == judge.Verdict()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7])
+def test_the_courses_solutions_pass_before_the_judge(number, request):
+    path = request.config.rootpath / "notebooks" / "homework" / f"hw{number:02}" / f"hw{number:02}.ipynb"
+    source = read_source(path)
+    here, there = Pipe()
+    answers = kernel.Answers(there, source.namespace())
+
+    def exchange(message):
+        here.send_bytes(wire.dumps(message))
+        return wire.loads(here.recv_bytes())
+
+    session = judge.Session(judge.Bench(source.setup, [each.solution for each in source.exercises]), exchange)
+    for exercise in source.exercises:
+        for test in (f'check("{exercise.number}", {exercise.name})', exercise.hidden):
+            thread = threading.Thread(target=answers.serve)
+            thread.start()
+            verdict = session.judge(test, shows=False)
+            here.send_bytes(wire.dumps({"done": True}))
+            thread.join()
+            assert verdict == judge.Verdict(), exercise.number
+
+
+def test_no_part_of_the_judge_is_in_the_kernels_process():
+    import subprocess
+
+    code = (
+        "import bertcourse_grading.kernel, sys; print([m for m in sys.modules if m.startswith('bertcourse_grading')])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "judge" not in found and "grading.grading" not in found and "bertcourse_grading.wire" in found

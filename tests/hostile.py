@@ -1,0 +1,81 @@
+# ruff: noqa: E501 (each trick on its line)
+"""Submissions that would rather have points than answers: each is a wrong first answer and a way to make it count.
+
+By kind, so that what is new can be told from what is tried already. The second answer of each is right: its three
+points must stay, and no more may come.
+"""
+
+WRONG = "def doubled(values):\n    return values\n"
+
+# What a cell of the student's can change in its own process before it is asked anything.
+TAMPERS = {
+    "ast-parse": "import ast\nast.parse = lambda *a, **k: compile('None', '', 'exec', 1024)",
+    "user-namespace": "get_ipython().user_ns = {'check': lambda *a: None, **get_ipython().user_ns}",
+    "globals-check": "import bertcourse.checks.engine as e\ne.check = e.verify = lambda *a, **k: None",
+    "builtins": "import builtins\nbuiltins.len = lambda x: 2\nbuiltins.exec = builtins.eval = lambda *a, **k: None",
+    "json-dumps": "import json\njson.dumps = lambda *a, **k: '{}'",
+    "display-hook": "import sys\nsys.displayhook = lambda value: None\nsys.stdout = sys.stderr",
+    "transformers": "get_ipython().input_transformers_post.append(lambda lines: ['None'])",
+    "events": "get_ipython().events.register('pre_run_cell', lambda *a: None)",
+    "custom-exceptions": "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)",
+    "audit-hook": "import sys\nsys.addaudithook(lambda *a: None)",
+    "trace": "import sys\nsys.settrace(lambda *a: None); sys.setprofile(lambda *a: None)",
+    "import-hook": "import builtins\nold = builtins.__import__\nbuiltins.__import__ = lambda *a, **k: old(*a, **k)",
+    "garbage": "import gc\nfound = [o for o in gc.get_objects() if type(o).__name__ in ('Verdict', 'Judge', 'Session')]\n"
+    "assert not found",
+    "modules": "import sys\nassert not [m for m in sys.modules if m.endswith(('.judge', '.grading', '.execution'))]",
+    "atexit": "import atexit\natexit.register(lambda: print('gone'))",
+    "signals": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)",
+    "recursion": "import sys\nsys.setrecursionlimit(60)",
+}
+# What it can do to the grader's own part of its process.
+PROTOCOL = {
+    "pack": "wire.pack = lambda value, *rest: {'list': [2, 4]}",
+    "answers-call": "kernel.Answers.call = lambda *a: {'value': {'list': [2, 4]}, 'after': None}",
+    "answers-answer": "kernel.Answers.answer = lambda self, message: {'verdict': {'points': None}}",
+    "missing": "kernel.Answers.fetch = lambda self, name: {'value': 3}",
+    "serve": "kernel.Answers.serve = lambda self: None",
+    "done": "kernel.ANSWERS[0].connection.send_bytes(b'{\"done\": true}')",
+    "verdict": 'kernel.ANSWERS[0].connection.send_bytes(b\'{"verdict": {"kind": "", "message": ""}}\')',
+    "ask": 'kernel.ANSWERS[0].connection.send_bytes(b\'{"ask": {}, "judge": {}}\')',
+    "nonsense": "kernel.ANSWERS[0].connection.send_bytes(b'\\xff' * 1000)",
+    "flood": "for _ in range(100): kernel.ANSWERS[0].connection.send_bytes(b'{\"number\": 1}')",
+    "close": "kernel.ANSWERS[0].connection.close()",
+    "deep": "wire.pack = lambda value, *rest: deep(40_000)\ndef deep(n):\n    x = 1\n    for _ in range(n): x = {'list': [x]}\n    return x",
+    "huge": "kernel.Answers.call = lambda *a: {'value': 'x' * 2**26, 'after': None}",
+    "wants": "kernel.Answers.call = lambda self, *a: {'wants': 'doubled', 'arguments': [], 'keywords': {}}",
+    "reference": "kernel.Answers.call = lambda self, n, a, k: {'value': self.asks_reference('doubled')(*map(wire.unpack, a)), 'after': None}",
+    "no-value": "kernel.Answers.call = lambda self, *a: {'value': None}",
+    "raised": "kernel.Answers.call = lambda self, *a: {'raised': []}",
+}
+# What an answer can return in place of the right value.
+VALUES = {
+    "float-with-rsub": "class V(float):\n    __rsub__ = __sub__ = lambda self, other: V(0)\n    __eq__ = lambda self, other: True",
+    "list-that-agrees": "class V(list):\n    __eq__ = lambda self, other: True\n    __ne__ = lambda self, other: False",
+    "tuple-that-agrees": "class V(tuple):\n    __eq__ = lambda self, other: True\n    __hash__ = tuple.__hash__",
+    "text-that-agrees": "class V(str):\n    __eq__ = lambda self, other: True\n    __new__ = lambda cls, v: str.__new__(cls, 'x')",
+    "anything": "class V:\n    def __init__(self, values): pass\n    __eq__ = lambda self, other: True\n    __ne__ = lambda self, other: False",
+    "dictionary": "class V(dict):\n    __init__ = lambda self, values: None\n    __eq__ = lambda self, other: True",
+    "array": "import numpy\nclass V(numpy.ndarray):\n    __new__ = lambda cls, v: numpy.zeros(2).view(cls)\n    __eq__ = lambda *a: True",
+    "generator": "V = iter",
+    "class": "V = type",
+    "endless-list": "def V(values):\n    x = []\n    x.append(x)\n    return x",
+    "code": "V = lambda values: (lambda: 1).__code__",
+    "reducing": "class V:\n    def __init__(self, values): pass\n    __reduce__ = lambda self: (print, ('unpickled',))",
+    "expected-of-the-caller": "import sys\ndef V(values):\n    frame, found = sys._getframe(), None\n    while frame:\n"
+    "        found = frame.f_locals.get('wanted', frame.f_locals.get('expected', found))\n        frame = frame.f_back\n"
+    "    return found or values",
+    "looks-into-the-checks": "import example_checks\nV = lambda values: 0",
+    "nan": "V = lambda values: [float('nan')] * 2",
+}
+
+
+def hostile() -> dict[str, str]:
+    """The first answer's cell of each submission, by its kind."""
+    found = {f"tampers: {name}": f"{WRONG}{code}" for name, code in TAMPERS.items()}
+    head = "from bertcourse_grading import wire\nimport sys\nkernel = sys.modules['bertcourse_grading.kernel']\n"
+    found |= {f"protocol: {name}": f"{WRONG}{head}{code}" for name, code in PROTOCOL.items()}
+    found |= {
+        f"returns: {name}": f"{code}\ndef doubled(values):\n    return V(values)" for name, code in VALUES.items()
+    }
+    return found
