@@ -1,6 +1,8 @@
 """What a figure shows, as plain values: all that a check needs to know of the axes that an answer returns."""
 
-from collections.abc import Sequence
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,3 +73,15 @@ def drawing_of(axes: Any) -> Drawing:
     values = [tuple(map(float, line.get_ydata())) for line in lines]
     drawn = tuple(map(Line, own, places, values))
     return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), texts)
+
+
+@contextlib.contextmanager
+def no_new_figures() -> Iterator[None]:
+    """Figures that open within it are closed after it, so that a notebook shows each check's first one only."""
+    plt = sys.modules.get("matplotlib.pyplot")
+    before = plt.get_fignums() if plt else []
+    try:
+        yield
+    finally:
+        for number in set(plt.get_fignums() if plt else []) - set(before):
+            plt.close(number)

@@ -392,14 +392,12 @@ class Call:
             if not difference(as_plain(value), got, tolerance):
                 cause = known
         where, wanted, came = wrong
-        at = (
-            f" at {where}" if where and shape_of(expected) is not None and math.prod(shape_of(expected)) > SHOWN else ""
-        )
-        if at:
-            self.fail(f"wrong value{at}", wanted, came, cause)
         if where == "shape":
             self.fail("wrong shape", wanted, came, cause)
-        self.fail("wrong value", described(expected), described(self.value), cause)
+        if shape_of(expected) is not None and math.prod(shape_of(expected)) > SHOWN:
+            self.fail(f"wrong value at {where}", wanted, came, cause)
+        first = f", first at {where}" if where else ""
+        self.fail(f"wrong value{first}", described(expected), described(self.value), cause)
         return None
 
     def equals_stored(

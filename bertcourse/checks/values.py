@@ -7,7 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
-SHOWN = 24  # arrays of so many numbers are shown whole
+SHOWN = 64  # arrays of so many numbers are shown whole
+NOISE = 1e-6  # a number so small beside the largest of its array is rounding
 
 
 def as_plain(value: Any) -> Any:
@@ -102,9 +103,26 @@ def described(value: Any) -> str:
 
 
 def short(value: Any) -> Any:
-    """Numbers with four digits."""
+    """Numbers with four digits, and 0 for what is only rounding.
+
+    >>> short([0.3333333, 1.2e-08])
+    [0.3333, 0.0]
+    """
+    noise = NOISE * largest(value) if isinstance(value, list) else 0.0
+    return shortened(value, noise)
+
+
+def shortened(value: Any, noise: float) -> Any:
+    """As ``short``, with 0 for numbers smaller than ``noise``."""
     if isinstance(value, float):
-        return float(f"{value:.4g}")
+        return 0.0 if abs(value) < noise else float(f"{value:.4g}")
     if isinstance(value, dict):
         return {key: short(each) for key, each in value.items()}
-    return [short(each) for each in value] if isinstance(value, list) else value
+    return [shortened(each, noise) for each in value] if isinstance(value, list) else value
+
+
+def largest(value: Any) -> float:
+    """The largest finite number in lists, without its sign; 0 if there is none."""
+    if isinstance(value, list):
+        return max(map(largest, value), default=0.0)
+    return abs(value) if isinstance(value, float) and math.isfinite(value) else 0.0

@@ -76,6 +76,38 @@ def softmax(scores):
     return powers / powers.sum(-1, keepdims=True)
 
 
+@wrong("1.1", "do not cut scores off", "scores cut off at 80")
+def softmax(scores):
+    powers = scores.clamp(-80, 80).exp()
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@wrong("1.1", "a score of minus infinity", "the mean subtracted, in double precision")
+def softmax(scores):
+    powers = torch.exp(scores.double() - scores.double().mean(-1, keepdim=True))
+    return powers / powers.sum(-1, keepdim=True)
+
+
+@wrong("1.1", "exp(1000) is infinite", "NaN replaced by 0")
+def softmax(scores):
+    return torch.nan_to_num(scores.exp() / scores.exp().sum(-1, keepdim=True))
+
+
+@wrong("1.1", "use axis -1", "one axis is one too few")
+def softmax(scores):
+    powers = torch.exp(scores - scores.amax(-1, keepdim=True))
+    return powers / powers.sum(max(1, scores.dim() - 1), keepdim=True) if scores.dim() > 1 else powers
+
+
+@right("1.1", "a loop over rows, with math.exp")
+def softmax(scores):
+    rows = []
+    for row in scores.reshape(-1, scores.shape[-1]).tolist():
+        powers = [math.exp(score - max(row)) for score in row]
+        rows.append([power / sum(powers) for power in powers])
+    return torch.tensor(rows).reshape(scores.shape)
+
+
 @wrong("1.2", "divide the scores by the square root", "no 1/√d")
 def attention(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1)
@@ -94,7 +126,7 @@ def attention(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@wrong("1.2", "divided by the square root of d", "divided by d")
+@wrong("1.2", "this is divided by 2", "divided by d")
 def attention(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1) / query.shape[-1]
     if mask is not None:
@@ -166,6 +198,72 @@ def attention(query, key, value, mask=None):
     return torch.einsum("...nm,...mv->...nv", weights, value), weights
 
 
+@wrong("1.2", "to divide masked weights by their sum is too late", "masked after the softmax, and made to sum to 1")
+def attention(query, key, value, mask=None):
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]))
+    if mask is not None:
+        weights = weights * mask
+        weights = weights / weights.sum(-1, keepdim=True)
+    return weights @ value, weights
+
+
+@wrong("1.2", "to divide masked weights by their sum is too late", "the same, by powers of its own")
+def attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    powers = torch.exp(scores - scores.max(-1, keepdim=True).values)
+    powers = powers if mask is None else powers.masked_fill(~mask, 0)
+    weights = powers / powers.sum(-1, keepdim=True)
+    return weights @ value, weights
+
+
+@wrong("1.2", "True means: may attend", "hidden scores become the smallest of all")
+def attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = torch.where(mask, scores, scores.min())
+    weights = softmax(scores)
+    return weights @ value, weights
+
+
+@wrong("1.2", "d is the number of dimensions of a key", "divided by the root of the number of keys")
+def attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = softmax(scores)
+    return weights @ value, weights
+
+
+@wrong("1.2", "is broadcast to the scores", "a mask of more than two axes is taken for the first query's")
+def attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~(mask if mask.dim() == 2 else mask[:1]), -math.inf)
+    weights = softmax(scores)
+    return weights @ value, weights
+
+
+@right("1.2", "numpy, lists, and one query at a time")
+def attention(query, key, value, mask=None):
+    query, key, value = (np.asarray(each, dtype=float) for each in (query, key, value))
+    shape = (*query.shape[:-1], key.shape[-2])
+    visible = np.broadcast_to(np.ones(1, bool) if mask is None else np.asarray(mask), shape)
+    weights = np.zeros(shape)
+    for place in np.ndindex(*shape[:-1]):
+        seen = visible[place]
+        scores = key[place[:-1]][seen] @ query[place] / query.shape[-1] ** 0.5
+        weights[place][seen] = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+    return (weights @ value).tolist(), weights
+
+
+@right("1.2", "minus ten thousand added where the mask is False, as BERT's first code did")
+def attention(query, key, value, mask=None):
+    scores = torch.matmul(query, torch.swapaxes(key, -1, -2)) / key.size(-1) ** 0.5
+    scores = scores if mask is None else scores + (1.0 - mask.float()) * -10000.0
+    weights = scores.softmax(-1)
+    return weights.matmul(value), weights
+
+
 @wrong("1.3", "at most the radius: <=, not <")
 def window_mask(length, radius):
     places = torch.arange(length)
@@ -178,7 +276,7 @@ def window_mask(length, radius):
     return places[:, None] - places <= radius
 
 
-@wrong("1.3", "left and right count alike", "only to the left")
+@wrong("1.3", "of words to the right, too", "only to the left")
 def window_mask(length, radius):
     return torch.ones(length, length).tril().triu(-radius).bool()
 
@@ -188,7 +286,7 @@ def window_mask(length, radius):
     return torch.ones(length, length).tril(radius).triu(-radius)
 
 
-@wrong("1.3", "True where |i - j| is at most the radius", "twice the radius")
+@wrong("1.3", "the radius is to either side, not twice that", "twice the radius")
 def window_mask(length, radius):
     places = torch.arange(length)
     return (places[:, None] - places).abs() <= 2 * radius
@@ -211,6 +309,43 @@ def window_mask(length, radius):
     for i in range(length):
         mask[i, max(0, i - radius) : i + radius + 1] = True
     return mask
+
+
+@wrong("1.3", "True means: may attend", "True for what is hidden")
+def window_mask(length, radius):
+    places = torch.arange(length)
+    return (places[:, None] - places).abs() > radius
+
+
+@wrong("1.3", "a sentence is no circle", "the window goes round at the ends")
+def window_mask(length, radius):
+    places = torch.arange(length)
+    around = (places[:, None] - places) % length
+    return (around <= radius) | (length - around <= radius)
+
+
+@wrong("1.3", "of words to the left, too", "only to the right")
+def window_mask(length, radius):
+    return torch.ones(length, length).triu().tril(radius).bool()
+
+
+@wrong("1.3", "raised", "a radius larger than the sentence")
+def window_mask(length, radius):
+    mask = torch.eye(length, dtype=torch.bool)
+    for away in range(1, radius + 1):
+        mask |= torch.diag(torch.ones(length - away), away).bool() | torch.diag(torch.ones(length - away), -away).bool()
+    return mask
+
+
+@right("1.3", "lists of True and False")
+def window_mask(length, radius):
+    return [[j in range(i - radius, i + radius + 1) for j in range(length)] for i in range(length)]
+
+
+@right("1.3", "numpy, by a distance matrix and a condition the other way round")
+def window_mask(length, radius):
+    rows, columns = np.indices((length, length))
+    return ~(np.abs(rows - columns) > radius)
 
 
 @wrong("1.4", "a key to the right of the query is positive", "distance i - j")
@@ -256,6 +391,33 @@ def relative_bias(table, length):
     return torch.tensor([[table[max(-reach, min(reach, j - i)) + reach] for j in range(length)] for i in range(length)])
 
 
+@wrong("1.4", "the distance has a sign", "|j - i|")
+def relative_bias(table, length):
+    places, reach = torch.arange(length), len(table) // 2
+    return table[(places - places[:, None]).abs().clamp(max=reach) + reach]
+
+
+@wrong("1.4", "clip distances", "0 for what is farther than the table")
+def relative_bias(table, length):
+    places, reach = torch.arange(length), len(table) // 2
+    distances = places - places[:, None]
+    return torch.where(distances.abs() <= reach, table[distances.clamp(-reach, reach) + reach], 0.0)
+
+
+@wrong("1.4", "n is the second argument", "as many words as the table has distances to one side")
+def relative_bias(table, length):
+    reach = len(table) // 2
+    places = torch.arange(reach + 1)
+    return table[places - places[:, None] + reach]
+
+
+@right("1.4", "slices of the table with its ends repeated")
+def relative_bias(table, length):
+    numbers, reach = table.tolist(), len(table) // 2
+    long = [numbers[0]] * length + numbers + [numbers[-1]] * length
+    return [long[length + reach - i : 2 * length + reach - i] for i in range(length)]
+
+
 @wrong("1.5", "0 · log 0 is 0", "NaN for weights of 0")
 def entropy(weights):
     return -(weights * weights.log()).sum(-1)
@@ -276,7 +438,7 @@ def entropy(weights):
     return -torch.special.xlogy(weights, weights).sum()
 
 
-@wrong("1.5", "minus the sum of p · ln p", "mean in place of sum")
+@wrong("1.5", "the sum over the keys, not the mean", "mean in place of sum")
 def entropy(weights):
     return -torch.special.xlogy(weights, weights).mean(-1)
 
@@ -294,6 +456,54 @@ def entropy(weights):
 @right("1.5", "zeros replaced inside the logarithm")
 def entropy(weights):
     return (-weights * weights.masked_fill(weights == 0, 1).log()).sum(dim=-1)
+
+
+@wrong("1.5", "not that of base 10", "log10")
+def entropy(weights):
+    return -torch.where(weights > 0, weights * torch.log10(weights.clamp(min=1e-30)), 0.0).sum(-1)
+
+
+@wrong("1.5", "do not divide by ln n", "between 0 and 1")
+def entropy(weights):
+    return -torch.special.xlogy(weights, weights).sum(-1) / math.log(weights.shape[-1])
+
+
+@wrong("1.5", "sum over the last axis", "sum over the first axis")
+def entropy(weights):
+    return -torch.special.xlogy(weights, weights).sum(0)
+
+
+@wrong("1.5", "whatever comes before it", "sum over the second axis")
+def entropy(weights):
+    return -torch.special.xlogy(weights, weights).sum(1)
+
+
+@wrong("1.5", "one number for each row", "zeros left out of all rows at once")
+def entropy(weights):
+    some = weights[weights > 0]
+    return -(some * some.log()).sum()
+
+
+@wrong("1.5", "add nothing to the others", "a ten-thousandth added inside the logarithm")
+def entropy(weights):
+    return -(weights * (weights + 1e-5).log()).sum(-1)
+
+
+@right("1.5", "NaN replaced after the product")
+def entropy(weights):
+    return torch.nan_to_num(weights * -weights.log(), nan=0.0).sum(-1)
+
+
+@right("1.5", "row by row, without the zeros, with math.log")
+def entropy(weights):
+    rows = weights.reshape(-1, weights.shape[-1])
+    values = [-sum(w * math.log(w) for w in row.tolist() if w > 0) for row in rows]
+    return np.array(values).reshape(weights.shape[:-1])
+
+
+@right("1.5", "a very small number added inside the logarithm")
+def entropy(weights):
+    return -(weights * torch.log(weights + 1e-12)).sum(-1)
 
 
 @wrong("1.6", "end with: return axes", "nothing returned")
@@ -317,49 +527,122 @@ def plot_entropy(dims):
     return axes
 
 
-@wrong("1.6", "divide by the square root of d, not by d")
-def plot_entropy(dims):
-    generator, rows = torch.Generator().manual_seed(0), [[], []]
-    for d in dims:
-        scores = torch.randn(200, d, generator=generator) @ torch.randn(32, d, generator=generator).T
-        rows[0].append(entropy(softmax(scores / d)).mean().item())
-        rows[1].append(entropy(softmax(scores)).mean().item())
+def experiment(dims, weigh, seed=0, draw=torch.randn, queries=200, keys=32, names=("divided", "not divided")):
+    """A figure with all that is asked for, of what ``weigh`` makes of scores, d and whether to divide."""
     axes = plt.figure().add_subplot()
-    for ys, label in zip(rows, ("divided", "plain")):
-        axes.plot(dims, ys, label=label)
-    axes.set(xlabel="d", ylabel="nats")
-    axes.legend()
-    return axes
-
-
-@wrong("1.6", "the second line is of the same scores, not divided", "both divided")
-def plot_entropy(dims):
-    generator, axes = torch.Generator().manual_seed(0), plt.figure().add_subplot()
-    for label in ("divided", "plain"):
+    for name in names:
+        if seed is not None:
+            torch.manual_seed(seed)
         ys = []
         for d in dims:
-            scores = torch.randn(200, d, generator=generator) @ torch.randn(32, d, generator=generator).T
-            ys.append(entropy(softmax(scores / math.sqrt(d))).mean().item())
-        axes.plot(dims, ys, label=label)
+            scores = draw(queries, d) @ draw(keys, d).T
+            ys.append(float(weigh(scores, d, name.startswith("divided"))))
+        axes.plot(dims, ys, label=name)
     axes.set(xlabel="d", ylabel="nats")
     axes.legend()
     return axes
+
+
+def mean_entropy(scores, d, divided):
+    """As it is asked for."""
+    weights = torch.softmax(scores / math.sqrt(d) if divided else scores, -1)
+    return -torch.special.xlogy(weights, weights).sum(-1).mean()
+
+
+@wrong("1.6", "divide by the square root of d, not by d")
+def plot_entropy(dims):
+    return experiment(dims, lambda scores, d, divided: mean_entropy(scores / d if divided else scores, d, False))
+
+
+@wrong("1.6", "divide by the square root of d, do not multiply")
+def plot_entropy(dims):
+    return experiment(dims, lambda scores, d, divided: mean_entropy(scores * d**0.5 if divided else scores, d, False))
+
+
+@wrong("1.6", "one of the lines is of the same scores, not divided", "both divided")
+def plot_entropy(dims):
+    return experiment(dims, lambda scores, d, divided: mean_entropy(scores, d, True))
+
+
+@wrong("1.6", "one of the lines is of the same scores, divided by √d", "none divided")
+def plot_entropy(dims):
+    return experiment(dims, lambda scores, d, divided: mean_entropy(scores, d, False))
+
+
+@wrong("1.6", "the lines have each other's names")
+def plot_entropy(dims):
+    return experiment(dims, lambda scores, d, divided: mean_entropy(scores, d, not divided))
+
+
+@wrong("1.6", "set a seed in the function", "no seed")
+def plot_entropy(dims):
+    return experiment(dims, mean_entropy, seed=None)
+
+
+@wrong("1.6", "with torch.randn", "numbers between 0 and 1")
+def plot_entropy(dims):
+    return experiment(dims, mean_entropy, draw=torch.rand)
+
+
+@wrong("1.6", "200 queries and 32 keys", "32 queries and 200 keys")
+def plot_entropy(dims):
+    return experiment(dims, mean_entropy, queries=32, keys=200)
+
+
+@wrong("1.6", "not the entropy of the mean weights")
+def plot_entropy(dims):
+    def weigh(scores, d, divided):
+        return entropy(torch.softmax(scores / math.sqrt(d) if divided else scores, -1).mean(0))
+
+    return experiment(dims, weigh)
+
+
+@wrong("1.6", "not their sum", "the sum of the entropies")
+def plot_entropy(dims):
+    return experiment(dims, lambda scores, d, divided: 200 * mean_entropy(scores, d, divided))
+
+
+@wrong("1.6", "which are of the natural logarithm", "in bits")
+def plot_entropy(dims):
+    return experiment(dims, lambda scores, d, divided: mean_entropy(scores, d, divided) / math.log(2))
+
+
+@wrong("1.6", "axes.plot(dims, entropies)", "the entropies over 0, 1, 2, …")
+def plot_entropy(dims):
+    axes = experiment(dims, mean_entropy)
+    for line in axes.get_lines():
+        line.set_xdata(range(len(dims)))
+    return axes
+
+
+@wrong("1.6", 'label="not divided"', "other names for the lines")
+def plot_entropy(dims):
+    axes = experiment(dims, mean_entropy)
+    for line, name in zip(axes.get_lines(), ("with the root", "without")):
+        line.set_label(name)
+    axes.legend()
+    return axes
+
+
+@wrong("1.6", "take the numbers of dimensions from dims", "always the same dimensions")
+def plot_entropy(dims):
+    return experiment([4, 16, 64, 256], mean_entropy)
 
 
 @right("1.6", "lines in the other order, many draws, pyplot")
 def plot_entropy(dims):
     plt.figure()
     torch.manual_seed(3)
-    for scale in (0.0, 0.5):
+    for scale, name in ((0.0, "not divided by √d"), (0.5, "divided by √d")):
         ys = [float(entropy(softmax(torch.randn(500, d) @ torch.randn(d, 32) / d**scale)).mean()) for d in dims]
-        plt.plot(dims, ys, label=f"divided by d to the {scale}")
+        plt.plot(dims, ys, label=name)
     plt.xlabel("dimensions")
     plt.ylabel("entropy (nats)")
     plt.legend()
     return plt.gca()
 
 
-@right("1.6", "numpy, one generator per d")
+@right("1.6", "numpy, one generator per d, a line at ln 32, the names given to legend")
 def plot_entropy(dims):
     axes = plt.figure().add_subplot()
     for divided in (True, False):
@@ -368,8 +651,25 @@ def plot_entropy(dims):
             random = np.random.default_rng(d)
             scores = random.normal(size=(200, d)) @ random.normal(size=(d, 32)) / (np.sqrt(d) if divided else 1)
             ys.append(np.mean(entropy(torch.softmax(torch.tensor(scores), -1)).numpy()))
-        axes.plot(dims, ys, label=str(divided))
+        axes.plot(dims, ys)
+    axes.axhline(math.log(32))
     axes.set_xlabel("d")
     axes.set_ylabel("nats")
-    axes.legend()
+    axes.legend(["Divided", "Not divided", "ln 32"])
     return axes
+
+
+@right("1.6", "always on the same axes, which another call draws on once more")
+def plot_entropy(dims):
+    plt.figure("entropy")
+    random = np.random.RandomState(1)
+    lines = np.zeros((2, len(dims)))
+    for i, d in enumerate(dims):
+        scores = torch.tensor(random.standard_normal((200, d)) @ random.standard_normal((d, 32)))
+        lines[:, i] = [entropy(softmax(each)).mean().item() for each in (scores / d**0.5, scores)]
+    plt.plot(dims, lines[0], label="divided")
+    plt.plot(dims, lines[1], label="not divided")
+    plt.xlabel("d")
+    plt.ylabel("nats")
+    plt.legend()
+    return plt.gca()

@@ -65,7 +65,31 @@ def split_heads(x, num_heads):
     return [np.stack(blocks[i * num_heads : (i + 1) * num_heads], axis=1) for i in range(3)]
 
 
-@wrong("2.2", "weight[:, h·d : (h+1)·d].T", "not transposed: rows for columns")
+@wrong("2.1", "not every third", "every third number is the query's")
+def split_heads(x, num_heads):
+    B, L, _ = x.shape
+    return tuple(x.reshape(B, L, num_heads, -1, 3).permute(4, 0, 2, 1, 3))
+
+
+@wrong("2.1", "with D a third of the numbers of a word", "all three in each")
+def split_heads(x, num_heads):
+    parts = x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+    return parts, parts, parts
+
+
+@right("2.1", "lists, number by number")
+def split_heads(x, num_heads):
+    size = x.shape[-1] // 3 // num_heads
+    return tuple(
+        [
+            [[row[(part * num_heads + head) * size :][:size].tolist() for row in sentence] for head in range(num_heads)]
+            for sentence in x
+        ]
+        for part in range(3)
+    )
+
+
+@wrong("2.2", "not rows: weight[:, h·d : (h+1)·d].T", "not transposed: rows for columns")
 def head_shares(heads, weight):
     parts = weight.chunk(heads.shape[1], dim=0)
     return torch.stack([heads[:, h] @ part for h, part in enumerate(parts)], dim=1)
@@ -88,13 +112,13 @@ def head_shares(heads, weight):
     return (output / heads.shape[1])[:, None].expand(-1, heads.shape[1], -1, -1)
 
 
-@wrong("2.2", "meets its own columns of weight", "the columns of the heads interleaved")
+@wrong("2.2", "neighbours, not every H-th", "the columns of the heads interleaved")
 def head_shares(heads, weight):
     count = heads.shape[1]
     return torch.stack([heads[:, h] @ weight[:, h::count].T for h in range(count)], dim=1)
 
 
-@wrong("2.2", "meets its own columns of weight", "the last head first")
+@wrong("2.2", "the first head meets the first of them", "the last head first")
 def head_shares(heads, weight):
     parts = weight.chunk(heads.shape[1], dim=1)[::-1]
     return torch.stack([heads[:, h] @ part.T for h, part in enumerate(parts)], dim=1)
@@ -114,6 +138,33 @@ def head_shares(heads, weight):
         alone[:, h] = heads[:, h]
         shares.append(F.linear(alone.transpose(1, 2).flatten(2), weight))
     return torch.stack(shares, dim=1)
+
+
+@wrong("2.2", "of all heads up to each", "sums of shares")
+def head_shares(heads, weight):
+    parts = weight.chunk(heads.shape[1], dim=1)
+    return torch.stack([heads[:, h] @ part.T for h, part in enumerate(parts)], dim=1).cumsum(1)
+
+
+@wrong("2.2", "a vector of D numbers a word", "the axes of head and word exchanged")
+def head_shares(heads, weight):
+    parts = weight.chunk(heads.shape[1], dim=1)
+    return torch.stack([heads[:, h] @ part.T for h, part in enumerate(parts)], dim=2)
+
+
+@right("2.2", "the output less the output without the head, in double precision")
+def head_shares(heads, weight):
+    heads, weight = heads.double().numpy(), weight.double().numpy()
+
+    def output(some):
+        return np.moveaxis(some, 1, 2).reshape(len(some), some.shape[2], -1) @ weight.T
+
+    shares = []
+    for h in range(heads.shape[1]):
+        others = heads.copy()
+        others[:, h] = 0
+        shares.append(output(heads) - output(others))
+    return np.stack(shares, axis=1)
 
 
 @wrong("2.3", "divided by D, not by D - 1", "the unbiased variance")
@@ -183,6 +234,47 @@ def layer_norm(x, gain, bias, eps=1e-12):
 def layer_norm(x, gain, bias, eps=1e-12):
     variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
     return torch.addcmul(bias, gain, (x - mean) * torch.rsqrt(variance + eps))
+
+
+@wrong("2.3", "subtract the mean, then square", "the mean of all words subtracted, then the shortcut")
+def layer_norm(x, gain, bias, eps=1e-12):
+    x = x - x.mean()
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x * x).mean(-1, keepdim=True) - mean * mean).clamp(min=0)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
+
+
+@wrong("2.3", "times gain is missing")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return F.layer_norm(x, x.shape[-1:], eps=eps) + bias
+
+
+@wrong("2.3", "the bias is added in the end", "no bias")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return F.layer_norm(x, x.shape[-1:], gain, eps=eps)
+
+
+@wrong("2.3", "eps is added to the variance", "an eps of its own")
+def layer_norm(x, gain, bias, eps=1e-12):
+    return F.layer_norm(x, x.shape[-1:], gain, bias, 1e-12)
+
+
+@right("2.3", "the textbook's shortcut, in double precision")
+def layer_norm(x, gain, bias, eps=1e-12):
+    x = x.double()
+    mean = x.mean(-1, keepdim=True)
+    variance = ((x * x).mean(-1, keepdim=True) - mean * mean).clamp(min=0)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
+
+
+@right("2.3", "word by word, in lists")
+def layer_norm(x, gain, bias, eps=1e-12):
+    rows = []
+    for word in x.reshape(-1, x.shape[-1]).tolist():
+        mean = sum(word) / len(word)
+        root = math.sqrt(sum((number - mean) ** 2 for number in word) / len(word) + eps)
+        rows.append([g * (number - mean) / root + b for number, g, b in zip(word, gain.tolist(), bias.tolist())])
+    return torch.tensor(rows).reshape(x.shape)
 
 
 def bert_parts(config, **changes):
@@ -294,6 +386,45 @@ def count_parameters(config, embedding_size=None, shared=False):
     }
 
 
+@wrong("2.4", "rows of positions and segments have E numbers, too", "only the words' vectors are short")
+def count_parameters(config, embedding_size=None, shared=False):
+    parts, D = bert_parts({**config, "num_hidden_layers": 1} if shared else config), config["hidden_size"]
+    if embedding_size:
+        others = (config["max_position_embeddings"] + config["type_vocab_size"]) * D
+        parts["embeddings"] = (
+            config["vocab_size"] * embedding_size + others + 2 * embedding_size + embedding_size * D + D
+        )
+    return parts
+
+
+@wrong("2.4", "also if E = D", "no map if E is D")
+def count_parameters(config, embedding_size=None, shared=False):
+    D, E = config["hidden_size"], embedding_size or config["hidden_size"]
+    rows = config["vocab_size"] + config["max_position_embeddings"] + config["type_vocab_size"]
+    parts = bert_parts({**config, "num_hidden_layers": 1} if shared else config)
+    return {**parts, "embeddings": (rows + 2) * E + (E * D + D if E != D else 0)}
+
+
+@wrong("2.4", "shared layers count once", "each layer keeps norms of its own")
+def count_parameters(config, embedding_size=None, shared=False):
+    parts, D, layers = bert_parts(config), config["hidden_size"], config["num_hidden_layers"]
+    norms = 2 * D * (layers - 1)
+    once = bert_parts({**config, "num_hidden_layers": 1})
+    return {**once, "attention": once["attention"] + norms} if shared else parts
+
+
+@right("2.4", "shapes in a list, as floats")
+def count_parameters(config, embedding_size=None, shared=False):
+    D, W, E = config["hidden_size"], config["intermediate_size"], embedding_size or config["hidden_size"]
+    shapes = {"embeddings": [(config[name], E) for name in config if name.endswith(("vocab_size", "embeddings"))]}
+    shapes["embeddings"] += [(2, E)] + [(E + 1, D)] * (embedding_size is not None)
+    layers = 1 if shared else config["num_hidden_layers"]
+    shapes["attention"] = [(D + 1, D)] * 4 * layers + [(2, D)] * layers
+    shapes["feed_forward"] = [(D + 1, W), (W + 1, D), (2, D)] * layers
+    shapes["pooler"] = [(D + 1, D)]
+    return {part: float(sum(n * m for n, m in each)) for part, each in shapes.items()}
+
+
 def attend(query, key, value, mask=None):
     """The package's attention, without its weights."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -397,6 +528,38 @@ def attend_with_cache(query, key, value, cache=None):
     return powers / powers.sum(-1, keepdims=True) @ value.numpy(), (key, value)
 
 
+@wrong("2.5", "divide the scores by √d", "no root")
+def attend_with_cache(query, key, value, cache=None):
+    key, value = both(cache, key, value)
+    n, known = query.shape[2], key.shape[2]
+    mask = torch.ones(n, known).tril(known - n).bool()
+    return attend(query * math.sqrt(query.shape[-1]), key, value, mask), (key, value)
+
+
+@wrong("2.5", "also if there is a cache", "masked only where there is no cache")
+def attend_with_cache(query, key, value, cache=None):
+    n = query.shape[2]
+    mask = torch.ones(n, n).tril().bool() if cache is None else None
+    key, value = both(cache, key, value)
+    return attend(query, key, value, mask), (key, value)
+
+
+@wrong("2.5", "the new cache has the old", "only the newest words are kept")
+def attend_with_cache(query, key, value, cache=None):
+    keys, values = both(cache, key, value)
+    n, known = query.shape[2], keys.shape[2]
+    output = attend(query, keys, values, torch.ones(n, known).tril(known - n).bool())
+    return output, (keys[:, :, -2:], values[:, :, -2:]) if cache is not None else (keys, values)
+
+
+@right("2.5", "torch's own attention, the cache a list")
+def attend_with_cache(query, key, value, cache=None):
+    kept = [key, value] if cache is None else [torch.cat(pair, dim=-2) for pair in zip(cache, (key, value))]
+    n, known = query.size(-2), kept[0].size(-2)
+    may_see = torch.arange(known) <= torch.arange(known - n, known).unsqueeze(1)
+    return F.scaled_dot_product_attention(query, *kept, attn_mask=may_see), kept
+
+
 def stacks(depth, step, seed=0, words=100):
     """Cosines of both orders, with ``step(x, f, order)`` for a layer."""
     generator, lines = torch.Generator().manual_seed(seed), {}
@@ -409,6 +572,22 @@ def stacks(depth, step, seed=0, words=100):
             cosines.append(F.cosine_similarity(x, compared, dim=-1).mean().item())
             x = new
         lines[order] = cosines
+    return lines
+
+
+def by_hand(depth, seed=3, relu=torch.relu, scale=128**-0.5, anew=True, axis=-1):
+    """Cosines of both orders, with one thing or another changed."""
+    generator, lines = torch.Generator(), {}
+    generator.seed() if seed is None else generator.manual_seed(seed)
+    for order in ("pre-LN", "post-LN"):
+        x, lines[order] = torch.randn(100, 64, generator=generator), []
+        for layer in range(depth):
+            if anew or not layer:
+                A = torch.randn(64, 256, generator=generator) / 8
+                B = torch.randn(256, 64, generator=generator) * scale
+            before = x
+            x = x + relu(norm(x) @ A) @ B if order == "pre-LN" else norm(x + relu(x @ A) @ B)
+            lines[order].append(F.cosine_similarity(before, x, dim=axis).mean().item())
     return lines
 
 
@@ -448,7 +627,7 @@ def plot_turns(depth):
     return axes
 
 
-@wrong("2.6", "compare the layer's output x + f", "the cosine with f alone")
+@wrong("2.6", "with its input, not f alone", "the cosine with f alone")
 def plot_turns(depth):
     def step(x, f, order):
         added = f(norm(x) if order == "pre-LN" else x)
@@ -457,7 +636,7 @@ def plot_turns(depth):
     return draw(stacks(depth, step), depth)
 
 
-@wrong("2.6", "the two orders", "both normalize the sum")
+@wrong("2.6", "in pre-LN order only what goes into f", "both normalize the sum")
 def plot_turns(depth):
     def step(x, f, order):
         new = norm(x + f(x))
@@ -466,7 +645,7 @@ def plot_turns(depth):
     return draw(stacks(depth, step), depth)
 
 
-@wrong("2.6", "the two orders", "pre-LN normalizes the stream, too")
+@wrong("2.6", "in pre-LN order only what goes into f", "pre-LN normalizes the stream, too")
 def plot_turns(depth):
     def step(x, f, order):
         new = norm(x) + f(norm(x)) if order == "pre-LN" else norm(x + f(x))
@@ -491,6 +670,63 @@ def plot_turns(depth):
         return new, new
 
     return draw(stacks(depth, step), depth)
+
+
+@wrong("2.6", "the lines have each other's names")
+def plot_turns(depth):
+    def step(x, f, order):
+        new = x + f(norm(x)) if order == "post-LN" else norm(x + f(x))
+        return new, new
+
+    return draw(stacks(depth, step), depth)
+
+
+@wrong("2.6", "in post-LN order the sum is normalized", "both orders are pre-LN")
+def plot_turns(depth):
+    def step(x, f, order):
+        new = x + f(norm(x))
+        return new, new
+
+    return draw(stacks(depth, step), depth)
+
+
+@wrong("2.6", "f has a relu", "no relu")
+def plot_turns(depth):
+    return draw(by_hand(depth, relu=lambda z: z), depth)
+
+
+@wrong("2.6", "B has a standard deviation of 1/√128", "1/√256 for B")
+def plot_turns(depth):
+    return draw(by_hand(depth, scale=1 / 16), depth)
+
+
+@wrong("2.6", "new A and B in each layer", "the same A and B in all layers")
+def plot_turns(depth):
+    return draw(by_hand(depth, anew=False), depth)
+
+
+@wrong("2.6", "over the 64 numbers of a word", "cosines over words")
+def plot_turns(depth):
+    return draw(by_hand(depth, axis=0), depth)
+
+
+@wrong("2.6", "as many layers as depth says", "always twelve layers")
+def plot_turns(depth):
+    return draw(by_hand(12), 12)
+
+
+@wrong("2.6", 'label="post-LN"', "lines without those names")
+def plot_turns(depth):
+    return draw(dict(zip(("before", "after"), by_hand(depth).values())), depth)
+
+
+@right("2.6", "no seed, names with more words, given to legend")
+def plot_turns(depth):
+    axes = draw({"": by_hand(depth, seed=None)["pre-LN"], " ": by_hand(depth, seed=None)["post-LN"]}, depth)
+    for line in axes.get_lines():
+        line.set_label("_hidden")
+    axes.legend(axes.get_lines(), ["Pre-LN order", "Post-LN order"])
+    return axes
 
 
 @right("2.6", "numpy, post-LN first, another seed")
