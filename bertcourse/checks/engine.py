@@ -398,7 +398,9 @@ class Call:
         if at:
             self.fail(f"wrong value{at}", wanted, came, cause)
         if where == "shape":
-            self.fail("wrong shape", wanted, came, cause)
+            small = all(math.prod(shape_of(value)) <= SHOWN for value in (expected, got))
+            texts = [f": {described(value)}" if small else "" for value in (expected, got)]
+            self.fail("wrong shape", wanted + texts[0], came + texts[1], cause)
         self.fail("wrong value", described(expected), described(self.value), cause)
         return None
 
