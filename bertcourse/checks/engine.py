@@ -465,7 +465,7 @@ class Call:
             expected: they must be, up to ``within``.
             within: as many units of the axis.
             cause: what is likely wrong if they are not.
-            mistakes: causes, and the lines that betray them; the first that fits counts.
+            mistakes: causes, and the lines that betray them; of those that fit, the nearest counts.
 
         Raises:
             CheckFailed: if not.
@@ -473,12 +473,14 @@ class Call:
         self.answer.checked += 1
         got = list(line(self.value))
 
-        def near(values: Sequence[float]) -> bool:
-            return len(got) == len(values) and all(abs(a - b) <= within for a, b in zip(got, values))
+        def distance(values: Sequence[float]) -> float:
+            return max(abs(a - b) for a, b in zip(got, values, strict=True))
 
-        if near(expected):
+        if distance(expected) <= within:
             return self
-        likely = next((known for known, values in (mistakes or {}).items() if near(values)), cause)
+        distances = {known: distance(values) for known, values in (mistakes or {}).items()}
+        nearest = min(distances, key=distances.__getitem__, default=None)
+        likely = nearest if nearest is not None and distances[nearest] <= within else cause
         self.fail(f"wrong line: {what}", f"{described([*expected])}, up to {within}", described(got), likely)
         return None
 
