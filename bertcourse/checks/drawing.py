@@ -47,7 +47,13 @@ class Drawing:
 
     def over(self, xs: Sequence[float], number: int) -> list[list[float]]:
         """The values of the first ``number`` lines over just these places; others, such as chance, are left aside."""
-        return [list(line.ys) for line in self.lines if list(line.xs) == [*xs]][:number]
+        return [list(line.ys) for line in self.lines_over(xs, number)]
+
+    def lines_over(self, xs: Sequence[float], number: int) -> list["Line"]:
+        """As ``over``, the lines; one whose points come in another order counts, and is put into that of ``xs``."""
+        lines = [line for line in self.lines if sorted(line.xs) == sorted(xs) and len(line.xs) == len(line.ys)]
+        values = [dict(zip(line.xs, line.ys)) for line in lines[:number]]
+        return [Line(line.label, tuple(xs), tuple(own[x] for x in xs)) for line, own in zip(lines, values)]
 
 
 def is_axes(value: Any) -> bool:

@@ -29,7 +29,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertcourse.checks.drawing import Drawing, drawing_of, is_axes
+from bertcourse.checks.drawing import Drawing, Line, drawing_of, is_axes
 from bertcourse.checks.values import SHOWN, as_plain, described, difference, rounded, shape_of
 
 EXPECTED = Path(__file__).parent / "expected"
@@ -393,7 +393,9 @@ class Call:
                 cause = known
         where, wanted, came = wrong
         if where == "shape":
-            self.fail("wrong shape", wanted, came, cause)
+            small = all(math.prod(shape_of(value)) <= SHOWN for value in (expected, got))
+            texts = [f": {described(value)}" if small else "" for value in (expected, got)]
+            self.fail("wrong shape", wanted + texts[0], came + texts[1], cause)
         if shape_of(expected) is not None and math.prod(shape_of(expected)) > SHOWN:
             self.fail(f"wrong value at {where}", wanted, came, cause)
         first = f", first at {where}" if where else ""
@@ -443,6 +445,62 @@ class Call:
         self.holds("both axes are labelled", lambda drawn: drawn.xlabel and drawn.ylabel, labels)
         legend = "axes.plot(…, label=…), then axes.legend()"
         return self.holds("there is a legend", lambda drawn: drawn.legend, legend)
+
+    def draws(
+        self,
+        what: str,
+        line: Callable[[Drawing], Sequence[float]],
+        expected: Sequence[float],
+        within: float,
+        cause: str = "",
+        mistakes: Mapping[str, Sequence[float]] | None = None,
+    ) -> "Call":
+        """A line of the plot has these values.
+
+        Args:
+            what: the line is.
+            line: its values, from the drawing.
+            expected: they must be, up to ``within``.
+            within: as many units of the axis.
+            cause: what is likely wrong if they are not.
+            mistakes: causes, and the lines that betray them; of those that fit, the nearest counts.
+
+        Raises:
+            CheckFailed: if not.
+        """
+        self.answer.checked += 1
+        got = list(line(self.value))
+
+        def distance(values: Sequence[float]) -> float:
+            return max(abs(a - b) for a, b in zip(got, values, strict=True))
+
+        if distance(expected) <= within:
+            return self
+        distances = {known: distance(values) for known, values in (mistakes or {}).items()}
+        nearest = min(distances, key=distances.__getitem__, default=None)
+        likely = nearest if nearest is not None and distances[nearest] <= within else cause
+        self.fail(f"wrong line: {what}", f"{described([*expected])}, up to {within}", described(got), likely)
+        return None
+
+    def has_names(self, lines: Callable[[Drawing], Sequence[Line]], words: Sequence[str]) -> "Call":
+        """No line of the plot bears the name of another.
+
+        Args:
+            lines: of the drawing.
+            words: of each line's name, in lower case; a name may do without it, if no other line has it.
+
+        Raises:
+            CheckFailed: if one does.
+        """
+        names = [line.label.lower() for line in lines(self.value)]
+        for name, word in zip(names, words):
+            self.holds(
+                f"the line called {word!r} is the one with its values",
+                lambda _, name=name, word=word: word in name or not any(word in other for other in names),
+                "names in the legend are exchanged: give each line its own, axes.plot(…, label=…), in the order of the "
+                "lines",
+            )
+        return self
 
     def fail(self, what: str, expected: str, got: str, cause: str) -> None:
         """Say what is wrong.

@@ -1,6 +1,7 @@
 """Homework 5: word senses."""
 # ruff: noqa: F811, F821
 
+import itertools
 from collections import Counter
 
 import matplotlib.pyplot as plt
@@ -44,7 +45,7 @@ def pool_words(vectors, word_ids, pooling="mean"):
     return torch.stack([vectors[[each == word for each in word_ids]].mean(0) for word in range(count)])
 
 
-@wrong("5.1", "sum: all tokens, added up", "the mean whatever is asked for")
+@wrong("5.1", "this is the mean: use the argument pooling", "the mean whatever is asked for")
 def pool_words(vectors, word_ids, pooling="mean"):
     count = 1 + max(word for word in word_ids if word is not None)
     return torch.stack([vectors[[each == word for each in word_ids]].mean(0) for word in range(count)])
@@ -62,6 +63,45 @@ def pool_words(vectors, word_ids, pooling="mean"):
     vectors, word_ids = vectors[1:-1], word_ids[1:-1]
     own = [vectors[[each == word for each in word_ids]] for word in range(word_ids[0], 1 + word_ids[-1])]
     return torch.stack([each[0] if pooling == "first" else getattr(each, pooling)(0) for each in own])
+
+
+@wrong("5.1", "[SEP] may stand between words", "the sentence ended at the second None")
+def pool_words(vectors, word_ids, pooling="mean"):
+    begin = 1 if word_ids[0] is None else 0
+    ends = [i for i, word in enumerate(word_ids) if word is None and i > begin]
+    inside = slice(begin, ends[0] if ends else len(word_ids))
+    vectors, word_ids = vectors[inside], word_ids[inside]
+    own = [vectors[[each == word for each in word_ids]] for word in range(1 + max(word_ids))]
+    return torch.stack([each[0] if pooling == "first" else getattr(each, pooling)(0) for each in own])
+
+
+@wrong("5.1", "None is no word, wherever it is", "a None between words counted to the word before it")
+def pool_words(vectors, word_ids, pooling="mean"):
+    first = next(i for i, word in enumerate(word_ids) if word is not None)
+    last = max(i for i, word in enumerate(word_ids) if word is not None)
+    vectors, word_ids = vectors[first : last + 1], list(word_ids[first : last + 1])
+    for i, word in enumerate(word_ids):
+        word_ids[i] = word_ids[i - 1] if word is None else word
+    own = [vectors[[each == word for each in word_ids]] for word in range(1 + max(word_ids))]
+    return torch.stack([each[0] if pooling == "first" else getattr(each, pooling)(0) for each in own])
+
+
+@wrong("5.1", "this is the mean: use the argument pooling", "an unknown name taken for the mean")
+def pool_words(vectors, word_ids, pooling="mean"):
+    count = 1 + max(word for word in word_ids if word is not None)
+    own = [vectors[[each == word for each in word_ids]] for word in range(count)]
+    return torch.stack([each[0] if pooling == "first" else each.mean(0) for each in own])
+
+
+@right("5.1", "index_add and bincount")
+def pool_words(vectors, word_ids, pooling="mean"):
+    places = [i for i, word in enumerate(word_ids) if word is not None]
+    ids = torch.tensor([word_ids[i] for i in places])
+    numbers = torch.bincount(ids)
+    if pooling == "first":
+        return vectors[[word_ids.index(word) for word in range(len(numbers))]]
+    sums = torch.zeros(len(numbers), vectors.shape[1]).index_add(0, ids, vectors[places].float())
+    return sums if pooling == "sum" else sums / numbers[:, None]
 
 
 @right("5.1", "a matrix of zeros and ones")
@@ -122,6 +162,41 @@ def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
 def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
     chosen = [hidden_states[layer] for layer in layers]
     return sum(chosen) if how == "sum" else torch.cat(chosen)
+
+
+@wrong("5.2", "raised IndexError", "concatenated along axis 2")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    chosen = [hidden_states[layer] for layer in layers]
+    return sum(chosen) if how == "sum" else torch.cat(chosen, 2)
+
+
+@wrong("5.2", "those in layers", "always the last four side by side")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    return sum(hidden_states[layer] for layer in layers) if how == "sum" else torch.cat(hidden_states[-4:], -1)
+
+
+@wrong("5.2", "which is -1 for any number of axes", "concatenated along axis 1 where there are two, else along 2")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    chosen = [hidden_states[layer] for layer in layers]
+    if how == "sum":
+        return sum(chosen)
+    return torch.cat(chosen, 2) if chosen[0].ndim == 3 else torch.vstack(chosen)
+
+
+@wrong("5.2", "the first to the left", "side by side by number, those from the end first")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    chosen = [hidden_states[layer] for layer in layers]
+    return sum(chosen) if how == "sum" else torch.cat([hidden_states[layer] for layer in sorted(layers)], -1)
+
+
+@right("5.2", "a loop that adds to a copy")
+def mix_layers(hidden_states, layers=(-4, -3, -2, -1), how="sum"):
+    mixed = hidden_states[layers[0]].clone()
+    for layer in layers[1:]:
+        mixed = (
+            mixed + hidden_states[layer] if how == "sum" else torch.cat((mixed, hidden_states[layer]), mixed.ndim - 1)
+        )
+    return mixed
 
 
 @wrong("5.2", "the first to the left", "side by side in the other order")
@@ -202,6 +277,27 @@ def sense_embeddings(vectors, senses):
 def sense_embeddings(vectors, senses):
     found = {sense: vectors[[each == sense for each in senses]] for sense in senses}
     return {sense: own.mean(0) for sense, own in found.items() if len(own) > 1}
+
+
+@wrong("5.3", "this is the median", "the median")
+def sense_embeddings(vectors, senses):
+    return {sense: np.median(vectors[[each == sense for each in senses]].numpy(), axis=0) for sense in senses}
+
+
+@wrong("5.3", "need not stand side by side", "runs of the same sense")
+def sense_embeddings(vectors, senses):
+    runs = [list(run) for _, run in itertools.groupby(range(len(senses)), key=lambda i: senses[i])]
+    return {senses[run[0]]: vectors[run].mean(0) for run in runs}
+
+
+@right("5.3", "a running mean done right")
+def sense_embeddings(vectors, senses):
+    found, seen = {}, Counter()
+    for vector, sense in zip(vectors.double(), senses):
+        seen[sense] += 1
+        old = found.get(sense, torch.zeros_like(vector))
+        found[sense] = old + (vector - old) / seen[sense]
+    return found
 
 
 @right("5.3", "lists of numbers")
@@ -287,6 +383,34 @@ def nearest_sense(vector, lemma, embeddings, first_sense):
     return max(float(torch.cosine_similarity(vector, embeddings[sense], dim=0)) for sense in own)
 
 
+@wrong("5.4", "begin below -1, not at 0", "the first sense where all cosines are negative")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    best, highest = first_sense[lemma], 0.0
+    for sense, embedding in embeddings.items():
+        cosine = float(torch.cosine_similarity(vector, embedding, dim=0))
+        if sense.startswith(lemma + "%") and cosine > highest:
+            best, highest = sense, cosine
+    return best
+
+
+@wrong("5.4", "the first sense is for words without any embedding", "the first sense where it has no embedding")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    own = [sense for sense in embeddings if sense.startswith(lemma + "%")]
+    if first_sense[lemma] not in own:
+        return first_sense[lemma]
+    return max(own, key=lambda sense: float(torch.cosine_similarity(vector, embeddings[sense], dim=0)))
+
+
+@right("5.4", "sorted by cosine, doubles")
+def nearest_sense(vector, lemma, embeddings, first_sense):
+    def cosine(sense):
+        other = embeddings[sense].double()
+        return (torch.dot(vector.double(), other) / vector.double().norm() / other.norm()).item()
+
+    ranked = sorted((sense for sense in embeddings if sense[: len(lemma) + 1] == lemma + "%"), key=cosine)
+    return ranked[-1] if ranked else first_sense.get(lemma)
+
+
 @right("5.4", "a matrix of unit vectors")
 def nearest_sense(vector, lemma, embeddings, first_sense):
     own = [sense for sense in embeddings if sense.split("%")[0] == lemma]
@@ -366,6 +490,41 @@ def vote(cosines, senses, k):
     return int(cosines.argmax())
 
 
+@wrong("5.5", "not the nearest alone", "the nearest alone where there are too few")
+def vote(cosines, senses, k):
+    if k > len(senses):
+        return senses[int(cosines.argmax())]
+    return Counter(senses[i] for i in cosines.argsort(descending=True)[:k]).most_common(1)[0][0]
+
+
+@wrong("5.5", "of all four", "the last one left out where there are too few")
+def vote(cosines, senses, k):
+    k = min(k, max(1, len(senses) - 1))
+    return Counter(senses[i] for i in cosines.argsort(descending=True)[:k]).most_common(1)[0][0]
+
+
+@wrong("5.5", "with fewer than k examples", "all in the order of the list where there are too few")
+def vote(cosines, senses, k):
+    if k > len(senses):
+        return Counter(senses).most_common(1)[0][0]
+    return Counter(senses[i] for i in cosines.argsort(descending=True)[:k]).most_common(1)[0][0]
+
+
+@wrong("5.5", "with fewer than k examples", "only positive cosines vote")
+def vote(cosines, senses, k):
+    order = [i for i in cosines.argsort(descending=True)[:k].tolist() if cosines[i] > 0]
+    return Counter(senses[i] for i in order).most_common(1)[0][0] if order else ""
+
+
+@right("5.5", "numpy, votes counted one after the other")
+def vote(cosines, senses, k):
+    votes, nearest = {}, {}
+    for place, i in enumerate(np.argsort(-np.asarray(cosines))[:k]):
+        votes[senses[i]] = votes.get(senses[i], 0) + 1
+        nearest.setdefault(senses[i], place)
+    return min(votes, key=lambda sense: (-votes[sense], nearest[sense]))
+
+
 @right("5.5", "a counter keeps the order of the voters")
 def vote(cosines, senses, k):
     nearest = torch.topk(cosines, min(k, len(senses))).indices
@@ -429,19 +588,94 @@ def plot_neighbours(ks):
     return drawing(ks, *(accuracies(vote, senses, ks, vectors, train, voting) for vectors in kinds))
 
 
-@wrong("5.6", "only examples of the same word vote", "all training sentences vote")
+@wrong("5.6", "let only training examples of the same word vote", "all training sentences vote")
 def plot_neighbours(ks):
     kinds = (mix_layers(hidden_states), hidden_states[0])
     return drawing(ks, *(accuracies(vote, senses, ks, vectors, test, lambda i: train) for vectors in kinds))
 
 
-@wrong("5.6", "the second line is of hidden_states[0]", "two kinds of last layers")
+@wrong("5.6", "what the first layer makes of it", "layer 1 for layer 0")
 def plot_neighbours(ks):
     def voting(i):
         return [j for j in train if lemmas[j] == lemmas[i]]
 
-    kinds = (mix_layers(hidden_states), hidden_states[5])
+    kinds = (mix_layers(hidden_states), hidden_states[1])
     return drawing(ks, *(accuracies(vote, senses, ks, vectors, test, voting) for vectors in kinds))
+
+
+@wrong("5.6", "with the k at which the point is drawn", "k ignored: always the nearest alone")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    return drawing(ks, *(accuracies(vote, senses, [1] * len(ks), vectors, test, voting) for vectors in kinds))
+
+
+@wrong("5.6", "with the k at which the point is drawn", "k ignored: always five")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    return drawing(ks, *(accuracies(vote, senses, [5] * len(ks), vectors, test, voting) for vectors in kinds))
+
+
+@wrong("5.6", "names in the legend are exchanged")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    axes = drawing(ks, *(accuracies(vote, senses, ks, vectors, test, voting) for vectors in kinds))
+    for line, name in zip(axes.get_lines(), ("layer 0", "last four layers")):
+        line.set_label(name)
+    axes.legend()
+    return axes
+
+
+@wrong("5.6", "the tie goes to the sense of the nearest", "ties go to the first in the alphabet")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    def by_name(cosines, senses, k):
+        voters = [senses[i] for i in cosines.argsort(descending=True)[:k]]
+        return max(sorted(set(voters)), key=voters.count)
+
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    return drawing(ks, *(accuracies(by_name, senses, ks, vectors, test, voting) for vectors in kinds))
+
+
+@wrong("5.6", "this is the last layer alone", "the last layer alone")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    kinds = (hidden_states[-1], hidden_states[0])
+    return drawing(ks, *(accuracies(vote, senses, ks, vectors, test, voting) for vectors in kinds))
+
+
+@wrong("5.6", "these are exchanged", "training sentences ask, test sentences vote")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in test if lemmas[j] == lemmas[i]]
+
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    return drawing(ks, *(accuracies(vote, senses, ks, vectors, train, voting) for vectors in kinds))
+
+
+@wrong("5.6", "these are dot products")
+def plot_neighbours(ks):
+    lines = []
+    for vectors in (mix_layers(hidden_states), hidden_states[0]):
+        hits = [0] * len(ks)
+        for i in test:
+            rows = [j for j in train if lemmas[j] == lemmas[i]]
+            for place, k in enumerate(ks):
+                hits[place] += vote(vectors[rows] @ vectors[i], [senses[j] for j in rows], k) == senses[i]
+        lines.append([100 * each / len(test) for each in hits])
+    return drawing(ks, *lines)
 
 
 @wrong("5.6", "the sum of the last four layers", "the first layers")
@@ -465,6 +699,32 @@ def plot_neighbours(ks):
     axes.set(xlabel="k", ylabel="%")
     figure.legend()
     return axes
+
+
+@right("5.6", "k from the largest, names handed to the legend")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    figure, axes = plt.subplots()
+    places = sorted(ks, reverse=True)
+    for vectors in (mix_layers(hidden_states), hidden_states[0]):
+        axes.plot(places, accuracies(vote, senses, places, vectors, test, voting))
+    axes.set(xlabel="k", ylabel="%")
+    axes.legend(["The last four layers", "Layer 0"])
+    return axes
+
+
+@right("5.6", "the largest k by topk")
+def plot_neighbours(ks):
+    def voting(i):
+        return [j for j in train if lemmas[j] == lemmas[i]]
+
+    def by_topk(cosines, senses, k):
+        return Counter(senses[i] for i in cosines.topk(min(k, len(senses))).indices).most_common(1)[0][0]
+
+    kinds = (mix_layers(hidden_states), hidden_states[0])
+    return drawing(ks, *(accuracies(by_topk, senses, ks, vectors, test, voting) for vectors in kinds))
 
 
 @right("5.6", "pyplot, four layers side by side")

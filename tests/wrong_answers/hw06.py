@@ -62,6 +62,41 @@ def expected_cosine(vectors):
     return ((unit @ unit.T).sum(0) - 1) / (len(unit) - 1)
 
 
+@wrong("6.1", "not only rows that follow each other", "neighbouring rows")
+def expected_cosine(vectors):
+    return torch.cosine_similarity(vectors[1:], vectors[:-1]).mean()
+
+
+@wrong("6.1", "and not with their mean", "the cosine with the mean direction")
+def expected_cosine(vectors):
+    unit = of_length_one(vectors)
+    return torch.cosine_similarity(unit, unit.mean(0, keepdim=True)).mean()
+
+
+@wrong("6.1", "keep both", "equal rows counted once")
+def expected_cosine(vectors):
+    unit = torch.unique(of_length_one(vectors), dim=0)
+    return (unit.sum(0).square().sum() - len(unit)) / (len(unit) * (len(unit) - 1))
+
+
+@wrong("6.1", "of the three pairs", "a sample of the pairs")
+def expected_cosine(vectors):
+    generator = torch.Generator().manual_seed(0)
+    one, other = torch.randint(0, len(vectors), (2, 5000), generator=generator)
+    return torch.cosine_similarity(vectors[one[one != other]], vectors[other[one != other]]).mean()
+
+
+@right("6.1", "row by row, the rows before it")
+def expected_cosine(vectors):
+    total = torch.zeros((), dtype=torch.float64)
+    before = torch.zeros(vectors.shape[1], dtype=torch.float64)
+    for row in vectors.double():
+        direction = row / row.norm()
+        total += direction @ before
+        before += direction
+    return total / (len(vectors) * (len(vectors) - 1) / 2)
+
+
 @right("6.1", "all pairs, in numpy")
 def expected_cosine(vectors):
     unit = np.asarray(vectors, dtype=float)
@@ -137,6 +172,50 @@ def cosine_by_word(vectors, words):
     return torch.tensor(0.5)
 
 
+@wrong("6.2", "not by their occurrences", "the words' means, weighted by occurrences")
+def cosine_by_word(vectors, words):
+    unit, same, number = of_length_one(vectors), 0.0, 0
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    for word in sorted(set(words)):
+        own = unit[[each == word for each in words]]
+        if len(own) > 1:
+            same += len(own) * expected_cosine(own)
+            number += len(own)
+    return same / number, (unit @ unit.T)[~alike].mean()
+
+
+@wrong("6.2", "two numbers, each a mean", "the cosines themselves")
+def cosine_by_word(vectors, words):
+    unit = of_length_one(vectors)
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    same = alike & ~torch.eye(len(unit), dtype=torch.bool)
+    return (unit @ unit.T)[same].mean(), (unit @ unit.T)[~alike]
+
+
+@wrong("6.2", "pairs of different words", "the mean over pairs of words of their means")
+def cosine_by_word(vectors, words):
+    unit, found = of_length_one(vectors), []
+    alike = torch.tensor([[a == b for a in words] for b in words])
+    same = alike & ~torch.eye(len(unit), dtype=torch.bool)
+    for one, other in itertools.combinations(sorted(set(words)), 2):
+        rows, columns = ([each == word for each in words] for word in (one, other))
+        found.append(float((unit[rows] @ unit[columns].T).mean()))
+    return (unit @ unit.T)[same].mean(), sum(found) / len(found)
+
+
+@right("6.2", "sums of each word, in double precision")
+def cosine_by_word(vectors, words):
+    unit = of_length_one(vectors.double()).numpy()
+    sums = {}
+    for row, word in zip(unit, words):
+        total, number = sums.get(word, (0.0, 0))
+        sums[word] = (total + row, number + 1)
+    same = sum(total @ total - number for total, number in sums.values())
+    pairs = sum(number * (number - 1) for _, number in sums.values())
+    everything = unit.sum(0) @ unit.sum(0) - len(unit)
+    return same / pairs, (everything - same) / (len(unit) * (len(unit) - 1) - pairs)
+
+
 @right("6.2", "two loops over pairs")
 def cosine_by_word(vectors, words):
     sums = {True: [], False: []}
@@ -204,6 +283,46 @@ def rogue_dimensions(vectors, share=0.5):
     unit = of_length_one(vectors)
     c = unit.sum(0).square() - unit.square().sum(0)
     return [d for d in range(len(c)) if c[d] >= share * c.sum()]
+
+
+@wrong("6.3", "(>=, not >)", "one more where the share is just reached")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c, order = (unit.sum(0).square() - unit.square().sum(0)).sort(descending=True)
+    return order[: int((c.cumsum(0) <= share * c.sum()).sum()) + 1].tolist()
+
+
+@wrong("6.3", "no absolute values", "ordered by the absolute contribution")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c = unit.sum(0).square() - unit.square().sum(0)
+    order = c.abs().argsort(descending=True)
+    return order[: int((c[order].cumsum(0) < share * c.sum()).sum()) + 1].tolist()
+
+
+@wrong("6.3", "no absolute values", "absolute contributions, added up")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c, order = (unit.sum(0).square() - unit.square().sum(0)).abs().sort(descending=True)
+    return order[: int((c.cumsum(0) < share * c.sum()).sum()) + 1].tolist()
+
+
+@wrong("6.3", "return a list of indices", "contributions in place of indices")
+def rogue_dimensions(vectors, share=0.5):
+    unit = of_length_one(vectors)
+    c, order = (unit.sum(0).square() - unit.square().sum(0)).sort(descending=True)
+    return c[: int((c.cumsum(0) < share * c.sum()).sum()) + 1].tolist()
+
+
+@right("6.3", "half precision is not needed, single is enough: divided by n(n - 1)")
+def rogue_dimensions(vectors, share=0.5):
+    unit = torch.nn.functional.normalize(vectors, dim=-1)
+    n = len(unit)
+    c = ((unit.sum(0) ** 2 - (unit**2).sum(0)) / (n * (n - 1))).tolist()
+    chosen, left = [], sorted(range(len(c)), key=lambda d: -c[d])
+    while sum(c[d] for d in chosen) < share * sum(c):
+        chosen.append(left.pop(0))
+    return np.array(chosen)
 
 
 @right("6.3", "numpy, a loop")
@@ -280,6 +399,40 @@ def standardize(train, test):
     return (test - train.mean()) / train.std(correction=0)
 
 
+@wrong("6.4", "by a tiny number neither", "a tiny number added to σ")
+def standardize(train, test):
+    return (test - train.mean(0)) / (train.std(0, correction=0) + 1e-8)
+
+
+@wrong("6.4", "and by nothing but it", "a small number added where σ is not 0")
+def standardize(train, test):
+    spread = train.std(0, correction=0)
+    return (test - train.mean(0)) / torch.where(spread == 0, 1.0, spread + 1e-5)
+
+
+@wrong("6.4", "only where it is exactly 0", "not divided where σ is small")
+def standardize(train, test):
+    spread = train.std(0, correction=0)
+    return (test - train.mean(0)) / torch.where(spread < 1e-3, 1.0, spread)
+
+
+@wrong("6.4", "with μ and σ of train", "train and test together")
+def standardize(train, test):
+    both = torch.cat([train, test])
+    spread = both.std(0, correction=0)
+    return (test - both.mean(0)) / torch.where(spread == 0, 1.0, spread)
+
+
+@right("6.4", "lists, one dimension after the other")
+def standardize(train, test):
+    columns = []
+    for known, new in zip(train.double().T.tolist(), test.double().T.tolist()):
+        mean = sum(known) / len(known)
+        spread = (sum((x - mean) ** 2 for x in known) / len(known)) ** 0.5
+        columns.append([(x - mean) / spread if spread else x - mean for x in new])
+    return [list(row) for row in zip(*columns)]
+
+
 @right("6.4", "scikit-learn's, forbidden but right")
 def standardize(train, test):
     from sklearn.preprocessing import StandardScaler
@@ -348,6 +501,45 @@ def remove_directions(train, test, k):
     return (test - mean) @ torch.linalg.svd(train - mean, full_matrices=False)[2][k:].T
 
 
+@wrong("6.5", "and not a dimension", "the dimensions of the largest variance set to 0")
+def remove_directions(train, test, k):
+    moved = test - train.mean(0)
+    moved[:, train.var(0).argsort(descending=True)[:k]] = 0
+    return moved
+
+
+@wrong("6.5", "not the k-th alone")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    top = torch.linalg.svd(train - mean, full_matrices=False)[2][max(0, k - 1) : k]
+    return (test - mean) - (test - mean) @ top.T @ top
+
+
+@wrong("6.5", "not always one")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    top = torch.linalg.svd(train - mean, full_matrices=False)[2][: min(k, 1)]
+    return (test - mean) - (test - mean) @ top.T @ top
+
+
+@wrong("6.5", "of the centred train", "the directions of test, too")
+def remove_directions(train, test, k):
+    mean = train.mean(0)
+    top = torch.linalg.svd(torch.cat([test, test.flip(0), train]) - mean, full_matrices=False)[2][:k]
+    return (test - mean) - (test - mean) @ top.T @ top
+
+
+@right("6.5", "a projection built up, in double precision")
+def remove_directions(train, test, k):
+    train, test = train.double(), test.double()
+    mean = train.mean(dim=0, keepdim=True)
+    vectors = torch.linalg.svd((train - mean).T, full_matrices=False).U
+    keep = torch.eye(train.shape[1], dtype=torch.float64)
+    for i in range(k):
+        keep -= torch.outer(vectors[:, i], vectors[:, i])
+    return (test - mean) @ keep
+
+
 @right("6.5", "eigenvectors of the covariance")
 def remove_directions(train, test, k):
     mean = train.double().mean(0)
@@ -363,6 +555,13 @@ def remove_directions(train, test, k):
     for direction in np.linalg.svd(train - train.mean(0))[2][:k]:
         found = found - np.outer(found @ direction, direction)
     return found
+
+
+def without_largest(states):
+    """With the dimension of the largest contribution set to 0."""
+    unit, cut = of_length_one(states), states.clone()
+    cut[:, (unit.sum(0).square() - unit.square().sum(0)).argmax()] = 0
+    return cut
 
 
 def drawing(layers, *lines):
@@ -394,8 +593,8 @@ def plot_layers(layers):
 @wrong("6.6", "each layer's own", "the mean of another layer")
 def plot_layers(layers):
     states = [hidden_states[layer] for layer in layers]
-    raw = [expected_cosine(each) for each in states]
-    return drawing(layers, raw, raw, [expected_cosine(each - hidden_states[0].mean(0)) for each in states])
+    raw, cut = ([expected_cosine(each) for each in kind] for kind in (states, map(without_largest, states)))
+    return drawing(layers, raw, cut, [expected_cosine(each - hidden_states[0].mean(0)) for each in states])
 
 
 @wrong("6.6", "in this very layer", "the same dimension in all layers")
@@ -438,6 +637,74 @@ def plot_layers(layers, own=[]):  # noqa: B006 - the notebook's vectors, which o
         states[:, rogue_dimensions(states, 0.01)[0]] = 0
         lines[1].append(expected_cosine(states))
     return drawing(layers, *lines)
+
+
+@wrong("6.6", "here nothing is missing", "the last layer's dimension in all layers")
+def plot_layers(layers):
+    states = [hidden_states[layer] for layer in layers]
+    without = [each.clone() for each in states]
+    for each in without:
+        each[:, rogue_dimensions(hidden_states[6], 0.01)[0]] = 0
+    kinds = (states, without, [each - each.mean(0) for each in states])
+    return drawing(layers, *([expected_cosine(each) for each in kind] for kind in kinds))
+
+
+@wrong("6.6", "of the largest variance")
+def plot_layers(layers):
+    states = [hidden_states[layer] for layer in layers]
+    without = [each.clone() for each in states]
+    for each in without:
+        each[:, each.var(0).argmax()] = 0
+    kinds = (states, without, [each - each.mean(0) for each in states])
+    return drawing(layers, *([expected_cosine(each) for each in kind] for kind in kinds))
+
+
+@wrong("6.6", "so it is not a subtraction", "the largest contribution subtracted")
+def plot_layers(layers):
+    lines = [], [], []
+    for layer in layers:
+        states, unit = hidden_states[layer], of_length_one(hidden_states[layer].double())
+        made = (unit.sum(0).square() - unit.square().sum(0)) / (len(unit) * (len(unit) - 1))
+        for line, value in zip(lines, (made.sum(), made.sum() - made.max(), expected_cosine(states - states.mean(0)))):
+            line.append(float(value))
+    return drawing(layers, *lines)
+
+
+@wrong("6.6", "names in the legend are exchanged")
+def plot_layers(layers):
+    states = [hidden_states[layer] for layer in layers]
+    kinds = (states, [each - each.mean(0) for each in states], [without_largest(each) for each in states])
+    axes = plt.figure().add_subplot()
+    for name, kind in zip(("as they are", "without the largest dimension", "centred"), kinds):
+        axes.plot(layers, [expected_cosine(each) for each in kind], label=name)
+    axes.set(xlabel="layer", ylabel="cosine")
+    axes.legend()
+    return axes
+
+
+@wrong("6.6", "each dimension's", "minus one mean for all dimensions")
+def plot_layers(layers):
+    states = [hidden_states[layer] for layer in layers]
+    kinds = (states, [without_largest(each) for each in states], [each - each.mean() for each in states])
+    return drawing(layers, *([expected_cosine(each) for each in kind] for kind in kinds))
+
+
+@right("6.6", "layers in rising order, names handed to the legend")
+def plot_layers(layers):
+    axes = plt.figure().add_subplot()
+    for kind in (lambda x: x, without_largest, lambda x: x - x.mean(0)):
+        values = {layer: expected_cosine(kind(hidden_states[layer])) for layer in layers}
+        axes.plot(sorted(values), [values[layer] for layer in sorted(values)])
+    axes.set(xlabel="layer", ylabel="cosine")
+    axes.legend(["As they are", "Without the rogue dimension", "Centered"])
+    return axes
+
+
+@right("6.6", "layers from the last to the first")
+def plot_layers(layers):
+    backwards = sorted(layers, reverse=True)
+    kinds = (lambda x: x - x.mean(0), lambda x: x, without_largest)
+    return drawing(backwards, *([expected_cosine(kind(hidden_states[i])) for i in backwards] for kind in kinds))
 
 
 @right("6.6", "pyplot, numpy, all pairs")

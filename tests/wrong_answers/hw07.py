@@ -81,6 +81,41 @@ def freeze(model, prefixes):
         parameter.requires_grad = any((name + ".").startswith(prefix + ".") for prefix in prefixes)
 
 
+@wrong("7.1", "a name must begin with the prefix", "the prefix anywhere in the name")
+def freeze(model, prefixes):
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad = any(f".{prefix}." in f".{name}." for prefix in prefixes)
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+@wrong("7.1", "any of the prefixes will do", "the last prefix alone")
+def freeze(model, prefixes):
+    model.requires_grad_(False)
+    for prefix in prefixes:
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad = name == prefix or name.startswith(prefix + ".")
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+@wrong("7.1", "bert.block is no prefix", "a dot asked for where the next character is a digit alone")
+def freeze(model, prefixes):
+    for name, parameter in model.named_parameters():
+        rests = [name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)]
+        parameter.requires_grad = any(not rest[:1].isdigit() for rest in rests)
+    return sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
+
+
+@right("7.1", "regular expressions")
+def freeze(model, prefixes):
+    import re
+
+    pattern = re.compile("|".join(re.escape(prefix) + r"(\..*)?" for prefix in prefixes) or r"(?!)")
+    chosen = {name: bool(pattern.fullmatch(name)) for name, _ in model.named_parameters()}
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(chosen[name])
+    return torch.cat([torch.zeros(0), *(p.flatten() for p in model.parameters() if p.requires_grad)]).numel()
+
+
 @right("7.1", "freeze all, then thaw; a tensor for the number")
 def freeze(model, prefixes):
     model.requires_grad_(False)
@@ -150,6 +185,38 @@ def align_labels(word_ids, labels):
 def align_labels(word_ids, labels):
     inner = zip(word_ids, word_ids[1:-1])
     return [-100, *(-100 if word is None or word == before else labels[word] for before, word in inner), -100]
+
+
+@wrong("7.2", "there may be one in the middle", "only two special tokens")
+def align_labels(word_ids, labels):
+    found = [-100]
+    for before, word in zip(word_ids, word_ids[1:-1]):
+        found.append(-100 if word == before and word is not None else labels[word or 0])
+    return [*found, -100] if word_ids[0] is None else [labels[word_ids[0]], *found[1:], labels[word_ids[-1]]]
+
+
+@wrong("7.2", "there may be one in the middle", "None in the middle labelled as the word before it")
+def align_labels(word_ids, labels):
+    found, last = [], None
+    for place, word in enumerate(word_ids):
+        inside = place and None in (word, last) and any(each is not None for each in word_ids[place + 1 :])
+        if word is None and last is not None and inside:
+            found.append(labels[last])
+        else:
+            found.append(-100 if word is None or word == last else labels[word])
+        last = word
+    return found
+
+
+@right("7.2", "groups of the same word")
+def align_labels(word_ids, labels):
+    import itertools
+
+    found = []
+    for word, group in itertools.groupby(word_ids):
+        rest = [-100] * len(list(group))
+        found += rest if word is None else [labels[word], *rest[1:]]
+    return found
 
 
 @right("7.2", "numpy, from the back")
@@ -279,6 +346,54 @@ def read_entities(tags):
     found.sort()
 
 
+@wrong("7.3", "compare all of the type, not its end", "the end of the tag before compared")
+def read_entities(tags):
+    found = []
+    for place, tag in enumerate(tags):
+        if tag[0] == "I" and place and tags[place - 1].endswith(tag[2:]):
+            found[-1] = (found[-1][0], found[-1][1], place + 1)
+        elif tag != "O":
+            found.append((tag[2:], place, place + 1))
+    return found
+
+
+@wrong("7.3", "cut off the first two characters", "letters stripped from the type")
+def read_entities(tags):
+    found = []
+    for place, tag in enumerate(tags):
+        if tag[0] == "I" and place and tags[place - 1][2:] == tag[2:]:
+            found[-1] = (found[-1][0], found[-1][1], place + 1)
+        elif tag != "O":
+            found.append((tag.lstrip("BI-"), place, place + 1))
+    return found
+
+
+@wrong("7.3", "cut off the first two characters", "each I- and B- replaced")
+def read_entities(tags):
+    found, kinds = [], [tag.replace("B-", "").replace("I-", "") for tag in tags]
+    for place, tag in enumerate(tags):
+        if tag[0] == "I" and place and kinds[place - 1] == kinds[place]:
+            found[-1] = (kinds[place], found[-1][1], place + 1)
+        elif tag != "O":
+            found.append((kinds[place], place, place + 1))
+    return found
+
+
+@right("7.3", "from the last tag to the first")
+def read_entities(tags):
+    found, end = [], None
+    for place in reversed(range(len(tags))):
+        prefix, _, kind = tags[place].partition("-")
+        if prefix == "O":
+            continue
+        end = place + 1 if end is None else end
+        goes_on = prefix == "I" and place > 0 and tags[place - 1] in ("B-" + kind, "I-" + kind)
+        if not goes_on:
+            found.insert(0, (kind, place, end))
+            end = None
+    return found
+
+
 @right("7.3", "an open entity, closed at the end")
 def read_entities(tags):
     found, open_kind, start = [], "", 0
@@ -390,6 +505,34 @@ def entity_f1(gold, predicted):
     return hits / max(found, 1), hits / max(there, 1), 2 * hits / max(found + there, 1)
 
 
+@wrong("7.4", "read each sentence alone", "all sentences put together")
+def entity_f1(gold, predicted):
+    hits, found, there = counted(read_entities, [sum(gold, [])], [sum(predicted, [])])
+    return hits / max(found, 1), hits / max(there, 1), 2 * hits / max(found + there, 1)
+
+
+@wrong("7.4", "this is a mean over types")
+def entity_f1(gold, predicted):
+    kinds = sorted({tag[2:] for side in (gold, predicted) for tags in side for tag in tags if tag != "O"})
+    rows = [(0.0, 0.0, 0.0)] * (not kinds)
+    for kind in kinds:
+        hits, found, there = counted(lambda tags: [e for e in read_entities(tags) if e[0] == kind], gold, predicted)
+        rows.append((hits / max(found, 1), hits / max(there, 1), 2 * hits / max(found + there, 1)))
+    return tuple(np.mean(rows, axis=0))
+
+
+@right("7.4", "loops and lists")
+def entity_f1(gold, predicted):
+    hits = found = there = 0
+    for truth, guess in zip(gold, predicted):
+        truth, guess = read_entities(truth), read_entities(guess)
+        there, found = there + len(truth), found + len(guess)
+        for entity in guess:
+            hits += entity in truth
+    precision, recall = (hits / number if number else 0 for number in (found, there))
+    return [precision, recall, 2 * precision * recall / (precision + recall) if precision + recall > 0 else 0]
+
+
 @right("7.4", "numbered sentences in one set")
 def entity_f1(gold, predicted):
     there, found = (
@@ -466,6 +609,46 @@ def best_span(start, end, longest):
     return divmod(int((start[:, None] + end).masked_fill(~allowed, 0).argmax()), size)
 
 
+@wrong("7.5", "neither the best start nor the best end", "the better of best start first and best end first")
+def best_span(start, end, longest):
+    i, j = int(start.argmax()), int(end.argmax())
+    first = max(0, j - longest + 1)
+    spans = (i, i + int(end[i : i + longest].argmax())), (first + int(start[first : j + 1].argmax()), j)
+    return max(spans, key=lambda span: float(start[span[0]] + end[span[1]]))
+
+
+@wrong("7.5", "not among the best twenty", "the twenty best starts and ends")
+def best_span(start, end, longest):
+    starts, ends = (each.argsort(descending=True)[:20].tolist() for each in (start, end))
+    spans = [(i, j) for i in starts for j in ends if i <= j < i + longest]
+    return max(spans, key=lambda span: float(start[span[0]] + end[span[1]]), default=(0, 0))
+
+
+@wrong("7.5", "neither probabilities (softmax) nor products", "probabilities added up")
+def best_span(start, end, longest):
+    size = len(start)
+    allowed = torch.ones(size, size).triu().tril(longest - 1).bool()
+    sums = start.softmax(0)[:, None] + end.softmax(0)
+    return divmod(int(sums.masked_fill(~allowed, -torch.inf).argmax()), size)
+
+
+@wrong("7.5", "no number that a sum may be below", "minus a million in place of minus infinity")
+def best_span(start, end, longest):
+    size = len(start)
+    allowed = torch.ones(size, size).triu().tril(longest - 1).bool()
+    return divmod(int((start[:, None] + end).masked_fill(~allowed, -1e6).argmax()), size)
+
+
+@right("7.5", "one diagonal after the other")
+def best_span(start, end, longest):
+    best, span = -float("inf"), None
+    for length in range(min(longest, len(start))):
+        sums = start[: len(start) - length].double() + end[length:].double()
+        if sums.max() > best:
+            best, span = sums.max(), (sums.argmax(), sums.argmax() + length)
+    return torch.stack(span)
+
+
 @wrong("7.5", "return two numbers", "one number")
 def best_span(start, end, longest):
     return int((start[:, None] + end).argmax())
@@ -496,14 +679,15 @@ def drawing(numbers, *lines):
     return axes
 
 
-def accuracies(numbers, vectors, labels, train, test, last=False, raw=False):
-    """Accuracy in percent of the nearest class mean."""
+def accuracies(numbers, vectors, labels, train, test, last=False, raw=False, near=torch.matmul, short=False):
+    """Accuracy in percent of the nearest class mean; by ``near`` of tickets and means."""
     unit, names, found = torch.nn.functional.normalize(vectors, dim=1), sorted(set(labels)), []
     for n in numbers:
         rows = [[i for i in train if labels[i] == name] for name in names]
         rows = [own[-n:] if last else own[:n] for own in rows]
         means = torch.stack([(vectors if raw else unit)[own].mean(0) for own in rows])
-        guesses = (unit[test] @ torch.nn.functional.normalize(means, dim=1).T).argmax(1).tolist()
+        means = means if short else torch.nn.functional.normalize(means, dim=1)
+        guesses = near(unit[test], means.T).argmax(1).tolist()
         found.append(100 * np.mean([names[guess] == labels[i] for guess, i in zip(guesses, test)]))
     return found
 
@@ -555,6 +739,81 @@ def plot_labels(numbers):
 @wrong("7.6", "length 1 before you take the mean", "means of raw vectors")
 def plot_labels(numbers):
     return drawing(numbers, *(accuracies(numbers, each, labels, train, test, raw=True) for each in features.values()))
+
+
+@wrong("7.6", "bring the means to length 1, too", "products with means that are not of length 1")
+def plot_labels(numbers):
+    lines = [accuracies(numbers, each, labels, train, test, short=True) for each in features.values()]
+    return drawing(numbers, *lines)
+
+
+@wrong("7.6", "and not the smallest distance", "the smallest distance")
+def plot_labels(numbers):
+    def near(tickets, means):
+        return -torch.cdist(tickets, means.T)
+
+    lines = [accuracies(numbers, each, labels, train, test, near=near, short=True) for each in features.values()]
+    return drawing(numbers, *lines)
+
+
+@wrong("7.6", "names in the legend are exchanged")
+def plot_labels(numbers):
+    axes = plt.figure().add_subplot()
+    for each in features.values():
+        axes.plot(numbers, accuracies(numbers, each, labels, train, test))
+    axes.set(xlabel="n", ylabel="%")
+    axes.legend(["bag of words", "MiniLM"])
+    return axes
+
+
+@wrong("7.6", "names in the legend are exchanged", "names exchanged where the lines are drawn")
+def plot_labels(numbers):
+    axes = plt.figure().add_subplot()
+    for name, each in zip(reversed(features), features.values()):
+        axes.plot(numbers, accuracies(numbers, each, labels, train, test), label=name)
+    axes.set(xlabel="n", ylabel="%")
+    axes.legend()
+    return axes
+
+
+@wrong("7.6", "this is one ticket more", "one ticket more")
+def plot_labels(numbers):
+    lines = [accuracies([n + 1 for n in numbers], each, labels, train, test) for each in features.values()]
+    return drawing(numbers, *lines)
+
+
+@wrong("7.6", "the first n tickets of each class in train", "the labels of two classes exchanged")
+def plot_labels(numbers):
+    other = {"billing": "hardware", "hardware": "billing", "software": "software"}
+    guessed = [other[label] if i in set(test) else label for i, label in enumerate(labels)]
+    return drawing(numbers, *(accuracies(numbers, each, guessed, train, test) for each in features.values()))
+
+
+@right("7.6", "numbers falling, names handed to the legend")
+def plot_labels(numbers):
+    axes, falling = plt.figure().add_subplot(), sorted(numbers, reverse=True)
+    for each in (features["bag of words"], features["MiniLM"]):
+        axes.plot(falling, accuracies(falling, each, labels, train, test))
+    axes.set(xlabel="n", ylabel="%")
+    axes.legend(["bag of words: how often each word occurs", "MiniLM: 384 numbers"])
+    return axes
+
+
+@right("7.6", "numpy, sums for means, ties to the last class")
+def plot_labels(numbers):
+    axes = plt.figure().add_subplot()
+    for name, vectors in features.items():
+        unit = vectors.double().numpy()
+        unit = unit / np.maximum(np.linalg.norm(unit, axis=1, keepdims=True), 1e-12)
+        truth, line = np.array(labels)[test], []
+        for n in numbers:
+            sums = np.stack([unit[[i for i in train if labels[i] == name][:n]].sum(0) for name in CLASSES[::-1]])
+            cosines = unit[test] @ sums.T / np.linalg.norm(sums, axis=1)
+            line.append(100 * (np.array(CLASSES[::-1])[cosines.argmax(1)] == truth).mean())
+        axes.plot(numbers, line, label=name)
+    axes.set(xlabel="n", ylabel="%")
+    axes.figure.legend()
+    return axes
 
 
 @right("7.6", "pyplot, scikit-learn's nearest centroid")
