@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertcourse.checks import Answer, CheckFailed, NotWritten, check
+from bertcourse.checks import Answer, CheckFailed, NotWritten, check, engine
 from bertcourse.checks.values import described
 
 
@@ -124,3 +124,41 @@ def test_property_that_cannot_be_asked_fails():
 
 def test_large_arrays_are_shown_by_their_shape():
     assert described(torch.zeros(9, 9)) == "Tensor of shape (9, 9)" and described(torch.zeros(2)) == "[0.0, 0.0]"
+
+
+class Shell:
+    """As much of IPython's shell as a check asks for."""
+
+    kernel = None
+
+    def __init__(self, *cells):
+        self.user_ns = {"In": list(cells)}
+
+
+def test_in_a_notebook_a_check_marks_its_report_counts_and_shows_no_value(monkeypatch, capsys):
+    monkeypatch.setattr(engine, "PASSED", {})
+    monkeypatch.setattr(engine, "notebook_shell", Shell)
+    assert check("1.3", lambda n, radius: (torch.arange(n)[:, None] - torch.arange(n)).abs() <= radius) is None
+    assert check("1.5", lambda weights: weights) is None
+    right, _, wrong = capsys.readouterr().out.partition("1 of 6 exercises, 2 of 18 points so far\n")
+    assert right.startswith("\x1b[32m✓\x1b[0m 1.3 window_mask: right") and wrong.startswith("\x1b[31m✗\x1b[0m 1.5")
+    assert wrong.endswith("1 of 6 exercises, 2 of 18 points so far\n")
+
+
+def test_where_the_newest_cell_has_a_syntax_error_the_stub_is_not_called_unwritten(monkeypatch, capsys):
+    def entropy(weights):
+        raise NotImplementedError
+
+    broken = "def entropy(weights):\n    return (weights"
+    monkeypatch.setattr(engine, "PASSED", {})
+    for cells, says in ((("def entropy(w): ...",), "not written yet"), ((broken,), "syntax error in line 2")):
+        monkeypatch.setattr(engine, "notebook_shell", lambda cells=cells: Shell(*cells))
+        check("1.5", entropy)
+        assert says in capsys.readouterr().out
+
+
+def test_an_earlier_answer_that_is_wrong_is_named_beside_a_later_one(monkeypatch, capsys):
+    monkeypatch.setattr(engine, "PASSED", {"1.1": False, "1.3": True, "2.1": False})
+    monkeypatch.setattr(engine, "notebook_shell", Shell)
+    check("1.2", lambda *arguments: None)
+    assert "first      1.1, if this answer calls it: its check does not pass" in capsys.readouterr().out
