@@ -51,6 +51,7 @@ KEPT_VARIABLES = (
     "COVERAGE_PROCESS_START",
 )
 CELL_CHARACTERS = 100_000
+MOST_DEPTH, MOST_FILES = 60, 100_000  # of a submission's folders in folders, and files
 JUDGE_SECONDS = 120.0  # how long the judge may think about an answer
 DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
 
@@ -308,6 +309,8 @@ def run_once(
         return None
     finally:
         process.stop()
+        if process.fault is not None:
+            raise RuntimeError(f"the watcher of its limits failed: {process.fault}")
         run.peak = max(run.peak, process.peak)
         for line in process.reports():
             if line["kind"] == "walls":
@@ -380,6 +383,7 @@ class Process:
         self.own = folder / "own"
         self.work = work.rename(self.make(self.own) / "work")
         self.report_file, self.base, self.peak, self.killed = folder / "reports.jsonl", 0, 0, ""
+        self.fault: Exception | None = None  # of the watcher's
         self.job = {
             "own": [str(self.own)],
             "readable": readable_from_environment(),
@@ -586,21 +590,33 @@ class Process:
         return self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE
 
     def watch(self) -> None:
-        """Ten times a second: how much memory, how many processes, how large its folder; end it if that is much."""
+        """Ten times a second: whether it keeps its limits. A watcher that fails ends the run."""
         rounds = 0
-        while not self.done.wait(0.1):
-            family = self.family()
-            used = sum(map(memory_of, family))
-            if len(family) > 1 and used > self.base + self.limits.memory:  # pages that a fork shares count once
-                used = sum(memory_of(process, shared=False) for process in family)
-            self.peak = max(self.peak, used)
-            if self.base and used > self.base + self.limits.memory:
-                self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
-            elif len(family) > self.limits.processes:
-                self.kill(f"started more than {self.limits.processes} processes")
-            elif rounds % 20 == 0 and folder_size(self.own) > self.limits.folder_size:
+        try:
+            while not self.done.wait(0.1):
+                self.look(with_files=rounds % 20 == 0)
+                rounds += 1
+        except Exception as error:
+            self.fault = error
+            self.kill("was no longer watched")
+
+    def look(self, with_files: bool) -> None:
+        """How much memory, how many processes, how large its folder; end it if that is much."""
+        family = self.family()
+        used = sum(map(memory_of, family))
+        if len(family) > 1 and used > self.base + self.limits.memory:  # pages that a fork shares count once
+            used = sum(memory_of(process, shared=False) for process in family)
+        self.peak = max(self.peak, used)
+        if self.base and used > self.base + self.limits.memory:
+            self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
+        elif len(family) > self.limits.processes:
+            self.kill(f"started more than {self.limits.processes} processes")
+        elif with_files:
+            size = folder_size(self.own)
+            if size is None:
+                self.kill(f"made folders in folders, more than {MOST_DEPTH} deep, or more than {MOST_FILES:,} files")
+            elif size > self.limits.folder_size:
                 self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
-            rounds += 1
 
     def family(self) -> list[psutil.Process]:
         """The kernel's process and all that came from it."""
@@ -721,15 +737,26 @@ def memory_of(process: psutil.Process, shared: bool = True) -> int:
         return 0
 
 
-def folder_size(folder: Path) -> int:
-    """Bytes of the files in a folder."""
-    total = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(path, name)).st_size
-            except OSError:
-                continue
+def folder_size(folder: Path) -> int | None:
+    """Bytes that the files in a folder hold on disk; None where they are too many or lie too deep to count.
+
+    A file of holes counts as what it holds.
+    """
+    total, files, open_folders = 0, 0, [(str(folder), 0)]
+    while open_folders:
+        path, depth = open_folders.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    total += getattr(status, "st_blocks", 0) * 512 or status.st_size
+                    files += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        open_folders.append((entry.path, depth + 1))
+        except OSError:  # it is gone, or not to be read
+            continue
+        if depth > MOST_DEPTH or files > MOST_FILES:
+            return None
     return total
 
 

@@ -115,3 +115,37 @@ def test_a_batch_that_is_interrupted_ends_its_kernels():
     cancel.set()
     with pytest.raises(execution.Cancelled):
         execution.run_submission(notebook, None, execution.Judge(), [], execution.Limits(), cancel)
+
+
+def test_folders_are_measured_by_what_they_hold_and_not_followed_for_ever(tmp_path):
+    assert execution.folder_size(tmp_path) == 0
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "file").write_bytes(b"x" * 50_000)
+    with open(tmp_path / "holes", "wb") as file:
+        file.truncate(3 * 2**30)
+    (tmp_path / "loop").symlink_to(tmp_path)
+    assert 50_000 <= execution.folder_size(tmp_path) < 200_000
+    deep = tmp_path
+    for _ in range(execution.MOST_DEPTH + 2):
+        deep = deep / "d"
+        deep.mkdir()
+    assert execution.folder_size(tmp_path) is None
+
+
+def test_very_many_files_are_not_counted_to_the_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(execution, "MOST_FILES", 10)
+    for number in range(12):
+        (tmp_path / str(number)).touch()
+    assert execution.folder_size(tmp_path) is None
+
+
+def test_a_watcher_that_fails_ends_the_run(tmp_path, monkeypatch):
+    (tmp_path / "work").mkdir()
+    process = execution.Process(
+        tmp_path, tmp_path / "work", execution.Judge(), [], execution.Limits(), threading.Event()
+    )
+    process.done = threading.Event()
+    monkeypatch.setattr(process, "look", lambda with_files: 1 / 0)
+    monkeypatch.setattr(process, "end", process.done.set)
+    process.watch()
+    assert process.killed == "was no longer watched" and isinstance(process.fault, ZeroDivisionError)
