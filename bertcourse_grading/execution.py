@@ -749,7 +749,7 @@ def folder_size(folder: Path) -> int | None:
             with os.scandir(path) as entries:
                 for entry in entries:
                     status = entry.stat(follow_symlinks=False)
-                    total += getattr(status, "st_blocks", 0) * 512 or status.st_size
+                    total += status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
                     files += 1
                     if entry.is_dir(follow_symlinks=False):
                         open_folders.append((entry.path, depth + 1))
