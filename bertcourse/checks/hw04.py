@@ -229,16 +229,16 @@ def next_sentences(answer: Answer) -> None:
         "with probability one half B is the next sentence, otherwise one from another document",
     )
     found.holds("the number of 1s differs from seed to seed", lambda _: len({sum(each) for each in labels}) > 1, coin)
-    drawn = [b for _, b, label in examples if label == 1]
+    many = [example for seed in range(20, 60) for example in answer(documents, seed).value]
+    drawn = [b for _, b, label in examples + many if label == 1]
     found.holds(
         "B comes from every document, also from those of one sentence",
         lambda _: len({b.split(".")[0] for b in drawn}) == len(documents),
         "any other document, not the next one or the first one",
     )
-    many = [example for seed in range(20, 60) for example in answer(documents, seed).value]
     found.holds(
         "to the longest document's As there are Bs from all others",
-        lambda _: len({b.split(".")[0] for a, b, label in many if label == 1 and a.startswith("5.")}) == 7,
+        lambda _: len({b.split(".")[0] for a, b, label in examples + many if label == 1 and a[:2] == "5."}) >= 6,
         "any other document, not only a neighbour",
     )
     found.holds(
@@ -312,8 +312,8 @@ def pack(answer: Answer) -> None:
         [[1, 11, 12, 13, 14, 15, 2, 21, 22, 2], [1, 31, 32, 33, 34, 2]],
         "a row may have exactly `length` tokens",
     )
-    answer([[[11, 12]], [[21, 22]]], 6, 1, 2).equals(
-        [[1, 11, 12, 2], [1, 21, 22, 2]], "count [CLS], the last [SEP], and the one between two documents"
+    answer([[[11, 12]], [[21]]], 5, 1, 2).equals(
+        [[1, 11, 12, 2], [1, 21, 2]], "count [CLS], the last [SEP], and the one between two documents"
     )
     answer([[[11], [12, 13, 14], [15]]], 5, 1, 2).equals(
         [[1, 11, 2], [1, 12, 13, 14, 2], [1, 15, 2]],
@@ -330,9 +330,11 @@ def pack(answer: Answer) -> None:
     answer(documents, 100, 1, 2).equals(
         [[1, 11, 12, 13, 14, 15, 2, 21, 22, 2, 31, 32, 33, 34, 2]], "if everything fits, there is one row"
     )
-    answer([], 9, 1, 2).equals([], "no documents, no rows: a row of special tokens alone is none")
-    answer([[], [[11]], [], [[21], [22]]], 9, 1, 2).equals(
-        [[1, 11, 2, 21, 22, 2]], "an empty document leaves no trace: no [SEP] for it"
+    answer([], 9, 1, 2).holds(
+        "no documents, no rows", lambda found: len(found) == 0, "a row of special tokens alone is none"
+    )
+    answer([[], [[11]], [], [[21], [22]], [], [[31, 32]], []], 7, 1, 2).equals(
+        [[1, 11, 2, 21, 22, 2], [1, 31, 32, 2]], "an empty document leaves no trace: no [SEP] for it"
     )
     long = [[[100 * d + s] * (1 + (2 * d + 3 * s) % 5) for s in range(1 + d % 3)] for d in range(1, 9)]
     answer(long, 12, 1, 2).equals_stored("eight documents", "as many whole sentences as fit, in order")
