@@ -246,6 +246,9 @@ def next_sentences(answer: Answer) -> None:
         lambda _: len({b.split(".")[1] for b in drawn}) > 20,
         "draw a sentence, too",
     )
+    places = [[tuple(map(int, each.split("."))) for each in (a, b)] for a, b, label in examples + many if label == 1]
+    own = [a % len(documents[d]) == b for (_, a), (d, b) in places if len(documents[d]) > 8]
+    found.holds("B does not stand where A stands", lambda _: sum(own) < 0.4 * len(own), "draw a sentence, too")
     long = [document for document in documents if len(document) > 1]
     found.holds(
         "last and first sentences come as B, too",
@@ -313,7 +316,11 @@ def pack(answer: Answer) -> None:
         "a row may have exactly `length` tokens",
     )
     answer([[[11, 12]], [[21]]], 5, 1, 2).equals(
-        [[1, 11, 12, 2], [1, 21, 2]], "count [CLS], the last [SEP], and the one between two documents"
+        [[1, 11, 12, 2], [1, 21, 2]],
+        "count [CLS], the last [SEP], and the one between two documents",
+        mistakes={
+            "a row that begins with a new document has no [SEP] at its beginning": [[1, 11, 12, 2], [1, 2, 21, 2]]
+        },
     )
     answer([[[11], [12, 13, 14], [15]]], 5, 1, 2).equals(
         [[1, 11, 2], [1, 12, 13, 14, 2], [1, 15, 2]],
