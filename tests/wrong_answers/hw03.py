@@ -7,7 +7,7 @@ import string
 import unicodedata
 from collections import Counter, defaultdict
 from functools import cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -172,6 +172,59 @@ def bpe_step(spellings):
     return best, Counter({tuple(pattern.sub("".join(best), " ".join(s)).split()): c for s, c in spellings.items()})
 
 
+@wrong("3.1", "at each of its places", "a pair counts once in a word")
+def bpe_step(spellings):
+    counts = Counter()
+    for symbols, count in spellings.items():
+        for pair in set(pairwise(symbols)):
+            counts[pair] += count
+    if not counts:
+        return None, spellings
+    best = max(sorted(counts), key=counts.get)
+    return best, merged_words(spellings, best)
+
+
+@wrong("3.1", "at each of its places", "only places that do not overlap are counted")
+def bpe_step(spellings):
+    counts = Counter()
+    for symbols, count in spellings.items():
+        for pair in set(pairwise(symbols)):
+            counts[pair] += count * (len(symbols) - len(merged_word(symbols, pair)))
+    if not counts:
+        return None, spellings
+    best = max(sorted(counts), key=counts.get)
+    return best, merged_words(spellings, best)
+
+
+@wrong("3.1", "not the one that is met first", "ties to the pair of the most frequent word")
+def bpe_step(spellings):
+    counts = pairs_of(dict(sorted(spellings.items(), key=lambda item: -item[1])))
+    if not counts:
+        return None, spellings
+    best = max(counts, key=counts.get)
+    return best, merged_words(spellings, best)
+
+
+@right("3.1", "numpy adds up the counts, and recursion merges")
+def bpe_step(spellings):
+    places = [((a, b), count) for symbols, count in spellings.items() for a, b in zip(symbols[:-1], symbols[1:])]
+    if not places:
+        return None, spellings.copy()
+    pairs = sorted({pair for pair, _ in places})
+    totals = np.zeros(len(pairs), dtype=np.int32)
+    np.add.at(totals, [pairs.index(pair) for pair, _ in places], [count for _, count in places])
+    best = pairs[int(totals.argmax())]
+
+    def merge(symbols):
+        if len(symbols) < 2:
+            return symbols
+        if symbols[:2] == best:
+            return (best[0] + best[1], *merge(symbols[2:]))
+        return (symbols[0], *merge(symbols[1:]))
+
+    return best, {merge(symbols): count for symbols, count in spellings.items()}
+
+
 def with_dropout(word, merges, dropout, draw, choose=min, once=False):
     """BPE with a rule of its own for what is dropped and taken."""
     ranks, symbols = {pair: i for i, pair in enumerate(merges)}, list(word)
@@ -288,6 +341,93 @@ def bpe_encode(word, merges, dropout=0.0, seed=0):
         return read((*symbols[:i], symbols[i] + symbols[i + 1], *symbols[i + 2 :]))
 
     return read(tuple(word))
+
+
+@wrong("3.2", "compare pairs, not the joined text", "merged where the joined text is known")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols = random.Random(seed), list(word)
+    ranks = {}
+    for i, pair in enumerate(merges):
+        ranks.setdefault("".join(pair), i)
+    while True:
+        places = [(ranks[a + b], i) for i, (a, b) in enumerate(pairwise(symbols)) if a + b in ranks]
+        places = [place for place in places if generator.random() >= dropout]
+        if not places:
+            return symbols
+        _, i = min(places)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+@wrong("3.2", "one place in each step", "all places of the pair merged at once")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols = random.Random(seed), list(word)
+    ranks = {pair: i for i, pair in enumerate(merges)}
+    while True:
+        places = [(ranks[p], i) for i, p in enumerate(pairwise(symbols)) if p in ranks]
+        places = [place for place in places if generator.random() >= dropout]
+        if not places:
+            return symbols
+        first, end, merged = min(places)[0], 0, []
+        for i in [i for rank, i in places if rank == first]:
+            if i >= end:
+                merged += [*symbols[end:i], symbols[i] + symbols[i + 1]]
+                end = i + 2
+        symbols = merged + symbols[end:]
+
+
+@wrong("3.2", "draw anew for all places in each step", "places dropped in the first step only")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols, odds = random.Random(seed), list(word), dropout
+    ranks = {pair: i for i, pair in enumerate(merges)}
+    while True:
+        places = [(ranks[p], i) for i, p in enumerate(pairwise(symbols)) if p in ranks]
+        places = [place for place in places if generator.random() >= odds]
+        if not places:
+            return symbols
+        _, i = min(places)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+        odds = 0.0
+
+
+@wrong("3.2", "each place is dropped by itself", "one draw for each pair in each step")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols = random.Random(seed), list(word)
+    while True:
+        kept = {pair for pair in merges if generator.random() >= dropout}
+        places = [(merges.index(p), i) for i, p in enumerate(pairwise(symbols)) if p in kept]
+        if not places:
+            return symbols
+        _, i = min(places)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+@wrong("3.2", "each place is dropped by itself", "one draw for the best place, and the end if it is dropped")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    generator, symbols = random.Random(seed), list(word)
+    ranks = {pair: i for i, pair in enumerate(merges)}
+    while True:
+        places = [(ranks[p], i) for i, p in enumerate(pairwise(symbols)) if p in ranks]
+        if not places or generator.random() < dropout:
+            return symbols
+        _, i = min(places)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+
+
+@right("3.2", "places in the order of their pairs, drawn for until one is kept")
+def bpe_encode(word, merges, dropout=0.0, seed=0):
+    coin, symbols = np.random.RandomState(seed), [*word]
+
+    def find():
+        for first, second in merges:
+            for i in range(1, len(symbols)):
+                if (symbols[i - 1], symbols[i]) == (first, second) and not coin.rand() < dropout:
+                    return i
+        return 0
+
+    while (i := find()) > 0:
+        symbols[i - 1] += symbols[i]
+        del symbols[i]
+    return symbols
 
 
 def longest_pieces(word, vocabulary, prefix="##", ends=lambda start, stop: range(stop, start, -1)):
@@ -425,6 +565,94 @@ def wordpiece(words, vocabulary, longest=100):
     return [[token for token, _ in pairs], [number for _, number in pairs]]
 
 
+@wrong("3.3", "a piece once taken stays", "back to a shorter piece where it gets stuck")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word, start=0):
+        if start == len(word):
+            return []
+        for end in range(len(word), start, -1):
+            piece = ("##" if start else "") + word[start:end]
+            if piece in vocabulary and (tail := cut(word, end)) is not None:
+                return [piece, *tail]
+        return None
+
+    return sentence(words, lambda word: (len(word) <= longest and cut(word)) or ["[UNK]"])
+
+
+@wrong("3.3", "inside a word only pieces with ## fit", "a piece without ## where none with ## fits")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, start = [], 0
+        while start < len(word):
+            for end in range(len(word), start, -1):
+                fits = [p for p in ("##" * (start > 0) + word[start:end], word[start:end]) if p in vocabulary]
+                if fits:
+                    break
+            else:
+                return ["[UNK]"]
+            pieces.append(fits[0])
+            start = end
+        return pieces
+
+    return sentence(words, lambda word: cut(word) if len(word) <= longest else ["[UNK]"])
+
+
+@wrong("3.3", "even if the vocabulary has it", "a word of the vocabulary at any length")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        if word in vocabulary:
+            return [word]
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole and len(word) <= longest else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "letters of the word, not its pieces", "at most `longest` pieces")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return pieces if whole and len(pieces) <= longest else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "however short its pieces are", "pieces of at most `longest` letters")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary, ends=lambda a, b: range(min(b, a + longest), a, -1))
+        return pieces if whole else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@wrong("3.3", "is the single token [UNK]", "[UNK] for the rest of a word")
+def wordpiece(words, vocabulary, longest=100):
+    def cut(word):
+        pieces, whole = longest_pieces(word, vocabulary)
+        return (pieces if whole else [*pieces, "##[UNK]"]) if len(word) <= longest else ["[UNK]"]
+
+    return sentence(words, cut)
+
+
+@right("3.3", "the longest of all pieces that fit, in a loop over the vocabulary")
+def wordpiece(words, vocabulary, longest=100):
+    tokens, numbers = [], np.zeros(0, dtype=np.int64)
+    for number, word in enumerate(words):
+        found, rest = [], word if len(word) <= longest else ""
+        while rest:
+            marked = "##" + rest if found else rest
+            fits = [piece for piece in vocabulary if marked.startswith(piece) and piece.startswith("##") == bool(found)]
+            if not fits:
+                break
+            found.append(max(fits, key=len))
+            rest = marked[len(found[-1]) :]
+        found = ["[UNK]"] if rest or not found else found
+        tokens.extend(found)
+        numbers = np.append(numbers, [number] * len(found))
+    return tokens, numbers.tolist()
+
+
 @wrong("3.4", "the longest piece now is not always the shortest way", "greedy")
 def fewest_pieces(word, vocabulary):
     pieces, whole = longest_pieces(word, vocabulary)
@@ -545,6 +773,51 @@ def fewest_pieces(word, vocabulary):
     return list(rest(0) or ["[UNK]"])
 
 
+def from_the_end(word, vocabulary):
+    """The longest piece that ends the word, again and again."""
+    pieces = []
+    while word:
+        starts = [s for s in range(len(word)) if ("##" if s else "") + word[s:] in vocabulary]
+        if not starts:
+            return ["[UNK]"]
+        pieces.insert(0, ("##" if starts[0] else "") + word[starts[0] :])
+        word = word[: starts[0]]
+    return pieces
+
+
+@wrong("3.4", "also from the end of the word", "greedy from the end")
+def fewest_pieces(word, vocabulary):
+    pieces = from_the_end(word, vocabulary)
+    return fewest_by_backtracking(word, vocabulary) if pieces == ["[UNK]"] else pieces
+
+
+@wrong("3.4", "also from the end of the word", "the better of greedy from the left and from the end")
+def fewest_pieces(word, vocabulary):
+    ways = [fewest_by_backtracking(word, vocabulary), from_the_end(word, vocabulary)]
+    return min([way for way in ways if way != ["[UNK]"]], key=len, default=["[UNK]"])
+
+
+@wrong("3.4", "compare all ways to each place", "two pieces at best, else greedy")
+def fewest_pieces(word, vocabulary):
+    for end in range(len(word), 0, -1):
+        two = [word[:end], *(["##" + word[end:]] if word[end:] else [])]
+        if set(two) <= set(vocabulary):
+            return two
+    ways = [fewest_by_backtracking(word, vocabulary), from_the_end(word, vocabulary)]
+    return min([way for way in ways if way != ["[UNK]"]], key=len, default=["[UNK]"])
+
+
+@right("3.4", "one cut, two cuts, three cuts, at all places")
+def fewest_pieces(word, vocabulary):
+    for cuts in range(len(word)):
+        for inner in combinations(range(1, len(word)), cuts):
+            bounds = [0, *inner, len(word)]
+            pieces = [word[bounds[0] : bounds[1]], *("##" + word[a:b] for a, b in pairwise(bounds[1:]))]
+            if all(piece in vocabulary for piece in pieces):
+                return pieces
+    return ["[UNK]"]
+
+
 ASCII = set("$+<=>^`|~")
 
 
@@ -653,6 +926,45 @@ def normalize(text):
     return words + [word] * bool(word)
 
 
+@wrong("3.5", "the others of category M stay", "all of category M dropped")
+def normalize(text):
+    plain = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c)[0] != "M")
+    return set_apart(plain.lower(), is_mark)
+
+
+@wrong("3.5", "by its category, not by unicodedata.combining", "unicodedata.combining")
+def normalize(text):
+    plain = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    return set_apart(plain.lower(), is_mark)
+
+
+@wrong("3.5", "marks of all scripts", "the marks of Latin letters alone")
+def normalize(text):
+    plain = re.sub("[\u0300-\u036f]", "", unicodedata.normalize("NFD", text))
+    return set_apart(plain.lower(), is_mark)
+
+
+@wrong("3.5", "only punctuation is set apart", "whatever is no letter and no digit")
+def normalize(text):
+    plain = "".join(c for c in unicodedata.normalize("NFD", text.lower()) if unicodedata.category(c) != "Mn")
+    return set_apart(plain, lambda c: not c.isalnum() and unicodedata.category(c)[0] != "M")
+
+
+@wrong("3.5", "decompose it first, with NFD", "composed letters with accents dropped as not of ASCII")
+def normalize(text):
+    kept = "".join(c for c in text if unicodedata.normalize("NFD", c) == c)
+    return set_apart(without_accents(kept).lower(), is_mark)
+
+
+@right("3.5", "a table for str.translate")
+def normalize(text):
+    plain = unicodedata.normalize("NFD", str.lower(text))
+    table = {ord(c): None for c in plain if unicodedata.category(c) == "Mn"}
+    table |= {ord(c): f"\n{c}\n" for c in plain if unicodedata.category(c) in "Pc Pd Ps Pe Pi Pf Po"}
+    table |= {ord(c): f"\n{c}\n" for c in string.punctuation}
+    return plain.translate(table).split()
+
+
 def figure(texts, vocabulary, sizes, price, legend=True):
     """Everything that is asked for, with a price of the words for a set of known pieces."""
     axes = plt.figure().add_subplot()
@@ -755,3 +1067,81 @@ def plot_prices(texts, vocabulary, sizes):
         return sum(honest([word], known, wordpiece) * n for word, n in counts.items()) / counts.total()
 
     return figure(texts, vocabulary, sizes, price)
+
+
+@wrong("3.6", "its own language's name", "names in another order than the lines")
+def plot_prices(texts, vocabulary, sizes):
+    price = lambda text, known: honest(normalize(text), known, wordpiece)  # noqa: E731
+    others = dict(zip(reversed(texts), texts.values()))
+    return figure(others, vocabulary, sizes, price)
+
+
+@wrong("3.6", "its own language's name", "a legend in alphabetical order")
+def plot_prices(texts, vocabulary, sizes):
+    price = lambda text, known: honest(normalize(text), known, wordpiece)  # noqa: E731
+    axes = plt.figure().add_subplot()
+    for text in texts.values():
+        axes.plot(sizes, [price(text, set(vocabulary[:size])) for size in sizes])
+    axes.set(xlabel="V", ylabel="tokens per word")
+    axes.legend(sorted(texts))
+    return axes
+
+
+@wrong("3.6", "axes.plot(…, label=language)", "lines by number")
+def plot_prices(texts, vocabulary, sizes):
+    price = lambda text, known: honest(normalize(text), known, wordpiece)  # noqa: E731
+    return figure({f"line {i}": text for i, text in enumerate(texts.values())}, vocabulary, sizes, price)
+
+
+@wrong("3.6", "as normalize cuts them", "words between spaces below the line")
+def plot_prices(texts, vocabulary, sizes):
+    def price(text, known):
+        words = normalize(text)
+        return honest(words, known, wordpiece) * len(words) / len(text.split())
+
+    return figure(texts, vocabulary, sizes, price)
+
+
+@wrong("3.6", "as many tokens as it has letters", "an unknown word costs one token more than its letters")
+def plot_prices(texts, vocabulary, sizes):
+    def price(text, known):
+        words = normalize(text)
+        lost = sum(wordpiece([word], known)[0] == ["[UNK]"] for word in words)
+        return honest(words, known, wordpiece) + lost / len(words)
+
+    return figure(texts, vocabulary, sizes, price)
+
+
+@wrong("3.6", "vocabulary[:V]", "a piece of the vocabulary too few")
+def plot_prices(texts, vocabulary, sizes):
+    axes = plt.figure().add_subplot()
+    for name, text in texts.items():
+        prices = [honest(normalize(text), set(vocabulary[: size - 100]), wordpiece) for size in sizes]
+        axes.plot(sizes, prices, label=name)
+    axes.set(xlabel="V", ylabel="tokens per word")
+    axes.legend()
+    return axes
+
+
+@right("3.6", "one call for all lines, and their names in the legend")
+def plot_prices(texts, vocabulary, sizes):
+    axes = plt.figure().add_subplot()
+    known = [set(vocabulary[:size]) for size in sizes]
+    prices = np.array([[honest(normalize(text), some, wordpiece) for some in known] for text in texts.values()])
+    axes.plot(sizes, prices.T)
+    axes.set_xlabel("size")
+    axes.set_ylabel("tokens per word")
+    axes.legend(list(texts))
+    return axes
+
+
+@right("3.6", "names with the number of words")
+def plot_prices(texts, vocabulary, sizes):
+    price = lambda text, known: honest(normalize(text), known, wordpiece)  # noqa: E731
+    axes = plt.figure().add_subplot()
+    for name, text in texts.items():
+        prices = [price(text, set(vocabulary[:size])) for size in sizes]
+        axes.semilogx(sizes, prices, label=f"{name}: {len(normalize(text))} words")
+    axes.set(xlabel="V", ylabel="tokens per word")
+    axes.legend(title="language")
+    return axes

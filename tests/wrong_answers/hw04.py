@@ -3,6 +3,7 @@
 
 import math
 import random
+from fractions import Fraction
 from itertools import accumulate
 
 import matplotlib.pyplot as plt
@@ -126,6 +127,22 @@ def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
     return input_ids, labels
 
 
+@right("4.1", "token by token, with Python's random, as lists")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    generator, is_special = random.Random(seed), is_special.tolist()
+    ordinary = [i for i, special in enumerate(is_special) if not special]
+    read, labels = [], []
+    for row in input_ids.tolist():
+        read.append([])
+        labels.append([])
+        for token in row:
+            chosen = not is_special[token] and generator.random() < rate
+            labels[-1].append(token if chosen else -100)
+            kind = generator.choices("mro", (8, 1, 1))[0] if chosen else "o"
+            read[-1].append({"m": mask_id, "r": generator.choice(ordinary), "o": token}[kind])
+    return read, labels
+
+
 @right("4.1", "numpy, in a loop over what was chosen")
 def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
     generator = np.random.default_rng(seed)
@@ -153,6 +170,60 @@ def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
     words = torch.multinomial((~is_special).float(), labels.numel(), True, generator=generator).view(labels.shape)
     read[random_ones] = words[random_ones]
     return read, labels
+
+
+@wrong("4.1", "a second random number for each token", "what becomes of the holes drawn once a row")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    chosen = (torch.rand(input_ids.shape, generator=generator) < rate) & ~is_special[input_ids]
+    dice = torch.rand(len(input_ids), 1, generator=generator)
+    ordinary = (~is_special).nonzero().flatten()
+    others = ordinary[torch.randint(len(ordinary), input_ids.shape, generator=generator)]
+    read = torch.where(dice < 0.8, mask_id, torch.where(dice < 0.9, others, input_ids))
+    return torch.where(chosen, read, input_ids), torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "each place has a random token of its own", "one random token a row")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    chance, dice = torch.rand(2, *input_ids.shape, generator=generator)
+    chosen = (chance < rate) & ~is_special[input_ids]
+    ordinary = (~is_special).nonzero().flatten()
+    others = ordinary[torch.randint(len(ordinary), (len(input_ids), 1), generator=generator)]
+    read = torch.where(dice < 0.8, mask_id, torch.where(dice < 0.9, others, input_ids))
+    return torch.where(chosen, read, input_ids), torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "the first and the last one, too", "the last token never drawn")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    ordinary = (~is_special).nonzero().flatten()[:-1]
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=ordinary)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "the first and the last one, too", "the special ids taken for the first ones")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=torch.arange(5, len(is_special)))
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "a row may have no hole", "at least one hole in each row")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    def choose(chance):
+        odds = chance.masked_fill(is_special[input_ids], 2.0)
+        chosen = odds < rate
+        lonely = ~chosen.any(1)
+        chosen[lonely, odds.argmin(1)[lonely]] = True
+        return chosen
+
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=choose)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "80 % become mask_id", "[MASK] in 90 % of the holes")
+def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, limits=(0.9, 0.95))
+    return read, torch.where(chosen, input_ids, -100)
 
 
 def at_holes(logits, labels):
@@ -222,13 +293,65 @@ def mlm_loss(logits, labels):
     return losses / (labels != -100).sum().clamp(min=1)
 
 
-@right("4.2", "numpy, place by place")
+@wrong("4.2", "a gradient flows back to logits", "a plain number, by .item()")
+def mlm_loss(logits, labels):
+    found = labels != -100
+    return F.cross_entropy(logits[found], labels[found]).item() if found.any() else 0.0
+
+
+@wrong("4.2", "a gradient flows back to logits", "by numpy")
 def mlm_loss(logits, labels):
     losses = []
-    for scores, label in zip(np.asarray(logits, dtype=float).reshape(-1, logits.shape[-1]), labels.flatten().tolist()):
+    scores = logits.detach().numpy().astype(float).reshape(-1, logits.shape[-1])
+    for row, label in zip(scores, labels.flatten().tolist()):
         if label != -100:
-            losses.append(np.logaddexp.reduce(scores) - scores[label])
+            losses.append(np.logaddexp.reduce(row) - row[label])
     return np.mean(losses) if losses else 0.0
+
+
+@wrong("4.2", "a gradient flows back to logits", "a new tensor of the number")
+def mlm_loss(logits, labels):
+    found = labels != -100
+    losses = [F.cross_entropy(scores, label).item() for scores, label in zip(logits[found], labels[found])]
+    return torch.tensor(sum(losses) / max(len(losses), 1))
+
+
+@wrong("4.2", "of its own row", "the largest score of all taken off")
+def mlm_loss(logits, labels):
+    found = labels != -100
+    if not found.any():
+        return torch.zeros(())
+    scores = logits[found] - logits[found].max()
+    return (scores.exp().sum(-1).log() - scores[torch.arange(len(scores)), labels[found]]).mean()
+
+
+@wrong("4.2", "the score minus logsumexp of its row is safe", "a small number added to the softmax")
+def mlm_loss(logits, labels):
+    found = labels != -100
+    if not found.any():
+        return logits.sum() * 0
+    rows = torch.softmax(logits[found], -1) + 1e-9
+    return -rows.gather(1, labels[found][:, None]).log().mean()
+
+
+@right("4.2", "place by place, in double precision")
+def mlm_loss(logits, labels):
+    total, count = torch.zeros((), dtype=torch.float64), 0
+    for b in range(labels.shape[0]):
+        for i in range(labels.shape[1]):
+            if labels[b, i] != -100:
+                scores = logits[b, i].double()
+                top = scores.max()
+                total = total + (scores - top).exp().sum().log() + top - scores[labels[b, i]]
+                count += 1
+    return total / count if count else total
+
+
+@right("4.2", "one-hot labels, and a sum over everything")
+def mlm_loss(logits, labels):
+    found = labels.ne(-100)
+    truth = F.one_hot(labels.where(found, 0), logits.size(-1)) * found.unsqueeze(-1)
+    return -torch.einsum("blv,blv->", F.log_softmax(logits, 2), truth.to(logits)) / max(1, int(found.sum()))
 
 
 def examples(documents, seed, negative, label=(0, 1), odds=0.5):
@@ -358,6 +481,103 @@ def next_sentences(documents, seed=0):
     return examples(documents, seed, negative)
 
 
+def from_others(documents, generator, number):
+    """Any sentence of any other document."""
+    return generator.choice(other_document(documents, generator, number))
+
+
+@wrong("4.3", "a coin for each example", "labels in turn")
+def next_sentences(documents, seed=0):
+    generator, found = random.Random(seed), []
+    for number, document in enumerate(documents):
+        for first, second in zip(document, document[1:]):
+            label = (len(found) + seed) % 2
+            found.append((first, from_others(documents, generator, number) if label else second, label))
+    return found
+
+
+@wrong("4.3", "a coin for each example", "one coin a document")
+def next_sentences(documents, seed=0):
+    generator, found = random.Random(seed), []
+    for number, document in enumerate(documents):
+        label = generator.randint(0, 1)
+        for first, second in zip(document, document[1:]):
+            found.append((first, from_others(documents, generator, number) if label else second, label))
+    return found
+
+
+@wrong("4.3", "a coin for each example", "just half of all labels are 1, in random order")
+def next_sentences(documents, seed=0):
+    generator = random.Random(seed)
+    pairs = [(n, a, b) for n, document in enumerate(documents) for a, b in zip(document, document[1:])]
+    labels = [i % 2 for i in range(len(pairs))]
+    generator.shuffle(labels)
+    return [(a, from_others(documents, generator, n) if label else b, label) for (n, a, b), label in zip(pairs, labels)]
+
+
+@wrong("4.3", "one generator, made before the loop", "a generator for each document")
+def next_sentences(documents, seed=0):
+    found = []
+    for number, document in enumerate(documents):
+        generator = random.Random(seed)
+        for first, second in zip(document, document[1:]):
+            label = int(generator.random() >= 0.5)
+            found.append((first, from_others(documents, generator, number) if label else second, label))
+    return found
+
+
+@wrong("4.3", "any sentence of it, the last one, too", "never a last sentence")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        other = other_document(documents, generator, number)
+        return other[generator.randrange(max(1, len(other) - 1))]
+
+    return examples(documents, seed, negative)
+
+
+@wrong("4.3", "any sentence of it", "never a first sentence")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        other = other_document(documents, generator, number)
+        return other[generator.randrange(1, len(other)) if len(other) > 1 else 0]
+
+    return examples(documents, seed, negative)
+
+
+@wrong("4.3", "draw a sentence, too", "the sentence at A's own place")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        other = other_document(documents, generator, number)
+        return other[i % len(other)]
+
+    return examples(documents, seed, negative)
+
+
+@wrong("4.3", "those of one sentence", "B from documents of several sentences only")
+def next_sentences(documents, seed=0):
+    def negative(generator, number, i):
+        long = [d for n, d in enumerate(documents) if n != number and len(d) > 1]
+        return generator.choice(generator.choice(long or [d for n, d in enumerate(documents) if n != number]))
+
+    return examples(documents, seed, negative)
+
+
+@right("4.3", "torch's generator, and a walk over places in one long list")
+def next_sentences(documents, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    flat = [(d, sentence) for d, document in enumerate(documents) for sentence in document]
+    coins = torch.randint(2, (len(flat),), generator=generator).tolist()
+    found = []
+    for i, (d, sentence) in enumerate(flat[:-1]):
+        if flat[i + 1][0] != d:
+            continue
+        other = i + 1
+        while coins[i] and flat[other][0] == d:
+            other = int(torch.randint(len(flat), (), generator=generator))
+        found.append((sentence, flat[other][1], coins[i]))
+    return found
+
+
 def packed(documents, length, cls_id, sep_id, room=1, own_rows=False, border=True, every=False, equal=True):
     """Rows, with one rule or another changed."""
     rows, row = [], [cls_id]
@@ -481,6 +701,78 @@ def pack(documents, length, cls_id, sep_id):
     return rows
 
 
+@wrong("4.4", "an empty row is not closed", "a border counted for the first sentence of a row, too")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = [], [cls_id]
+    for document in documents:
+        for place, sentence in enumerate(document):
+            if len(row) + (place == 0) + len(sentence) + 1 > length:
+                rows.append([*row, sep_id])
+                row = [cls_id]
+            row = [*row, *[sep_id] * (place == 0 and len(row) > 1), *sentence]
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "leaves no trace", "a border for an empty document")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = [], [cls_id]
+    for number, document in enumerate(documents):
+        if number and len(row) > 1:
+            row = [*row, sep_id]
+        for sentence in document:
+            if len(row) + len(sentence) + 1 > length:
+                rows.append(row if row[-1] == sep_id else [*row, sep_id])
+                row = [cls_id]
+            row = [*row, *sentence]
+    return rows + [row if row[-1] == sep_id else [*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "count [CLS], the last [SEP], and the one between", "no room for the [SEP] between documents")
+def pack(documents, length, cls_id, sep_id):
+    rows, row = [], [cls_id]
+    for document in documents:
+        for place, sentence in enumerate(document):
+            if len(row) + len(sentence) + 1 > length:
+                rows.append([*row, sep_id])
+                row = [cls_id]
+            row = [*row, *[sep_id] * (place == 0 and len(row) > 1), *sentence]
+    return rows + [[*row, sep_id]] * (len(row) > 1)
+
+
+@wrong("4.4", "a later sentence does not fill", "later sentences fill the room of earlier rows")
+def pack(documents, length, cls_id, sep_id):
+    rows = []
+    for number, document in enumerate(documents):
+        for sentence in document:
+            for row in rows:
+                border = [sep_id] if row[0] != number else []
+                if len(row) + len(border) + len(sentence) + 1 <= length:
+                    row += [*border, *sentence]
+                    row[0] = number
+                    break
+            else:
+                rows.append([number, *sentence])
+    return [[cls_id, *row[1:], sep_id] for row in rows]
+
+
+@right("4.4", "by recursion, on what is left")
+def pack(documents, length, cls_id, sep_id):
+    left = [(number, sentence) for number, document in enumerate(documents) for sentence in document]
+
+    def fill(left):
+        if not left:
+            return []
+        row = [cls_id] + left[0][1]
+        for i in range(1, len(left)):
+            longer = row + [sep_id] * (left[i][0] > left[i - 1][0]) + left[i][1]
+            if len(longer) >= length:
+                return [row + [sep_id], *fill(left[i:])]
+            row = longer
+        return [row + [sep_id]]
+
+    return fill(left)
+
+
 @wrong("4.5", "without a warm-up it falls from the first step", "a warm-up of at least one step")
 def learning_rate(step, peak, warmup, total):
     warmup = max(warmup, 1)
@@ -546,6 +838,50 @@ def learning_rate(step, peak, warmup, total):
     return np.interp(step, places, heights, right=0.0)
 
 
+@wrong("4.5", "has the peak, also if it is the last of all", "0 at step total, even where the warm-up ends there")
+def learning_rate(step, peak, warmup, total):
+    if step >= total:
+        return 0.0
+    return peak * step / warmup if step <= warmup else peak * (total - step) / (total - warmup)
+
+
+@wrong("4.5", "step total has 0, not the one after it", "falls to 0 one step after the last")
+def learning_rate(step, peak, warmup, total):
+    if step <= warmup and warmup:
+        return peak * step / warmup
+    return peak * max(0, total + 1 - step) / (total + 1 - warmup)
+
+
+@wrong("4.5", "step / warmup", "a warm-up that rises with the square")
+def learning_rate(step, peak, warmup, total):
+    if step <= warmup and warmup:
+        return peak * (step / warmup) ** 2
+    return peak * max(0, total - step) / max(1, total - warmup)
+
+
+@wrong("4.5", "not in whole steps", "whole numbers divided")
+def learning_rate(step, peak, warmup, total):
+    if step <= warmup and warmup:
+        return peak * (step // warmup)
+    return peak * (max(0, total - step) // max(1, total - warmup))
+
+
+@right("4.5", "fractions, from a list of all rates")
+def learning_rate(step, peak, warmup, total):
+    up = [Fraction(i, warmup) for i in range(1, warmup + 1)]
+    down = [Fraction(total - i, total - warmup) for i in range(warmup + 1, total + 1)]
+    rates = up + down
+    return float(rates[step - 1] * Fraction(peak)) if step <= len(rates) else 0
+
+
+@right("4.5", "a tensor, clamped")
+def learning_rate(step, peak, warmup, total):
+    step = torch.tensor(step, dtype=torch.float64)
+    if step <= warmup:
+        return peak * step / warmup
+    return peak * ((total - step) / max(total - warmup, 1e-9)).clamp(0, 1)
+
+
 def figure(rates, good, every=None):
     """Everything that is asked for, from functions of the holes."""
     axes, lines = plt.figure().add_subplot(), [[], []]
@@ -553,9 +889,9 @@ def figure(rates, good, every=None):
     special = torch.zeros(200, dtype=torch.bool)
     special[:10] = True
     for rate in rates:
-        read, labels = mask_tokens(rows, special, 3, rate, 9)
-        lines[0].append(100 * (every or (lambda read, found: found.float().mean()))(read, labels != -100).item())
-        lines[1].append(100 * good(read, labels != -100).item())
+        found, read = holes(rows, special, 3, rate, 9)
+        lines[0].append(100 * (every or (lambda read, found: found.float().mean()))(read, found).item())
+        lines[1].append(100 * good(read, found).item())
     for line, name in zip(lines, ("all", "good")):
         axes.plot(rates, line, label=name)
     axes.set(xlabel="rate", ylabel="holes per 100 tokens")
@@ -640,3 +976,48 @@ def plot_holes(rates):
     plt.ylabel("per 100 tokens")
     plt.legend()
     return plt.gca()
+
+
+@wrong("4.6", "the names are exchanged", "the names of the lines exchanged")
+def plot_holes(rates):
+    axes = figure(rates, lambda read, found: between(found))
+    axes.legend(axes.get_lines(), ["good", "all"])
+    for line, name in zip(axes.get_lines(), ("good", "all")):
+        line.set_label(name)
+    return axes
+
+
+@wrong("4.6", 'label="all"', "lines without a name that says which is which")
+def plot_holes(rates):
+    axes = figure(rates, lambda read, found: between(found))
+    for line, name in zip(axes.get_lines(), ("first", "second")):
+        line.set_label(name)
+    axes.legend()
+    return axes
+
+
+@wrong("4.6", "look at the neighbours on both sides", "the right neighbour only")
+def plot_holes(rates):
+    return figure(rates, lambda read, found: (found[:, :-1] & ~found[:, 1:]).float().mean())
+
+
+@wrong("4.6", "divide by the number of all, times 100", "holes per row of 200")
+def plot_holes(rates):
+    return figure(rates, lambda read, found: 200 * between(found), lambda read, found: 200 * found.float().mean())
+
+
+@right("4.6", "neighbours by torch.roll, and names in the legend")
+def plot_holes(rates):
+    special = torch.zeros(1000, dtype=torch.bool)
+    special[:5] = True
+    rows = torch.arange(5, 20005).remainder(995).add(5).reshape(200, 100)
+    shares = []
+    for rate in rates:
+        found = torch.as_tensor(mask_tokens(rows, special, 4, rate, 3)[1]).ne(-100)
+        good = found & ~found.roll(1, dims=1) & ~found.roll(-1, dims=1)
+        shares.append([found.double().mean() * 100, good.double().mean() * 100])
+    axes = plt.figure().gca()
+    axes.plot(rates, np.array(shares))
+    axes.set(xlabel="rate", ylabel="per 100 tokens")
+    axes.legend(["All holes", "Good holes"])
+    return axes
