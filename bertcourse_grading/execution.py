@@ -478,16 +478,14 @@ class Process:
         deadline, interrupted, reply, idle = time.monotonic() + max(seconds, 0.5), False, None, False
         drained = math.inf
         while reply is None or not idle:
-            try:
-                message = self.client.get_iopub_msg(timeout=0.2 if reply is None else 1.0)
-            except queue.Empty:
-                message = None
+            message = self.message(0.2 if reply is None else 1.0)
             if reply is not None and (
                 message is None or time.monotonic() > drained
             ):  # nothing more comes, or no end of it
                 break
-            if message is not None and message["parent_header"].get("msg_id") == request:
-                idle |= message["msg_type"] == "status" and message["content"]["execution_state"] == "idle"
+            if message is not None and parent_of(message) == request:
+                content = message["content"]
+                idle |= message["msg_type"] == "status" and content.get("execution_state") == "idle"
                 characters = store(cell, message, characters)
             if reply is None:
                 reply = self.take_reply(request)
@@ -512,6 +510,17 @@ class Process:
             cell.outputs.append(error_output("CellTimeoutError", f"it ran for more than {seconds:.3g} s"))
         elif content.get("status") == "error" and not any(output.output_type == "error" for output in cell.outputs):
             cell.outputs.append(error_output(content["ename"], content["evalue"]))
+
+    def message(self, seconds: float) -> dict | None:
+        """What the kernel shows next, if anything does that can be read: the notebook can reach what sends it."""
+        try:
+            message = self.client.get_iopub_msg(timeout=seconds)
+        except queue.Empty:
+            return None
+        except Exception:
+            time.sleep(0.01)  # there may be very many
+            return None
+        return message if isinstance(message.get("content"), dict) else None
 
     def judged(self, cell: NotebookNode, seconds: float) -> None:
         """Have the judge ask for what a graded cell tests, and store its verdict as the cell's outputs.
@@ -580,9 +589,11 @@ class Process:
         try:
             while True:
                 message = self.client.get_shell_msg(timeout=0)
-                if message["parent_header"].get("msg_id") == request:
+                if parent_of(message) == request:
                     return message
         except queue.Empty:
+            return None
+        except Exception:  # no message: the notebook can reach what sends them
             return None
 
     def process_is_there(self) -> bool:
@@ -668,6 +679,12 @@ class Process:
             except (ValueError, KeyError, TypeError):
                 found.append({"kind": "changed", "text": "it wrote into the grader's report"})
         return found
+
+
+def parent_of(message: dict) -> str | None:
+    """The request that a message answers."""
+    parent = message.get("parent_header")
+    return parent.get("msg_id") if isinstance(parent, dict) else None
 
 
 def outputs_of(verdict: Verdict) -> list[NotebookNode]:

@@ -33,15 +33,20 @@ class Answers:
 
     Args:
         connection: to the grader.
-        namespace: the notebook's names.
+        names: gives the notebook's names, whichever dictionary holds them now.
     """
 
-    def __init__(self, connection: Connection, namespace: dict[str, Any]) -> None:
-        self.connection, self.namespace = connection, namespace
+    def __init__(self, connection: Connection, names: Callable[[], dict[str, Any]]) -> None:
+        self.connection, self.names = connection, names
         self.held: list[Any] = []
         self.models: dict[int, Any] = {}
         self.own: dict[str, Any] = {}  # what the reference stands in for
         self.asked = 0  # number of the judge's question
+
+    @property
+    def namespace(self) -> dict[str, Any]:
+        """The notebook's names."""
+        return self.names()
 
     def serve(self) -> None:
         """Answer until the judge has asked enough."""
@@ -159,7 +164,7 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
     app = IPKernelApp.instance()
     app.initialize(["-f", connection_file, "--HistoryManager.hist_file=:memory:", "--IPKernelApp.quiet=True"])
     shell = app.kernel.shell
-    ANSWERS.append(Answers(connection, shell.user_ns))
+    ANSWERS.append(Answers(connection, lambda: shell.user_ns))
 
     def leave(*arguments) -> None:
         raise SystemExit("exit() ends a cell, not the grading")

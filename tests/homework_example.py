@@ -394,7 +394,7 @@ VERDICTS = {
     "stderr-in-function": ("graded", 6, ""),
     "redefines-check": ("graded", 3, ""),
     "changes-check": ("graded", 3, ""),
-    "too-many-points": ("graded", 3, ""),
+    "too-many-points": ("graded", 0, "cell hw01-1-check did not answer the judge"),
     "result-of-its-own": ("graded", 3, ""),
     "hides-the-result": ("graded", 3, ""),
     "clears-the-error": ("graded", 3, ""),
@@ -418,5 +418,5 @@ VERDICTS = {
     "empty": ("not graded", 0, "the file is empty: 0 points"),
     "a-pdf": ("not graded", 0, "it is not a notebook, but a PDF: 0 points"),
     "cut-off": ("not graded", 0, "it is not a notebook, but a notebook that was cut off: 0 points"),
-    "changes-torch": ("review", 3, "it changed torch.allclose; the original was put back"),
+    "changes-torch": ("graded", 3, ""),
 }

@@ -30,8 +30,8 @@ TAMPERS = {
 }
 # What it can do to the grader's own part of its process.
 PROTOCOL = {
-    "pack": "wire.pack = lambda value, *rest: {'list': [2, 4]}",
-    "answers-call": "kernel.Answers.call = lambda *a: {'value': {'list': [2, 4]}, 'after': None}",
+    "pack": "wire.pack = lambda value, *rest: {'list': [9, 9]}",
+    "answers-call": "kernel.Answers.call = lambda *a: {'value': {'list': [9, 9]}, 'after': None}",
     "answers-answer": "kernel.Answers.answer = lambda self, message: {'verdict': {'points': None}}",
     "missing": "kernel.Answers.fetch = lambda self, name: {'value': 3}",
     "serve": "kernel.Answers.serve = lambda self: None",
