@@ -76,7 +76,7 @@ def use_course_style() -> None:
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.titlesize": "medium",
-            "image.cmap": "viridis",
+            "image.cmap": "Blues",
             "legend.frameon": False,
         }
     )
@@ -149,8 +149,8 @@ def heatmap(
                 f"{value:.2f}",
                 ha="center",
                 va="center",
-                fontsize="small",
-                color="black" if image.norm(value) > 0.6 else "white",
+                fontsize="medium",
+                color="white" if image.norm(value) > 0.6 else "black",
             )
     return ax
 
