@@ -40,7 +40,7 @@ def explore_scaling(
     """Move d, switch the division on and off; scores, weights and gradient follow.
 
     For each d the first d numbers of the vectors are taken. Of the draws, 8 can be looked at: first the most typical,
-    whose gradients are nearest to the medians, then others in order. The bands are of all, from the 10th percentile to
+    whose undivided gradients and largest weights are nearest to the medians, then others in order. The bands are of all, from the 10th percentile to
     the 90th.
 
     Args:
@@ -70,7 +70,8 @@ def explore_scaling(
     all_gradients = torch.stack(gradients, dim=1)  # (R, dimensions, 2)
     percentiles = torch.tensor([0.1, 0.5, 0.9], dtype=torch.double)
     bands = all_gradients.quantile(percentiles, dim=0).permute(2, 1, 0)  # (2, dimensions, 3)
-    typical = most_typical(all_gradients, bands[..., 1].T)
+    largest = torch.softmax(all_scores, dim=-1).amax(dim=-1)  # (R, dimensions), undivided
+    typical = most_typical(torch.cat([all_gradients[..., 0], largest], dim=1))
     shown = [typical, *(draw for draw in range(len(queries)) if draw != typical)][:MOST_DRAWS]
     start = dimensions.index(HEADS) if HEADS in dimensions else len(dimensions) // 2
     data = {
@@ -86,16 +87,17 @@ def explore_scaling(
     return Figure(still, words, "scaling", data)
 
 
-def most_typical(gradients: Tensor, medians: Tensor) -> int:
-    """The draw whose gradients are, over all dimensions, nearest to the medians, by the factors between them.
+def most_typical(traits: Tensor) -> int:
+    """The draw that is nearest to the median in all traits together, by its rank in each.
 
     Args:
-        gradients: (R, dimensions, 2).
-        medians: (dimensions, 2).
+        traits: (R, T), a row for each draw.
+
+    >>> most_typical(torch.tensor([[1e-9, 1.0], [1.0, 3.0], [0.5, 2.0]]))
+    2
     """
-    tiny = torch.finfo(gradients.dtype).tiny
-    factors = (gradients.clamp(min=tiny) / medians.clamp(min=tiny)).log().abs()
-    return int(factors.sum(dim=(1, 2)).argmin())
+    ranks = traits.argsort(dim=0, stable=True).argsort(dim=0).double()
+    return int((ranks - (len(traits) - 1) / 2).abs().sum(dim=1).argmin())
 
 
 def draw(scores: Tensor, bands: Tensor, dimensions: list[int], start: int) -> tuple[Schematic, str]:
@@ -114,7 +116,7 @@ def draw(scores: Tensor, bands: Tensor, dimensions: list[int], start: int) -> tu
     words = f"d = {d}: the largest of {count} weights of a typical query is {largest}."
     for place in sorted({start, len(dimensions) - 1}):
         size = "; ".join(
-            f"{name} {median:.1g} ({low:.0e} to {high:.0e})"
+            f"{name} {median:.2g} ({low:.0e} to {high:.0e})"
             for name, (low, median, high) in zip(NAMES, bands[:, place].tolist())
         )
         words += f" Median gradient (10th to 90th percentile) at d = {dimensions[place]}: {size}."
