@@ -96,8 +96,8 @@ class Flow:
             self.figure.text((2, self.y - 11), name, color="soft", anchor="start", size=12)
         else:
             right = MARGIN - 14
-            self.figure.text((right, self.y + height / 2 - 9), symbol, "formula", color, "end", 17)
-            self.figure.text((right, self.y + height / 2 + 9), name, color="soft", anchor="end", size=13)
+            self.figure.text((right, self.y + height / 2 - 11), symbol, "formula", color, "end", 17)
+            self.figure.text((right, self.y + height / 2 + 12), name, color="soft", anchor="end", size=13)
 
     def strip(self, x: float, vector: np.ndarray, role: str, form: str = ".1f") -> Box:
         """A vector with its numbers, in the middle of a column."""
@@ -188,7 +188,8 @@ class Flow:
     def add_up(self, parts: list[Box]) -> None:
         """The output."""
         word, x = self.words[self.row], self.x[self.row]
-        self.figure.step(f"The sum is the new vector of “{word}”, a weighted average of all values. (Numbers are rounded.)")
+        average = "a weighted average of all values. (Numbers are rounded.)"
+        self.figure.step(f"The sum is the new vector of “{word}”, {average}")
         self.name("h = Σ a_j v_j", "new vector", "hot", self.tall, room=12)
         for number, (box, weight) in enumerate(zip(parts, self.weights)):
             ends = box.at(0.5, 1, dy=3), (x + (number - self.row) * 9, self.y - 4)

@@ -40,8 +40,8 @@ def explore_scaling(
     """Move d, switch the division on and off; scores, weights and gradient follow.
 
     For each d the first d numbers of the vectors are taken. Of the draws, 8 can be looked at: first the most typical,
-    whose undivided gradients and largest weights are nearest to the medians, then others in order. The bands are of all, from the 10th percentile to
-    the 90th.
+    whose undivided gradients and largest weights are nearest to the medians, then others in order. The bands are of
+    all, from the 10th percentile to the 90th.
 
     Args:
         queries: (R, D), one query for each of R draws.
