@@ -169,14 +169,18 @@ def test_scaling_draws_scores_weights_and_gradient(shown):
     figure, queries, keys = scaling()
     tab = shown(figure)
     slider = tab.get_by_role("slider", name="dimension d")
-    draw, divided = 0, False
-    for move, d in ((None, 16), ("End", 256), ("divide", 256), ("ArrowLeft", 64), ("other", 64), ("Home", 1)):
+    first = keys[:, :, 0] * queries[:, :1]  # the scores where d is 1
+    typical = next(  # comes first
+        draw for draw in range(20) if torch.allclose(torch.tensor(figure.data["scores"][0][0]).double(), first[draw])
+    )
+    draw, divided = typical, False
+    for move, d in ((None, 64), ("End", 256), ("divide", 256), ("ArrowLeft", 64), ("other", 64), ("Home", 1)):
         if move == "divide":
             tab.get_by_role("button", name="divide by √d").click()
             divided = True
         elif move == "other":
             tab.get_by_role("button", name="other vectors").click()
-            draw += 1
+            draw = 1 if typical == 0 else 0
         elif move:
             slider.press(move)
         scale = d**-0.5 if divided else 1.0
@@ -190,7 +194,10 @@ def test_scaling_draws_scores_weights_and_gradient(shown):
         gradient = float(softmax_gradient(queries[draw, :d], keys[draw, :, :d], scale))
         (drawn,) = last_numbers(tab, ".gradient title")
         assert drawn == pytest.approx(gradient, rel=0.006)
-        assert f"largest of 8 weights is {weights.max():.3f}" in tab.locator(".say").inner_text()
+        said = tab.locator(".say").inner_text()
+        assert f"largest of 8 weights is {weights.max():.3f}" in said
+        assert said.startswith("Divided by √d" if divided else "Not divided")
+        assert tab.get_by_role("button", name=f"divide by √d: {'on' if divided else 'off'}").count() == 1
 
 
 @pytest.mark.parametrize("size", [3, 40])
@@ -325,7 +332,7 @@ def test_two_figures_of_a_kind_and_two_copies_of_one_live_on_one_page(shown):
     assert tab.locator("[data-live]").count() == 3
     tab.get_by_role("button", name="next step").first.click()
     says = tab.locator(".bar .say").all_inner_texts()
-    assert says[0].startswith("1/3") and says[1].startswith("Step through")
+    assert says[0].startswith("1/3") and says[1].startswith("Finished")
 
 
 def test_keys_are_kept_from_the_page_but_only_those_that_a_figure_knows(shown):

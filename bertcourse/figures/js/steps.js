@@ -21,7 +21,7 @@ function scene({ stage, bar, say, data, still, narrow, state }) {
     });
     say.replaceChildren(
       ...(now === undefined
-        ? [h("span", { class: "soft" }, "Step through it: › or an arrow key")]
+        ? [h("span", { class: "soft" }, "Finished: press › to see it built")]
         : [h("b", {}, `${now}/${last} `), data.captions[now - 1]]),
     );
   };
