@@ -175,4 +175,4 @@ def draw_bands(figure: Schematic, bands: Tensor, dimensions: list[int], place: t
     if dimensions[0] <= HEADS <= dimensions[-1]:
         line = f"M{short(x(HEADS))} {short(top)}V{short(top + height)}"
         figure.put(f'<path d="{line}" stroke="{paint("soft")}" stroke-width="1.3" stroke-dasharray="2 4"/>')
-        figure.text((x(HEADS) - 6, top + 0.62 * height), "BERT’s heads", color="soft", anchor="end", size=13)
+        figure.text((x(HEADS) - 6, top + 0.62 * height), f"BERT: d = {HEADS}", color="soft", anchor="end", size=13)

@@ -49,7 +49,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
           : `Their weights sum to 1 again; the output is ${fixed(moved, 3)} away from where it is without a mask.`,
     );
   };
-  const hint = "Click a cell to hide or show it, or a word on the left to follow its row. Start from:";
+  const hint = "Click a cell to hide or show it, a word to follow its row. Start from:";
   bar.append(h("span", { class: "soft" }, hint), ...presets.map(({ button }) => button));
   stage.append(
     h("style", {}, `

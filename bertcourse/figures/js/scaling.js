@@ -21,8 +21,9 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const current = scores[state.draw][state.place].map((score) => score * (divided ? d ** -0.5 : 1));
     const weights = softmax(current), gradient = gradients[state.draw][state.place][state.divided];
     const limit = limits[state.place], tick = limit < 3 ? 1 : Math.floor(limit / 10) * 10 || Math.floor(limit);
-    scorePanel.update(current, divided ? "scores q·k/√d" : "scores q·k", [-limit, limit], [tick, 0, -tick]);
-    weightPanel.update(weights, "their softmax: weights", [0, 1], [1, 0.5, 0]);
+    const color = divided ? "plus" : "minus"; // those of the two curves
+    scorePanel.update(current, divided ? "scores q·k/√d" : "scores q·k", color, [-limit, limit], [tick, 0, -tick]);
+    weightPanel.update(weights, "their softmax: weights", color, [0, 1], [1, 0.5, 0]);
     gradientPanel.update(d, gradient, state.divided);
     divide.setAttribute("aria-pressed", divided);
     divide.textContent = `divide by √d: ${divided ? "on" : "off"}`;
@@ -80,7 +81,7 @@ function barPanel(what, [width, height], count) {
   const zero = line(left, 0, width - 4, 0), marks = [0, 1, 2].map(() => label(left - 4, 0, ""));
   const below = label((left + width) / 2, height - 6, `${count} keys`, "middle");
   const { svg, rename } = panel([width, height], what, zero, marks, bars, below);
-  const update = (values, title, [low, high], ticks) => {
+  const update = (values, title, color, [low, high], ticks) => {
     const y = (value) => floor - ((value - low) / (high - low)) * (floor - TOP);
     rename(title);
     for (const end of ["y1", "y2"]) zero.setAttribute(end, y(0));
@@ -91,7 +92,7 @@ function barPanel(what, [width, height], count) {
     bars.forEach((bar, i) => {
       bar.setAttribute("y", Math.min(y(values[i]), y(0)).toFixed(2));
       bar.setAttribute("height", Math.max(Math.abs(y(values[i]) - y(0)), 0.6).toFixed(2));
-      bar.setAttribute("fill", values[i] > 0 ? "var(--plus)" : "var(--minus)");
+      bar.setAttribute("fill", `var(--${color})`);
       bar.firstChild.textContent = `${what} of key ${i + 1}: ${fixed(values[i], 3)}`;
     });
   };
@@ -123,7 +124,7 @@ function curvePanel([width, height], { dimensions, bands, heads, powers }) {
   const dot = h("circle", { class: "gradient", r: 6, stroke: "var(--ink)", "stroke-width": 1.5 }, h("title"));
   const marked = dimensions[0] <= heads && heads <= dimensions.at(-1) ? [
     line(x(heads), TOP, x(heads), floor, { stroke: "var(--soft)", "stroke-width": 1.4, "stroke-dasharray": "2 4" }),
-    label(x(heads) - 6, TOP + 0.6 * (floor - TOP), "BERT’s heads"),
+    label(x(heads) - 6, TOP + 0.6 * (floor - TOP), `BERT: d = ${heads}`),
   ] : [];
   const legend = ["q·k", "q·k/√d"].map((name, i) =>
     label(left + 10, floor - 32 + 18 * i, name, "start", ["minus", "plus"][i]));
