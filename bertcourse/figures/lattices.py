@@ -105,11 +105,11 @@ def draw(word: str, edges: Sequence[Edge], best: Sequence[Edge], told: str) -> S
         figure.put(f'<path d="{lines}M{short(x)} {floor - 10}v10" stroke="{paint("line")}" stroke-width="1"/>')
         figure.box(x - 5, floor - 5, 10, 10, color="none", fill="ink", corner=5, opacity=1)
     for edge, lane in zip(edges, heights, strict=True):
-        color = "hot" if edge in best else "soft"
+        color, fill, line = ("hot", "hot", 2.4) if edge in best else ("soft", "panel", 1)
         left, top = 30 + edge.start * step + 3, floor - 14 - 42 * (lane + 1) + 6
         label = f"{edge.token}\n{signed(edge.log_prob, '.1f')}"
         wide = (edge.end - edge.start) * step - 6
-        figure.box(left, top, wide, 38, label, color, "hot" if edge in best else "panel", line=2.4 if edge in best else 1)
+        figure.box(left, top, wide, 38, label, color, fill, line=line)
     for place, letter in enumerate(word):
         figure.text((30 + (place + 0.5) * step, floor + 26), letter, "code", size=20)
     return figure

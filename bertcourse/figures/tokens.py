@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from bertcourse.figures.interactive import NOTE, Figure
 from bertcourse.figures.schematic import Schematic
 
-MARK = re.compile(r"##|▁|Ġ|_")  # at a token's beginning
+MARK = re.compile(r"##|▁|Ġ")  # at a token's beginning
 LETTER, GAP, LINE = 9.4, 16, 32  # pixels: a letter's width, what a box has besides, a line's height
 
 

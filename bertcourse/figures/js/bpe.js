@@ -65,7 +65,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const effect = (done, all, newest) => {
     if (!state.place) return [h("b", {}, `${nameOf(0)}: ${all.length} tokens. `), done ? "" : "Every letter is one."];
     const before = read(state.text, stops[state.place - 1]).flat().length;
-    const made = newest.size ? `New in this text: ${[...newest].slice(0, 12).join(", ")}.` : "Nothing new in this text.";
+    const few = [...newest].slice(0, 12).join(", ");
+    const made = few ? `New in this text: ${few}.` : "Nothing new in this text.";
     return [h("b", {}, `${nameOf(state.place)}: ${all.length} tokens, `),
       `${before - all.length} fewer than after ${nameOf(state.place - 1)}. `, made];
   };

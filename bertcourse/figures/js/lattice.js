@@ -89,7 +89,8 @@ function drawLattice(letters, { edges, lanes, scores, best }, narrow, take) {
     const reached = new Set([0, ...path.map((edge) => edges[edge][1])]);
     bars.forEach((group, i) => {
       const [start] = edges[i], taken = path.includes(i);
-      group.setAttribute("class", `edge${taken ? " taken" : start === here ? " open" : reached.has(start) ? "" : " far"}`);
+      const kind = taken ? " taken" : start === here ? " open" : reached.has(start) ? "" : " far";
+      group.setAttribute("class", `edge${kind}`);
       group.setAttribute("aria-pressed", taken);
     });
     nodes.forEach((node, place) => node.setAttribute("fill", place === here ? "var(--hot)" : "var(--ink)"));

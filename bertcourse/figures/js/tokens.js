@@ -25,6 +25,6 @@ function scene({ stage, bar, data, narrow }) {
 
 /** A token, the sign at its beginning paler. */
 function marked(token) {
-  const [, mark, rest] = token.match(/^(##|▁|Ġ|_|)(.*)$/su);
+  const [, mark, rest] = token.match(/^(##|▁|Ġ|)(.*)$/su);
   return rest ? [h("span", { class: "mark" }, mark), rest] : token;
 }
