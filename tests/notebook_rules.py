@@ -25,6 +25,7 @@ SLIDES = {"slide", "subslide", "fragment", "notes", "skip", "-"}  # nbconvert's,
 COLAB, COLLAPSED = "colab", "hide-input"  # tags: what installs the course there; what the site folds
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 MINUTES_APART = 0.2  # share by which a lecture's stated minutes may differ from those of the rule
+VERDICT = re.compile(r"[^\n]*:\s*(?:True|False)$", re.MULTILINE)  # what is printed where a number would say more
 HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 
 
@@ -73,6 +74,9 @@ def problems(path: Path) -> list[str]:
         found += [f"code cell {number} {problem}" for problem in problems_of_code(cell.source)]
     if is_homework:
         return found
+    for number, cell in enumerate(code, start=1):
+        printed = "".join(output.get("text", "") for output in cell.outputs)
+        found += [f"code cell {number} prints a verdict, not a result: {line!r}" for line in VERDICT.findall(printed)]
     return found + problems_of_markup(notebook) + problems_of_figures(code) + problems_of_opening(notebook)
 
 

@@ -215,6 +215,14 @@ def test_nbval_refuses_a_notebook_that_breaks_a_rule(installed, tmp_path):
         ([code("x = 1", tags=["nbval-skip"])], "1 of 1 code cells ignore their output"),
         ([code("\n".join(["1"] * 21))], "code cell 1 has 21 lines; at most 20"),
         ([code("x = '" + "x" * 120 + "'")], "code cell 1 has a line of 126 characters; at most 120"),
+        (
+            [code("print('a', x == y)", outputs=[nbformat.v4.new_output("stream", text="x is 1\nas it was: True\n")])],
+            "code cell 1 prints a verdict, not a result: 'as it was: True'",
+        ),
+        (
+            [code("x = 1", tags=["colab"]), code("x = '" + "x" * 80 + "'", count=2)],
+            "code cell 2 has a line of 86 characters; at most 84",
+        ),
         ([code("%%capture\nprint(1)")], "code cell 1 is not plain Python; a magic such as %%capture hides"),
         ([code("%time print(1)")], "code cell 1 is not plain Python"),
         ([code("!ls")], "code cell 1 is not plain Python"),
@@ -373,7 +381,7 @@ def spine() -> list[nbformat.NotebookNode]:
     texts.append("[word](https://example.org/word) " * 3000)
     cells += [nbformat.v4.new_markdown_cell(text) for text in texts]
     notes = {"slideshow": {"slide_type": "notes"}}
-    cells.append(nbformat.v4.new_markdown_cell("word " * 3000, metadata=notes))
+    cells.append(nbformat.v4.new_markdown_cell(texts[-1], metadata=notes))
     return cells
 
 
