@@ -8,7 +8,7 @@ import numpy as np
 from bertcourse.figures.interactive import Figure, rounded
 from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
 
-LEAST = 1e-16  # what is smaller, 0 too, is drawn as this: rounding of double precision
+LEAST = 1e-8  # what is smaller, 0 too, is drawn as this: rounding alone leaves about 1e-16 of an exact 0
 
 
 def explore_switches(
@@ -45,13 +45,22 @@ def explore_switches(
         "start": [int(number) for number in keys[start].split(".")],
     }
     ends = [
-        f"{name}: 1e{round(runs[:, 0].mean())} at the bottom, 1e{round(runs[:, -1].mean())} at the top"
+        f"{name}: {short_number(runs[:, 0])} at the bottom, {short_number(runs[:, -1])} at the top"
         for name, runs in zip(measures, powers[start])
     ]
     set_to = ", ".join(f"{name} {setting}" for name, setting in zip(switches, start))
     layers = powers[start][0].shape[1] - 1
-    told = f"{len(choices)} stacks of {layers} layers. Shown: {set_to}. {'; '.join(ends)}."
+    told = f"{len(choices)} stacks of {layers} layers. Shown: {set_to}, medians of its runs. {'; '.join(ends)}."
     return Figure(draw(measures, powers, start, told), told, "switches", data)
+
+
+def short_number(powers: np.ndarray) -> str:
+    """The median of runs, to two digits.
+
+    >>> short_number(np.log10([0.6, 0.63, 700]))
+    '0.63'
+    """
+    return f"{10 ** np.median(powers):.2g}"
 
 
 def log10(runs: Sequence[Sequence[float]], name: str) -> np.ndarray:
