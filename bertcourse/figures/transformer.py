@@ -188,9 +188,10 @@ def show_heads(
 
         figure.step(captions[0])
         boxes["x"] = matrix("x", first, "X")
+        longest = max(map(len, tokens))
         for i, token in enumerate(tokens) if width > 400 else ():
             place = boxes["x"].x - 5, boxes["x"].y + (i + 0.5) * cell[1]
-            figure.text(place, token, "code", anchor="end", size=min(11.5, 1.05 * cell[1]))
+            figure.text(place, token, "code", anchor="end", size=min(1.05 * cell[1], 98 / longest))
         if width > 400:
             figure.text(boxes["x"].at(0.5, 1, dy=28), f"drawn: {count} columns", color="soft", size=small)
         figure.step(captions[1])
