@@ -73,7 +73,7 @@ def write_notebook(notebook: NotebookNode, path: Path) -> None:
 def stated_cost(notebook: NotebookNode) -> Cost | None:
     """What a lecture says it takes of a machine; None if it does not.
 
-    "**Takes** about 90 minutes of your time, 20 s of CPU on two cores, 0.6 GB of memory", or the same without the minutes.
+    "**Takes** about 90 minutes of your time, 20 s of CPU on two cores, 0.6 GB of memory", or so without the minutes.
     """
     found = stated(notebook)
     return Cost(float(found[2]), float(found[3])) if found else None

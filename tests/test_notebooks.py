@@ -372,7 +372,7 @@ TAKES = "**Takes** about {} minutes of your time, 20 s of CPU on two cores, 0.6 
 
 
 def spine() -> list[nbformat.NotebookNode]:
-    """3000 words, 20 code cells and one that is collapsed, 4 figures, 3 folded questions, and notes for the lecturer."""
+    """3000 words, 20 code cells and one that is collapsed, 4 figures, 3 folded questions; notes for the lecturer."""
     svg = nbformat.v4.new_output("display_data", {"text/html": '<div class="bertcourse-figure">', "text/plain": "a"})
     cells = [code("x = 1", count=None, outputs=[output]) for output in (figure("Bars."), figure("Lines."), svg, svg)]
     cells += [code("x = 1", count=None) for _ in range(16)]

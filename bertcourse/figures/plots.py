@@ -144,6 +144,8 @@ def heatmap(
     ax.set_title(title)
     if values:
         for (i, j), value in np.ndenumerate(array):
+            red, green, blue, _ = image.to_rgba(value)
+            is_dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
             ax.text(
                 j,
                 i,
@@ -151,7 +153,7 @@ def heatmap(
                 ha="center",
                 va="center",
                 fontsize="medium",
-                color="white" if image.norm(value) > 0.6 else "black",
+                color="white" if is_dark else "black",
             )
     return ax
 

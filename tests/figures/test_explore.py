@@ -100,12 +100,13 @@ def test_mask_says_the_weights_and_the_output_of_its_row():
 
 
 def test_habits_count_the_tokens_inside():
-    weights = torch.zeros(1, 2, 5, 5, dtype=torch.double)
-    weights[0, 0] = torch.diag(torch.ones(4), diagonal=-1)  # everyone attends to the word before
-    weights[0, 1, :, 4] = 1  # everyone attends to the last token
+    weights = torch.zeros(1, 2, 7, 7, dtype=torch.double)
+    weights[0, 0] = torch.diag(torch.ones(6), diagonal=-1)  # everyone attends to the word before
+    weights[0, 1, :, 6] = 1  # everyone attends to the last token
     shares = habit_shares(weights.numpy())
-    assert shares[:, 0, 0].tolist() == [1, 0, 0, 1 / 3, 0]  # the first of three has the first token before it
-    assert shares[:, 0, 1].tolist() == [0, 0, 1 / 3, 0, 1]
+    assert shares[:, 0, 0].tolist() == [1, 0, 0, 0, 0]  # what is counted once is not counted as the first token, too
+    assert shares[:, 0, 1].tolist() == [0, 0, 0, 0, 1]
+    assert habit_shares(weights.numpy()[..., :3, :3])[:, 0, 0].tolist() == [1, 0, 0, 1, 0]  # too short for that
 
 
 def test_heads_are_given_all_weights_to_five_digits():
@@ -118,6 +119,7 @@ def test_heads_are_given_all_weights_to_five_digits():
         assert sentence["words"] == tokens
         np.testing.assert_allclose(stored.reshape(expected.shape), expected, atol=7.7e-6)
     assert figure.data["notes"] == {"1.2": "a note"} and figure.data["start"] == [1, 2]
+    assert figure.data["word"] is None and explore_heads(words, weights, word=2).data["word"] == 2
     shares = np.mean([habit_shares(torch.cat(weights).numpy()), habit_shares(torch.stack(other[1]).numpy())], axis=0)
     assert [name for name, _ in figure.data["habits"]] == ["word before", "itself", "word after", "[CLS]", "[SEP]"]
     np.testing.assert_allclose([share for _, share in figure.data["habits"]], shares, atol=5.1e-5)
@@ -140,6 +142,8 @@ def test_what_does_not_fit_is_refused():
         explore_heads(["a", "b", "c"], attentions(1, 2, 3), (["a"], attentions(1, 3, 1)))
     with pytest.raises(ValueError, match="layer below 1"):
         explore_heads(["a", "b", "c"], attentions(1, 2, 3), start=(1, 0))
+    with pytest.raises(ValueError, match="a place among 3 words.*got 3"):
+        explore_heads(["a", "b", "c"], attentions(1, 2, 3), word=3)
     with pytest.raises(ValueError, match="300 KB"):
         explore_heads(["a"] * 40, attentions(6, 12, 40))
 

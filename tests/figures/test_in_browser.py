@@ -315,6 +315,21 @@ def test_heads_are_chosen_by_click_and_keys_and_words_show_their_weights(shown):
     assert agrees(1, 0, 3)
 
 
+def test_a_word_that_is_given_is_pointed_at_whenever_no_other_is(shown):
+    weights = torch.softmax(2 * torch.randn(2, 3, 5, 5), dim=-1)
+    tab = shown(explore_heads("[CLS] the bank lends [SEP]".split(), list(weights), start=(1, 2), word=2))
+
+    def agrees(layer: int, head: int, place: int) -> bool:
+        expected = [weight for weight in weights[layer, head, place] if weight.item() >= 0.005]
+        return close(last_numbers(tab, ".numbers text"), expected)
+
+    assert agrees(1, 2, 2)
+    tab.get_by_role("button", name="lends: whom it attends to").hover()
+    assert agrees(1, 2, 3)
+    tab.get_by_role("button", name="layer 0, head 1").click()
+    assert agrees(0, 1, 2)
+
+
 def test_points_are_read_by_pointing_and_by_key(shown):
     tab = shown(points())
     second = tab.locator("[data-point]").nth(1).bounding_box()
