@@ -10,7 +10,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const learned = corpus ? corpusPanel(corpus) : null;
   const tokens = h("div", { class: "tokens reading" });
   const vocabulary = h("div", { class: "tokens vocabulary" });
-  const account = h("div", { class: "account soft" });
+  const account = h("div", { class: "account soft", style: "margin-top: 0.5em" });
   const field = h("input", { class: "typed", type: "text", maxlength: 160, value: state.text, spellcheck: "false",
     "aria-label": "a text to be read", oninput: () => { state.text = field.value; update(); },
     onkeydown: (event) => event.stopPropagation() }); // its letters and arrows are no commands
