@@ -86,7 +86,7 @@ def draw(measures: list[str], powers: Mapping, start: tuple[str, ...], told: str
             y = bottom - (power - low) / (high - low or 1) * (bottom - top)
             figure.arrow((left, y), (right, y), head=False, color="line", width=0.7)
             figure.text((left - 6, y), f"1e{power:.0f}", color="soft", anchor="end", size=12)
-        figure.text(((left + right) / 2, 200), "after so many blocks", color="soft", size=12)
+        figure.text(((left + right) / 2, 200), "blocks passed", color="soft", size=12)
         for choice in sorted(powers, key=lambda choice: choice == start):
             runs = powers[choice][number]
             look = ("hot", 2, 1) if choice == start else ("soft", 1, 0.3)
@@ -97,6 +97,6 @@ def draw(measures: list[str], powers: Mapping, start: tuple[str, ...], told: str
                 stroke = f'stroke="{paint(look[0])}" stroke-width="{look[1]}" opacity="{look[2]}"'
                 figure.put(f'<path d="M{path}" {stroke}/>')
     least = f"1e{np.log10(LEAST):.0f}"
-    legend = f"Orange: what is set. Grey: other settings. Values below {least} are drawn at {least}."
+    legend = f"Orange: this setting. Grey: other settings. Values below {least} are drawn at {least}."
     figure.text((370, 224), legend, color="soft", size=12)
     return figure

@@ -75,7 +75,7 @@ def test_both_forms_show_the_sum_both_norms_and_the_cosines():
         assert "sum" in texts and any("8 of 48 numbers" in text for text in texts)
     for texts in drawn_texts(block()):
         assert texts.count("LN") == texts.count("+") == 2
-        assert "Y = LN(X + A)" in texts and "LN(Y + F)" in texts and "× 6, each with weights of its own" in texts
+        assert "M = LN(X + A)" in texts and "LN(M + F)" in texts and "× 6, each with weights of its own" in texts
     for texts in drawn_texts(stack()):
         assert [text for text in texts if text.startswith(("block", "cos"))] == [
             "block 0", "cos 1.00", "block 1", "cos -1.00"

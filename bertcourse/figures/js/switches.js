@@ -36,7 +36,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     h("path", { d: "M1 4H25", stroke: `var(--${color})`, "stroke-width": 2.4 }));
   const runs = Object.values(lines)[0][0].length;
   const legend = h("div", { class: "legend soft" },
-    h("span", {}, line("hot"), `what is set, ${runs} seeds (in words: the median)`),
+    h("span", {}, line("hot"), `this setting, ${runs} seeds (medians in the text below)`),
     h("span", {}, line("line"), "other settings"),
     h("span", {}, `values below 1e−${-data.least} are drawn at 1e−${-data.least}`));
   stage.append(
@@ -80,7 +80,7 @@ function panelOf(name, others) {
   const svg = h("svg", { viewBox: "0 0 250 204", role: "img", "aria-label": name },
     words(name, { x: (left + right) / 2, y: 14, "font-weight": 650, fill: "var(--ink)" }), grid,
     [0, last / 2, last].map((layer) => words(`${layer}`, { x: x(layer), y: 185 })),
-    words("after so many blocks", { x: (left + right) / 2, y: 200 }), faint, chosen);
+    words("blocks passed", { x: (left + right) / 2, y: 200 }), faint, chosen);
   const update = (runs) => chosen.replaceChildren(
     ...runs.map((run) => path(run, { stroke: "var(--hot)", "stroke-width": 2.2 })));
   return { svg, update };
