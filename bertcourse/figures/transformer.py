@@ -306,7 +306,7 @@ def show_block(
         f"Attention with {heads} heads: the only place where a token hears of the others.",
         "The residual: X goes around attention and is added to its result A. Then layer norm (LN).",
         f"Feed-forward, each token by itself: {size} → {width}, GELU, {width} → {size}.",
-        "Y goes around it and is added to its result F. Layer norm follows.",
+        "M goes around it and is added to its result F. Layer norm follows.",
         f"Out comes the same shape, {length} × {size}, so blocks can be stacked: {blocks}, each with its own weights.",
     ]
 
@@ -338,6 +338,16 @@ def show_block(
         wide.arrow(start.at(0.5, 0, dy=-26), *over, end.at(0.5, 0, dy=-3), color="hot", width=2.4, flow=True)
         wide.text(((start.at()[0] + end.at()[0]) / 2, 20), "residual", color="hot", size=13)
 
+    def add_and_norm(start: Box, sublayer: Box, result: str) -> Box:
+        """What a sublayer gives, and what went into it, added and normalized; where that comes out."""
+        add = plus(wide, (sublayer.at(1)[0] + 27, middle))
+        wide.arrow(sublayer.at(1, 0.5, dx=3), add.at(0, 0.5, dx=-3))
+        around(start, add)
+        wide.text((sublayer.at(1)[0] + 8, middle - 12), result, "formula", size=14)
+        level = norm(wide, (add.at(1)[0] + 14, middle - 20), 40)
+        wide.arrow(add.at(1, 0.5, dx=2), level.at(0, 0.5, dx=-1))
+        return level
+
     shape, top = f"{length} × {size}", middle - length * tall / 2
     wide.step(captions[0])
     one = named(matrix(wide, (6, top), first, cell, tall), "X", shape)
@@ -352,12 +362,7 @@ def show_block(
     wide.text(maps.at(0.5, 1, dy=13), f"{heads} heads of {size // heads}", color="soft", size=12)
     wide.arrow(one.at(1, 0.5, dx=4), maps.at(0, 0.5, dx=-3))
     wide.step(captions[2])
-    add = plus(wide, (maps.at(1)[0] + 27, middle))
-    wide.arrow(maps.at(1, 0.5, dx=3), add.at(0, 0.5, dx=-3))
-    around(one, add)
-    wide.text((maps.at(1)[0] + 8, middle - 12), "A", "formula", size=14)
-    level = norm(wide, (add.at(1)[0] + 14, middle - 20), 40)
-    wide.arrow(add.at(1, 0.5, dx=2), level.at(0, 0.5, dx=-1))
+    level = add_and_norm(one, maps, "A")
     two = named(matrix(wide, (level.at(1)[0] + 18, top), second, cell, tall), "M = LN(X + A)", shape)
     wide.arrow(level.at(1, 0.5, dx=2), two.at(0, 0.5, dx=-2))
     wide.step(captions[3])
@@ -369,12 +374,7 @@ def show_block(
     wide.text(inside.at(0.5, 1, dy=13), f"{size} → {width} → {size}", color="soft", size=12)
     wide.arrow(two.at(1, 0.5, dx=3), inside.at(0, 0.5, dx=-3))
     wide.step(captions[4])
-    add = plus(wide, (inside.at(1)[0] + 27, middle))
-    wide.arrow(inside.at(1, 0.5, dx=3), add.at(0, 0.5, dx=-3))
-    around(two, add)
-    wide.text((inside.at(1)[0] + 8, middle - 12), "F", "formula", size=14)
-    level = norm(wide, (add.at(1)[0] + 14, middle - 20), 40)
-    wide.arrow(add.at(1, 0.5, dx=2), level.at(0, 0.5, dx=-1))
+    level = add_and_norm(two, inside, "F")
     wide.step(captions[5])
     three = named(matrix(wide, (level.at(1)[0] + 18, top), third, cell, tall), "LN(M + F)", shape)
     wide.arrow(level.at(1, 0.5, dx=2), three.at(0, 0.5, dx=-2))
