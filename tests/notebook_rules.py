@@ -18,12 +18,14 @@ from bertcourse.validation import FIGURE, tolerance_of
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
+MOST_SITE_COLUMNS = 84  # what the site shows on one line; for what is in sight in lectures that are marked up
 MOST_FIGURE_BYTES = 1_500_000  # a notebook's figures that move, together
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 SLIDES = {"slide", "subslide", "fragment", "notes", "skip", "-"}  # nbconvert's, of which "-" is no word of its own
 COLAB, COLLAPSED = "colab", "hide-input"  # tags: what installs the course there; what the site folds
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 MINUTES_APART = 0.2  # share by which a lecture's stated minutes may differ from those of the rule
+VERDICT = re.compile(r"[^\n]*:\s*(?:True|False)$", re.MULTILINE)  # what is printed where a number would say more
 HIDERS = {"get_ipython", "capture_output", "redirect_stdout", "redirect_stderr"}
 
 
@@ -44,6 +46,7 @@ def problems(path: Path) -> list[str]:
     kernel = notebook.metadata.get("kernelspec", {}).get("name")
     if kernel != "python3":
         found.append(f'the kernelspec must be "python3"; got {kernel!r}')
+    on_slides = any(COLAB in cell.metadata.get("tags", []) for cell in code)  # a lecture that is marked up
     for number, cell in enumerate(code, start=1):
         tags = set(cell.metadata.get("tags", []))
         for output in cell.outputs:
@@ -60,8 +63,9 @@ def problems(path: Path) -> list[str]:
             )
         if (lines := sum(map(bool, cell.source.splitlines()))) > MOST_LINES and not is_homework:
             found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
-        if (columns := max(map(len, cell.source.splitlines()), default=0)) > MOST_COLUMNS:
-            found.append(f"code cell {number} has a line of {columns} characters; at most {MOST_COLUMNS}")
+        most = MOST_SITE_COLUMNS if on_slides and COLLAPSED not in tags else MOST_COLUMNS
+        if (columns := max(map(len, cell.source.splitlines()), default=0)) > most:
+            found.append(f"code cell {number} has a line of {columns} characters; at most {most}")
     ignored = sum(bool(set(cell.metadata.get("tags", [])) & IGNORING_TAGS) for cell in code)
     if ignored > MOST_IGNORED * len(code):
         found.append(f"{ignored} of {len(code)} code cells ignore their output; at most {MOST_IGNORED:.0%}")
@@ -70,6 +74,9 @@ def problems(path: Path) -> list[str]:
         found += [f"code cell {number} {problem}" for problem in problems_of_code(cell.source)]
     if is_homework:
         return found
+    for number, cell in enumerate(code, start=1):
+        printed = "".join(output.get("text", "") for output in cell.outputs)
+        found += [f"code cell {number} prints a verdict, not a result: {line!r}" for line in VERDICT.findall(printed)]
     return found + problems_of_markup(notebook) + problems_of_figures(code) + problems_of_opening(notebook)
 
 
@@ -156,7 +163,7 @@ def problems_of_figures(code: list[NotebookNode]) -> list[str]:
 def problems_of_opening(notebook: NotebookNode) -> list[str]:
     """What a lecture's opening must say and homework's need not."""
     if stated_cost(notebook) is None:
-        takes = "**Takes** about 90 minutes of yours, 20 s of CPU on two cores, 0.6 GB of memory"
+        takes = "**Takes** about 90 minutes of your time, 20 s of CPU on two cores, 0.6 GB of memory"
         return [f'its opening must state what it takes: "{takes}"']
     stated, counted = stated_minutes(notebook), human_minutes(notebook)
     if stated is None or abs(stated - counted) <= MINUTES_APART * counted:

@@ -14,21 +14,22 @@ from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.schematic import Box, Schematic, as_numbers, signed
 
 WIDE, NARROW = 740, 360
+MARGIN = 160  # on the left of the wide form, for the names of the rows
 MOST_WORDS, MOST_NUMBERS = 6, 3  # what has room with its numbers written, on a phone too
 FULL_BAR = 62  # height of a weight's bar, in pixels
 
 
 def attention_steps(
-    words: Sequence[str], query: ArrayLike, keys: ArrayLike, values: ArrayLike, asking: int, scale: float = 1.0
+    words: Sequence[str], query: ArrayLike, keys: ArrayLike, values: ArrayLike, row: int, scale: float = 1.0
 ) -> Figure:
     """Step through the attention of one word: its query, the keys, scores, weights, weighted values, and their sum.
 
     Args:
         words: L names, at most 6.
-        query: (d,), of the word that asks; d is at most 3.
+        query: (d,), of one word; d is at most 3.
         keys: (L, d).
         values: (L, D), D at most 3.
-        asking: whose query it is, from 0.
+        row: whose query it is, from 0.
         scale: by which scores are multiplied, such as 1/√d.
 
     Raises:
@@ -42,8 +43,8 @@ def attention_steps(
             f"numbers, and d and D at most {MOST_NUMBERS}; got {keys.shape}, {values.shape}, {len(words)} words and "
             f"{query.shape}."
         )
-    still = Flow(words, query, keys, values, asking, scale, WIDE).draw()
-    narrow = Flow(words, query, keys, values, asking, scale, NARROW)
+    still = Flow(words, query, keys, values, row, scale, WIDE).draw()
+    narrow = Flow(words, query, keys, values, row, scale, NARROW)
     still.narrow = narrow.draw()
     return show_steps(still, narrow.told())
 
@@ -57,15 +58,15 @@ class Flow:
         x: the middle of each word's column.
     """
 
-    def __init__(self, words, query, keys, values, asking, scale, width):
-        self.words, self.query, self.keys, self.values, self.asking = list(words), query, keys, values, asking
+    def __init__(self, words, query, keys, values, row, scale, width):
+        self.words, self.query, self.keys, self.values, self.row = list(words), query, keys, values, row
         self.scale, self.small = scale, width == NARROW
         self.scores = keys @ query * scale
         powers = np.exp(self.scores - self.scores.max())
         self.weights = powers / powers.sum()
         self.output = self.weights @ values
-        self.figure = Schematic(width, 546 if self.small else 486, self.told(), size=12 if self.small else 14)
-        left = 4 if self.small else 132  # the names of the rows stand in a margin, on a phone between the rows
+        self.figure = Schematic(width, 560 if self.small else 510, self.told(), size=12.5 if self.small else 14)
+        left = 4 if self.small else MARGIN  # the names of the rows stand in a margin, on a phone between the rows
         self.step = (width - left - 4) / len(words)
         self.x = [left + self.step * (column + 0.5) for column in range(len(words))]
         most = max(query.size, values.shape[1])
@@ -78,24 +79,25 @@ class Flow:
         scores, weights = ([signed(value, ".2f") for value in part] for part in (self.scores, self.weights))
         each = ", ".join(f"{word} {s} → {w}" for word, s, w in zip(self.words, scores, weights))
         output = ", ".join(signed(value, ".2f") for value in self.output)
-        return f"Attention of {self.words[self.asking]}, scores and their weights: {each}. Its new vector: {output}."
+        return f"Attention of {self.words[self.row]}, scores and their weights: {each}. Its new vector: {output}."
 
     def draw(self) -> Schematic:
         """All steps."""
-        asks = self.ask()
-        self.score(asks, self.answer())
+        query = self.draw_query()
+        self.score(query, self.draw_keys())
         self.weigh()
-        self.add_up(self.speak())
+        self.add_up(self.draw_values())
         return self.figure
 
     def name(self, symbol: str, name: str, color: str, height: float, room: int = 26) -> None:
         """Write what a row is beside it; on a phone above it, which takes ``room``."""
         if self.small:
             self.y += room
-            self.figure.text((2, self.y - 11), name, color="soft", anchor="start", size=11)
+            self.figure.text((2, self.y - 11), name, color="soft", anchor="start", size=12)
         else:
-            self.figure.text((114, self.y + height / 2 - 9), symbol, "formula", color, "end", 16)
-            self.figure.text((114, self.y + height / 2 + 9), name, color="soft", anchor="end", size=11.5)
+            right = MARGIN - 14
+            self.figure.text((right, self.y + height / 2 - 11), symbol, "formula", color, "end", 17)
+            self.figure.text((right, self.y + height / 2 + 12), name, color="soft", anchor="end", size=13)
 
     def strip(self, x: float, vector: np.ndarray, role: str, form: str = ".1f") -> Box:
         """A vector with its numbers, in the middle of a column."""
@@ -109,18 +111,18 @@ class Flow:
             limit=self.limit,
             numbers=form,
             frame=role,
-            size=min(12, 0.37 * self.cell),
+            size=min(13, 0.38 * self.cell),
         )
 
-    def ask(self) -> Box:
+    def draw_query(self) -> Box:
         """The words, and the query of one of them."""
-        word = self.words[self.asking]
-        self.figure.step(f"“{word}” asks. Its query is a vector of {self.query.size} numbers.")
+        word = self.words[self.row]
+        self.figure.step(f"What “{word}” looks for: its query, a vector of {self.query.size} numbers.")
         wide = min(self.step - 8, 84)
         for number, (x, name) in enumerate(zip(self.x, self.words)):
-            role, fill, style = ("query", "query", "bold") if number == self.asking else ("line", "panel", "")
+            role, fill, style = ("query", "query", "bold") if number == self.row else ("line", "panel", "")
             self.figure.box(x - wide / 2, self.y, wide, 28, name, role, fill, style)
-        x = self.x[self.asking]
+        x = self.x[self.row]
         self.figure.arrow((x, self.y + 30), (x, self.y + (76 if self.small else 50)), color="query")
         self.y += 54
         self.name("q", "its query", "query", self.tall)
@@ -128,27 +130,28 @@ class Flow:
         self.y += self.tall + 50
         return box
 
-    def answer(self) -> list[Box]:
+    def draw_keys(self) -> list[Box]:
         """The keys."""
-        self.figure.step("Every word answers with its key, and so does the one that asks.")
+        self.figure.step(f"What each word is found by: its key. “{self.words[self.row]}” has one, too.")
         self.name("k_j", "keys", "key", self.tall, room=0)
         boxes = [self.strip(x, key, "key") for x, key in zip(self.x, self.keys)]
-        self.y += self.tall + 12
+        self.y += self.tall + (14 if self.small else 30)
         return boxes
 
-    def score(self, asks: Box, answers: list[Box]) -> None:
+    def score(self, query: Box, keys: list[Box]) -> None:
         """The dot products."""
         divided = " divided by √d" if self.scale != 1 else ""
         self.figure.step(f"Score: the dot product of the query with each key{divided}.")
         self.name("s_j = q·k_j" + (" / √d" if divided else ""), "scores", "ink", 34, room=22)
-        for number, (x, box) in enumerate(zip(self.x, answers)):
-            start = asks.at(0.5, 1, dx=(number - self.asking) * 6, dy=2)
+        for number, (x, box) in enumerate(zip(self.x, keys)):
+            start = query.at(0.5, 1, dx=(number - self.row) * 6, dy=2)
             self.figure.arrow(start, box.at(0.5, 0, dy=-3), curve="down", color="query")
             self.figure.text((x, self.y + 8), signed(self.scores[number], ".2f"), "bold")
             if not self.small and not divided:
                 sum_ = " + ".join(f"{a:.1f}·{b:.1f}" for a, b in zip(self.query, self.keys[number]))
-                self.figure.text((x, self.y + 27), sum_.replace("-", "−"), color="soft", size=11)
-        self.y += 22 if self.small else 44
+                size = min(13, (self.step - 6) / (0.53 * len(sum_)))
+                self.figure.text((x, self.y + 28), sum_.replace("-", "−"), color="soft", size=size)
+        self.y += 22 if self.small else 46
 
     def weigh(self) -> None:
         """The softmax."""
@@ -163,13 +166,13 @@ class Flow:
         self.figure.arrow(*ends, head=False, color="line")
         self.y = floor + (26 if self.small else 38)
 
-    def speak(self) -> list[Box]:
+    def draw_values(self) -> list[Box]:
         """The values, and as much of each as its weight says."""
-        self.figure.step("What each word has to say is its value …")
+        self.figure.step("What each word passes on: its value …")
         self.name("v_j", "values", "value", self.tall)
         values = [self.strip(x, value, "value") for x, value in zip(self.x, self.values)]
         self.y += self.tall + (12 if self.small else 34)
-        self.figure.step("… and it counts for as much as its weight.")
+        self.figure.step("… times its weight.")
         self.name("a_j v_j", "" if self.small else "weight × value", "value", self.tall)  # arrows run there
         parts = []
         for x, value, weight, box in zip(self.x, self.values, self.weights, values):
@@ -178,17 +181,18 @@ class Flow:
             self.figure.arrow(*ends, color="value", width=1 + 5 * weight, opacity=0.35 + 0.65 * weight)
             if not self.small:
                 beside = (x + 10 + 4 * weight, (ends[0][1] + ends[1][1]) / 2 - 1)
-                self.figure.text(beside, f"× {weight:.2f}", color="soft", anchor="start", size=11.5)
+                self.figure.text(beside, f"× {weight:.2f}", color="soft", anchor="start", size=13)
         self.y += self.tall + (28 if self.small else 46)
         return parts
 
     def add_up(self, parts: list[Box]) -> None:
         """The output."""
-        word, x = self.words[self.asking], self.x[self.asking]
-        self.figure.step(f"The sum is the new vector of “{word}”, an average of all values.")
+        word, x = self.words[self.row], self.x[self.row]
+        average = "a weighted average of all values. (Numbers are rounded.)"
+        self.figure.step(f"The sum is the new vector of “{word}”, {average}")
         self.name("h = Σ a_j v_j", "new vector", "hot", self.tall, room=12)
         for number, (box, weight) in enumerate(zip(parts, self.weights)):
-            ends = box.at(0.5, 1, dy=3), (x + (number - self.asking) * 9, self.y - 4)
+            ends = box.at(0.5, 1, dy=3), (x + (number - self.row) * 9, self.y - 4)
             how = {"width": 1 + 9 * weight, "opacity": 0.3 + 0.7 * weight}
             self.figure.arrow(*ends, curve="down", color="value", head=False, **how)
         self.strip(x, self.output, "hot", ".2f")
@@ -235,7 +239,7 @@ def draw_projections(words: Sequence[str], x: np.ndarray, matrices: dict, alt: s
     figure.text(first.at(0.5, 0, dy=-14), "X", "formula", size=17)
     for row, word in enumerate(words):
         figure.text((left - 8, first.y + (row + 0.5) * tall), word, anchor="end")
-    does = {"query": "what it looks for", "key": "what it can be found by", "value": "what it has to say"}
+    does = {"query": "what it looks for", "key": "what it can be found by", "value": "what it passes on"}
     for number, (name, matrix) in enumerate(matrices.items()):
         letter, y = name[0].upper(), 26 + number * pitch
         figure.step(f"Times the {name} matrix: the {name} of each word, {does[name]}.")
@@ -269,7 +273,7 @@ def shift_map(
         Where the marked word begins and ends in each: "the bank lends money: (1.3, 1.3) → (1.7, 0.6); …".
     """
     figure, panels = plt.subplots(
-        1, len(sentences), figsize=(4.1 * len(sentences), 4.1), sharey=True, squeeze=False, layout="constrained"
+        1, len(sentences), figsize=(3.9 * len(sentences), 4.1), sharey=True, squeeze=False, layout="constrained"
     )
     told = []
     for ax, (sentence, vectors) in zip(panels[0], sentences.items()):
@@ -290,12 +294,13 @@ def shift_map(
 def draw_shifts(ax: Axes, ends: dict[str, Sequence[np.ndarray]], marked: str) -> None:
     """Arrows, and a name at the beginning of each."""
     taken: list[Bbox] = []
+    look = {"arrowstyle": "->, head_length=0.32, head_width=0.16", "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
     for start, end in ends.values():
         way = ax.transData.transform(np.linspace(start, end, 12))
         taken += [Bbox.from_extents(*(point - 3), *(point + 3)) for point in way]
     for word, (start, end) in ends.items():
         color, weight = (COLORS[1], "bold") if word == marked else (COLORS[0], "normal")
-        ax.annotate("", end, start, arrowprops={"arrowstyle": "->", "color": color, "lw": 1.6, "shrinkA": 0})
+        ax.annotate("", end, start, arrowprops=look | {"color": color})
         ax.plot(*start, ".", color=color)
         taken.append(place_name(ax, word, start, taken, color=color, fontweight=weight))
 
@@ -307,13 +312,16 @@ def grouped_bars(groups: dict[str, dict[str, float]], ylabel: str) -> Axes:
         groups: what the legend calls them, to a number for each name; the names are the same in all.
         ylabel: what the numbers are.
     """
-    _, ax = plt.subplots(figsize=(6.4, 2.8))
+    _, ax = plt.subplots(figsize=(6.4, 3.2))
     names, wide = list(next(iter(groups.values()))), 0.7 / len(groups)
+    most = max(height for values in groups.values() for height in values.values())
     for number, (label, values) in enumerate(groups.items()):
         left = (number - (len(groups) - 1) / 2) * wide
-        ax.bar([i + left for i in range(len(names))], [values[name] for name in names], 0.94 * wide, label=label)
+        places, heights = [i + left for i in range(len(names))], [values[name] for name in names]
+        bars = ax.bar(places, heights, 0.94 * wide, label=label)
+        ax.bar_label(bars, ["0" if height < 0.005 * most else "" for height in heights])  # or it looks forgotten
     ax.set_xticks(range(len(names)), names)
-    ax.set_ylabel(ylabel, wrap=True)
+    ax.set_ylabel(ylabel)
     ax.legend()
     return ax
 

@@ -69,7 +69,7 @@ def explore_bpe(
         told += " Merges: " + ", ".join(
             f"{a}+{b} ({corpus['pairs'][i][0][2]})" for i, (a, b) in enumerate(merges) if corpus["pairs"][i]
         )
-    return Figure(draw(rows, merges, told), told, "bpe", data)
+    return Figure(draw(rows, told), told, "bpe", data)
 
 
 def training(merges: list[Merge], word_counts: Mapping[str, int], stops: list[int]) -> dict:
@@ -99,26 +99,26 @@ def training(merges: list[Merge], word_counts: Mapping[str, int], stops: list[in
     return {"counts": list(words.values()), "spellings": spellings, "pairs": pairs}
 
 
-def draw(rows: Mapping[int, Sequence[str]], merges: Sequence[Merge], told: str) -> Schematic:
-    """The still picture: the text after more and more merges, a row for each, the last symbol in orange.
+def draw(rows: Mapping[int, Sequence[str]], told: str) -> Schematic:
+    """The still picture: the text after more and more merges, a row for each; what is new in a row is orange.
 
     Args:
         rows: number of merges to the tokens of the text.
-        merges: in order.
         told: what the picture shows.
     """
     most = max((sum(len(token) for token in tokens) + len(tokens) for tokens in rows.values()), default=1)
     unit = min(11.0, 600 / max(most, 1))
     figure = Schematic(740, 34 + 30 * len(rows), told, size=min(13.0, 1.55 * unit))
     figure.text((92, 14), "merges", color="soft", anchor="end", size=12)
+    earlier = set(next(iter(rows.values()), ()))
     for y, (number, tokens) in enumerate(rows.items()):
         top, x = 30 + 30 * y, 110.0
         figure.text((92, top + 12), f"{number:,}", "bold", anchor="end", size=13)
-        newest = "".join(merges[number - 1]) if number else ""
         for token in tokens:
-            is_new = token == newest
+            is_new = token not in earlier
             wide = (len(token) + 1) * unit
             color, fill = ("hot", "hot") if is_new else ("line", "panel")
             figure.box(x + 1, top, wide - 2, 24, token, color, fill, "code", corner=4, opacity=0.22)
             x += wide
+        earlier = set(tokens)
     return figure

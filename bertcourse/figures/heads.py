@@ -26,6 +26,7 @@ def explore_heads(
     other: tuple[Sequence[str], Sequence[Tensor]] | None = None,
     start: tuple[int, int] = (0, 0),
     notes: Mapping[tuple[int, int], str] | None = None,
+    word: int | None = None,
 ) -> Figure:
     """Choose a head, point at a word: whom does it attend to? What heads do on average stands beside it.
 
@@ -35,6 +36,7 @@ def explore_heads(
         other: a second sentence's tokens and weights, by the same model.
         start: layer and head that are shown at first, both counted from 0.
         notes: (layer, head) to what is said about it.
+        word: place of the word of the first sentence that is pointed at whenever no other is; None for no word.
 
     Raises:
         ValueError: shapes that do not fit, numbers that are not finite, or sentences too long for 300 KB.
@@ -48,6 +50,8 @@ def explore_heads(
         raise ValueError(f"both sentences must come from one model; got {[s.weights.shape[:2] for s in sentences]}.")
     if any(not (0 <= layer < layers and 0 <= head < heads) for layer, head in (start, *notes)):
         raise ValueError(f"start and notes must name a layer below {layers} and a head below {heads}.")
+    if word is not None and not 0 <= word < len(words):
+        raise ValueError(f"word must be a place among {len(words)} words, counted from 0; got {word}.")
     names = ["word before", "itself", "word after", *ends(sentences)]
     shares = np.mean([habit_shares(sentence.weights) for sentence in sentences], axis=0)
     data = {
@@ -57,6 +61,7 @@ def explore_heads(
         "habits": [[name, rounded(share)] for name, share in zip(names, shares)],
         "start": list(start),
         "notes": {f"{layer}.{head}": note for (layer, head), note in notes.items()},
+        "word": word,
     }
     best = [np.unravel_index(share.argmax(), share.shape) for share in shares]
     most = [f"{name}: layer {at[0]}, head {at[1]} ({share[at]:.2f})" for name, share, at in zip(names, shares, best)]
@@ -91,8 +96,9 @@ def ends(sentences: list[Sentence]) -> list[str]:
 def habit_shares(weights: np.ndarray) -> np.ndarray:
     """How much of their attention the tokens inside a sentence give to five places, on average.
 
-    Inside are all but the first and the last. The places: the word before, the token itself, the word after, the first
-    token, the last token (Clark et al. 2019, "What Does BERT Look At?", section 3).
+    The places: the word before, the token itself, the word after, the first token, the last token (Clark et al. 2019,
+    "What Does BERT Look At?", section 3). Inside are all tokens for which these are five different places, so that
+    nothing counts twice: all but the first two and the last two, or the first and the last of a very short sentence.
 
     Args:
         weights: (layers, H, L, L).
@@ -101,7 +107,8 @@ def habit_shares(weights: np.ndarray) -> np.ndarray:
         (5, layers, H).
     """
     length = weights.shape[-1]
-    inside = np.arange(1, length - 1) if length > 2 else np.arange(length)
+    margin = 2 if length > 4 else 1 if length > 2 else 0
+    inside = np.arange(margin, length - margin)
     places = (inside - 1, inside, inside + 1, np.zeros_like(inside), np.full_like(inside, length - 1))
     return np.stack([weights[:, :, inside, place.clip(0, length - 1)].mean(-1) for place in places])
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from bertcourse.figures.interactive import Figure, show_steps, significant
+from bertcourse.figures.interactive import Figure, data_uri, significant
 from bertcourse.figures.schematic import Schematic, paint, short, signed
 from bertcourse.tokenization.unigram import Edge, Lattice
 
@@ -10,9 +10,10 @@ MOST_LETTERS = 16
 
 
 def explore_lattice(lattice: Lattice) -> Figure:
-    """Walk a word's lattice from left to right, arc by arc; the sum of the log-probabilities goes along.
+    """Walk a word's lattice from left to right, edge by edge; the sum of the log-probabilities goes along.
 
-    Under each dot stands the score of the best way to it, by which Viterbi finds the best way to the end.
+    An edge is a bar from the node where its token begins to the node where it ends. On demand, the score of the best
+    path to each node, by which Viterbi finds the best path to the end, stands under it.
 
     Args:
         lattice: of a word of at most 16 characters, each of which some token covers.
@@ -28,27 +29,48 @@ def explore_lattice(lattice: Lattice) -> Figure:
             f"the word must have 1 to {MOST_LETTERS} characters, all of them in tokens; got {word!r}, of {len(word)}."
         )
     best = best_scores(lattice)
-    ways = {"most probable": lattice.best_path(), "longest first": longest_first(edges, len(word))}
+    paths = {"most probable": lattice.best_path(), "longest first": longest_first(edges, len(word))}
     data = {
         "word": word,
         "edges": [[edge.start, edge.end, edge.token] for edge in edges],
+        "lanes": lanes(edges),
         "scores": significant([edge.log_prob for edge in edges], 7, "log-probabilities"),
         "best": significant(best, 7, "scores"),
-        "ways": [[name, [edges.index(edge) for edge in way]] for name, way in ways.items()],
+        "paths": [[name, [edges.index(edge) for edge in path]] for name, path in paths.items()],
     }
-    said = [f"{name}: {' '.join(e.token for e in way)} {score_of(way)}" for name, way in ways.items()]
-    told = f"Lattice of {word}: {len(word) + 1} dots, {len(edges)} tokens that fit between two of them. "
+    said = [f"{name}: {' '.join(e.token for e in path)} {score_of(path)}" for name, path in paths.items()]
+    told = f"Lattice of {word}: {len(word) + 1} nodes, {len(edges)} tokens that fit between two of them. "
     told += "; ".join(said) + "."
-    return Figure(draw(word, edges, ways["most probable"], told), told, "lattice", data)
+    return Figure(draw(word, edges, paths["most probable"], told), told, "lattice", data)
 
 
-def score_of(way: Sequence[Edge]) -> str:
+def lanes(edges: Sequence[Edge]) -> list[int]:
+    """How high each edge is drawn, so that no two overlap: short ones lowest.
+
+    >>> lanes([Edge(0, 1, "a", -1.0), Edge(1, 2, "b", -1.0), Edge(0, 2, "ab", -1.0)])
+    [0, 0, 1]
+    """
+    filled: list[list[Edge]] = []
+    found = {}
+    for edge in sorted(edges, key=lambda edge: (edge.end - edge.start, edge.start)):
+        lane = next(
+            (i for i, others in enumerate(filled) if all(edge.start >= o.end or edge.end <= o.start for o in others)),
+            len(filled),
+        )
+        if lane == len(filled):
+            filled.append([])
+        filled[lane].append(edge)
+        found[edge] = lane
+    return [found[edge] for edge in edges]
+
+
+def score_of(path: Sequence[Edge]) -> str:
     """The log-probability of a segmentation, as it is written."""
-    return signed(sum(edge.log_prob for edge in way), ".2f")
+    return signed(sum(edge.log_prob for edge in path), ".2f")
 
 
 def best_scores(lattice: Lattice) -> list[float]:
-    """For each dot the log-probability of the best way to it."""
+    """For each node the log-probability of the best path to it."""
     best = [0.0]
     for edges in lattice.edges_to[1:]:
         best.append(max(best[edge.start] + edge.log_prob for edge in edges))
@@ -56,15 +78,15 @@ def best_scores(lattice: Lattice) -> list[float]:
 
 
 def longest_first(edges: Sequence[Edge], length: int) -> list[Edge]:
-    """From the left, the longest arc that starts at each dot that is reached."""
-    way: list[Edge] = []
-    while (place := way[-1].end if way else 0) < length:
-        way.append(max((edge for edge in edges if edge.start == place), key=lambda edge: edge.end))
-    return way
+    """From the left, the longest edge that starts at each node that is reached."""
+    path: list[Edge] = []
+    while (place := path[-1].end if path else 0) < length:
+        path.append(max((edge for edge in edges if edge.start == place), key=lambda edge: edge.end))
+    return path
 
 
 def draw(word: str, edges: Sequence[Edge], best: Sequence[Edge], told: str) -> Schematic:
-    """The still picture: a dot between any two characters, an arc for each token, the best way thick.
+    """The still picture: a node between any two characters, a bar for each token, the best path in orange.
 
     Args:
         word: its characters.
@@ -72,34 +94,32 @@ def draw(word: str, edges: Sequence[Edge], best: Sequence[Edge], told: str) -> S
         best: those of the best segmentation.
         told: what the picture shows.
     """
-    step = 680 / len(word)
-    highest = max(edge.end - edge.start for edge in edges)
-    rise = min(0.45 * step, 230 / highest)
-    floor = 24 + rise * highest
-    figure = Schematic(740, round(floor + 44), told, size=12)
-    for edge in sorted(edges, key=lambda edge: edge in best):
-        reach, color = edge.end - edge.start, "hot" if edge in best else "plus"
-        start, end = (short(30 + place * step) for place in (edge.start, edge.end))
-        radii = f"{short(reach * step / 2)} {short(rise * reach)}"
-        arc = f"M{start} {short(floor)}A{radii} 0 0 1 {end} {short(floor)}"
-        width = 2.6 if edge in best else 1.1
-        figure.put(f'<path d="{arc}" fill="none" stroke="{paint(color)}" stroke-width="{width}"/>')
-        middle = (30 + (edge.start + edge.end) * step / 2, floor - rise * reach)
-        label = f"{edge.token} {signed(edge.log_prob, '.1f')}"
-        figure.box(middle[0] - 3.6 * len(label), middle[1] - 9, 7.2 * len(label), 18, "", "none", "paper", corner=2)
-        figure.text(middle, label, color=color)
+    step, heights = 680 / len(word), lanes(edges)
+    floor = 14 + 42 * (max(heights) + 1)
+    figure = Schematic(740, floor + 48, told, size=min(15, 0.3 * step))
     for place in range(len(word) + 1):
-        figure.box(30 + place * step - 4, floor - 4, 8, 8, color="none", fill="ink", corner=4, opacity=1)
+        x = 30 + place * step
+        through = {lane for edge, lane in zip(edges, heights, strict=True) if edge.start < place < edge.end}
+        free = [floor - 14 - 42 * (lane + 1) + 4 for lane in range(max(heights) + 1) if lane not in through]
+        lines = "".join(f"M{short(x)} {top}v42" for top in free)
+        figure.put(f'<path d="{lines}M{short(x)} {floor - 10}v10" stroke="{paint("line")}" stroke-width="1"/>')
+        figure.box(x - 5, floor - 5, 10, 10, color="none", fill="ink", corner=5, opacity=1)
+    for edge, lane in zip(edges, heights, strict=True):
+        color, fill, line = ("hot", "hot", 2.4) if edge in best else ("soft", "panel", 1)
+        left, top = 30 + edge.start * step + 3, floor - 14 - 42 * (lane + 1) + 6
+        label = f"{edge.token}\n{signed(edge.log_prob, '.1f')}"
+        wide = (edge.end - edge.start) * step - 6
+        figure.box(left, top, wide, 38, label, color, fill, line=line)
     for place, letter in enumerate(word):
-        figure.text((30 + (place + 0.5) * step, floor + 20), letter, "code", size=16)
+        figure.text((30 + (place + 0.5) * step, floor + 26), letter, "code", size=20)
     return figure
 
 
 def trie_walk(word: str, vocabulary: Collection[str], inside: str = "##") -> Figure:
     """Step through the longest match: letter by letter as far as some token goes on, then back to the longest token.
 
-    A ring marks a beginning that is a token itself; what is taken is filled. The vocabulary, laid out so that tokens
-    share their beginnings, is a trie.
+    A thick border marks a beginning that is a token itself; what is taken is filled. Where the walk leaves the word, a
+    branch shows a token that goes on otherwise: the vocabulary, laid out so that tokens share beginnings, is a trie.
 
     Args:
         word: normalized.
@@ -114,23 +134,42 @@ def trie_walk(word: str, vocabulary: Collection[str], inside: str = "##") -> Fig
     if not 1 <= len(word) <= MOST_LETTERS:
         raise ValueError(f"the word must have 1 to {MOST_LETTERS} letters to be drawn; got {word!r}, of {len(word)}.")
     walks = longest_matches(word, vocabulary, inside)
-    taken = [token for _, _, token, _ in walks]
-    told = f"WordPiece cuts {word}: {', '.join(token or 'nothing fits, so [UNK]' for token in taken)}. "
-    told += " ".join(caption_of(word, walk, inside) for walk in walks)
-    alt = f"The word {word} is cut into {' '.join(token or '[UNK]' for token in taken)}, a row for each piece."
+    branches = [branch(word, walk, vocabulary, inside) for walk in walks]
+    told = f"WordPiece cuts {word}: {', '.join(walk[2] or 'nothing fits, so [UNK]' for walk in walks)}. "
+    captions = [caption_of(word, walk, other, inside) for walk, other in zip(walks, branches, strict=True)]
+    told += " ".join(captions)
+    alt = f"The word {word} is cut into {' '.join(walk[2] or '[UNK]' for walk in walks)}, a row for each piece."
     forms = []
     for width in (740, 360):
-        left = 70
+        left = 92 if width > 400 else 70
         cell = min(46.0, (width - left - 8) / len(word))
-        figure = Schematic(width, 52 + 44 * len(walks), alt, size=13)
+        tops = [40.0]
+        for other in branches:
+            tops.append(tops[-1] + (82 if other else 50))
+        figure = Schematic(width, round(tops[-1] + (34 if width > 400 else 72)), alt, size=14)
         for place, letter in enumerate(word):
-            figure.text((left + (place + 0.5) * cell, 18), letter, "code", size=min(18, 0.62 * cell))
-        for row, walk in enumerate(walks):
-            figure.step(caption_of(word, walk, inside))
-            draw_walk(figure, word, walk, left, 36 + 44 * row, cell)
+            figure.text((left + (place + 0.5) * cell, 18), letter, "code", size=min(20, 0.7 * cell))
+        draw_legend(figure, tops[-1] + 10, width)
+        for walk, other, caption, top in zip(walks, branches, captions, tops):
+            figure.step(caption)
+            draw_walk(figure, word, walk, other, left, top, cell)
         forms.append(figure)
-    forms[0].narrow = forms[1]
-    return show_steps(forms[0], told)
+    data = {"captions": captions, "narrow": data_uri(forms[1]), "start": 1}
+    return Figure(forms[0], told, "steps", data)
+
+
+def branch(word: str, walk: tuple[int, int, str, list[int]], vocabulary: Collection[str], inside: str) -> str:
+    """The shortest token that leaves the word where the walk ends, the first of these in the alphabet; "" for none.
+
+    >>> branch("unfit", (0, 3, "un", [2]), ["un", "unfair", "unfold"], "##")
+    'unfair'
+    """
+    start, reached, _, _ = walk
+    if reached in (start, len(word)):
+        return ""
+    walked = (inside if start else "") + word[start:reached]
+    others = [token for token in vocabulary if token.startswith(walked) and token != walked]
+    return min(others, key=lambda token: (len(token), token), default="")
 
 
 def longest_matches(word: str, vocabulary: Collection[str], inside: str) -> list[tuple[int, int, str, list[int]]]:
@@ -155,29 +194,73 @@ def longest_matches(word: str, vocabulary: Collection[str], inside: str) -> list
     return walks
 
 
-def caption_of(word: str, walk: tuple[int, int, str, list[int]], inside: str) -> str:
+def caption_of(word: str, walk: tuple[int, int, str, list[int]], other: str, inside: str) -> str:
     """What happens in one walk, in words."""
     start, reached, token, _ = walk
     prefix = inside if start else ""
-    far = f"Tokens begin with {prefix}{word[start:reached]}" if reached > start else "No token begins so"
+    such = f" (such as {other})" if other else ""
+    far = f"Tokens begin with {prefix}{word[start:reached]}{such}" if reached > start else "No token begins so"
     stop = f", none with {prefix}{word[start : reached + 1]}" if reached < len(word) else ", and the word ends"
     if not token:
-        return f"{far}{stop}. No token on the way: the whole word becomes [UNK]."
-    return f"{far}{stop}. The longest token on the way is {token}."
+        return f"{far}{stop}. No token on the path: the whole word becomes [UNK]."
+    return f"{far}{stop}. The longest token on the path is {token}."
 
 
 def draw_walk(
-    figure: Schematic, word: str, walk: tuple[int, int, str, list[int]], left: float, top: float, cell: float
+    figure: Schematic,
+    word: str,
+    walk: tuple[int, int, str, list[int]],
+    other: str,
+    left: float,
+    top: float,
+    cell: float,
 ) -> None:
-    """A row: a box for each letter walked, a ring where a token ends, a cross where no token goes on."""
+    """A row: a box for each letter walked, a cross where no token goes on, and below it the branch that was not taken.
+
+    Args:
+        figure: where it is drawn.
+        word, walk: as in ``longest_matches``.
+        other: a token that goes on otherwise, or "".
+        left, top: the row's corner.
+        cell: a letter's width.
+    """
     start, reached, token, ends = walk
-    size = min(15, 0.6 * cell)
-    figure.text((left + start * cell - 8, top + 14), token or "[UNK]", "bold", "value" if token else "hot", "end", 13)
+    size = min(18, 0.66 * cell)
+    where = (left + start * cell - 8, top + 16)
+    figure.text(where, token or "[UNK]", "bold", "value" if token else "hot", "end", min(16, 0.6 * cell + 3))
     for place in range(start, reached):
         x = left + place * cell
         is_taken, is_token = bool(ends) and place < ends[-1], place + 1 in ends
-        color, fill = ("value" if is_token else "line"), ("value" if is_taken else "none")
-        figure.box(x + 2, top, cell - 4, 28, "", color, fill, corner=6, line=2.4 if is_token else 1.2, opacity=0.22)
-        figure.text((x + cell / 2, top + 14), word[place], "code", "ink" if is_taken else "soft", size=size)
+        color, fill = ("value" if is_token else "soft"), ("value" if is_taken else "none")
+        figure.box(x + 2, top, cell - 4, 32, "", color, fill, corner=6, line=3 if is_token else 1.2, opacity=0.22)
+        figure.text((x + cell / 2, top + 16), word[place], "code", "ink", size=size)
     if reached < len(word):
-        figure.text((left + (reached + 0.5) * cell, top + 14), "×", "bold", "hot", size=size + 2)
+        figure.text((left + (reached + 0.5) * cell, top + 16), "×", "bold", "hot", size=size + 6)
+    if not other:
+        return
+    known = reached - start + (len(other) - len(other.lstrip("#")) if start else 0)
+    rest = other[known:]
+    joint, y = left + reached * cell - cell / 2, top + 58
+    figure.arrow((joint, top + 32), (joint, y), (joint + cell / 2 + 2, y), head=False, width=1.2)
+    x = left + reached * cell
+    for letter in rest:
+        figure.box(x + 2, y - 13, cell - 4, 26, "", "line", "none", corner=6, line=1.2)
+        figure.text((x + cell / 2, y), letter, "code", "soft", size=0.85 * size)
+        x += cell
+    figure.text((x + 8, y), other, color="soft", anchor="start", size=min(14, 0.5 * cell + 3))
+
+
+def draw_legend(figure: Schematic, top: float, width: int) -> None:
+    """What filled, thick, white and × mean."""
+    signs = ["taken", "a token ends here", "walked in vain", "no token goes on"]
+    x, y = 10.0, top + 8
+    for number, text in enumerate(signs):
+        if number == 3:
+            figure.text((x + 9, y), "×", "bold", "hot", size=20)
+        else:
+            color, fill = ("value" if number == 1 else "soft"), ("value" if number == 0 else "none")
+            figure.box(x, y - 9, 18, 18, "", color, fill, corner=4, line=3 if number == 1 else 1.2, opacity=0.22)
+        figure.text((x + 25, y), text, anchor="start", color="soft", size=14)
+        x += 42 + 7.4 * len(text)
+        if width < 400 and number == 1:
+            x, y = 10.0, y + 26

@@ -89,7 +89,7 @@ def draw(weights: Tensor, allowed: Tensor, output: Tensor, words: list[str], row
     length = len(words)
     cell = min(46.0, 300 / length)
     longest = 7.2 * max(map(len, words))  # the longest name, about as wide as it is written
-    left, top = longest + 20, 0.71 * longest + 30
+    left, top = longest + 42, 0.71 * longest + 44
     figure = Schematic(740, round(top + length * cell + 16), f"Attention weights under a mask. {told}", size=13)
     figure.matrix(left, top, weights, cell, limit=1.5, color="plus")  # pale, so that numbers are legible on it
     for i, j in torch.cartesian_prod(torch.arange(length), torch.arange(length)).tolist():
@@ -99,8 +99,10 @@ def draw(weights: Tensor, allowed: Tensor, output: Tensor, words: list[str], row
         elif cell > 28:
             figure.text(center, f"{weights[i, j]:.2f}", size=min(13, 0.42 * cell))
     for i, word in enumerate(words):
-        figure.text((left - 8, top + (i + 0.5) * cell), word, "bold" if i == row else "", anchor="end", size=12.5)
-        figure.text((left + (i + 0.4) * cell, top - 10), word, anchor="start", size=12.5, turn=-45)
+        figure.text((left - 8, top + (i + 0.5) * cell), word, "bold" if i == row else "", anchor="end", size=13)
+        figure.text((left + (i + 0.4) * cell, top - 10), word, anchor="start", size=13, turn=-45)
+    figure.text((10, top + length * cell / 2), "attends from", color="soft", size=13, turn=-90)
+    figure.text((left + length * cell / 2, 9), "to", color="soft", size=13)
     figure.box(left, top + row * cell, length * cell, cell, color="hot", fill="none", corner=2, line=2)
 
     right = left + length * cell + longest + 50
@@ -108,7 +110,7 @@ def draw(weights: Tensor, allowed: Tensor, output: Tensor, words: list[str], row
     figure.text((right, top - 18), f"{words[row]} attends to", "bold")
     for j, word in enumerate(words):
         y, share = top + (j + 0.5) * step, float(weights[row, j])
-        figure.text((right - 10, y), word, anchor="end", size=12.5)
+        figure.text((right - 10, y), word, anchor="end", size=13)
         place = (right, y - 0.3 * step, max(wide * share, 0.6), 0.6 * step)
         figure.box(*place, color="none", fill="plus", corner=2, opacity=0.8)
         text = f"{share:.3f}" if allowed[row, j] else "masked"

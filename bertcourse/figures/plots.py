@@ -26,8 +26,9 @@ from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.switches import explore_switches
+from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
-from bertcourse.figures.words import answer_map, lattice, tag_table, token_boxes, trellis
+from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
 
 __all__ = [
     "COLORS",
@@ -47,7 +48,6 @@ __all__ = [
     "explore_switches",
     "heatmap",
     "hover_scatter",
-    "lattice",
     "projection_steps",
     "seeded_lines",
     "shift_map",
@@ -57,6 +57,7 @@ __all__ = [
     "show_input",
     "show_stack",
     "show_steps",
+    "show_tokens",
     "tag_table",
     "token_boxes",
     "trellis",
@@ -76,7 +77,7 @@ def use_course_style() -> None:
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.titlesize": "medium",
-            "image.cmap": "viridis",
+            "image.cmap": "Blues",
             "legend.frameon": False,
         }
     )
@@ -143,14 +144,16 @@ def heatmap(
     ax.set_title(title)
     if values:
         for (i, j), value in np.ndenumerate(array):
+            red, green, blue, _ = image.to_rgba(value)
+            is_dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
             ax.text(
                 j,
                 i,
                 f"{value:.2f}",
                 ha="center",
                 va="center",
-                fontsize="small",
-                color="black" if image.norm(value) > 0.6 else "white",
+                fontsize="medium",
+                color="white" if is_dark else "black",
             )
     return ax
 

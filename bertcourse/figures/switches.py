@@ -8,7 +8,7 @@ import numpy as np
 from bertcourse.figures.interactive import Figure, rounded
 from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
 
-LEAST = 1e-16  # what is smaller, 0 too, is drawn as this: rounding of double precision
+LEAST = 1e-8  # what is smaller, 0 too, is drawn as this: rounding alone leaves about 1e-16 of an exact 0
 
 
 def explore_switches(
@@ -42,16 +42,26 @@ def explore_switches(
         "switches": [[name, list(settings)] for name, settings in switches.items()],
         "measures": measures,
         "lines": {keys[choice]: [rounded(runs, 3) for runs in powers[choice]] for choice in choices},
+        "least": round(np.log10(LEAST)),
         "start": [int(number) for number in keys[start].split(".")],
     }
     ends = [
-        f"{name}: 1e{round(runs[:, 0].mean())} at the bottom, 1e{round(runs[:, -1].mean())} at the top"
+        f"{name}: {short_number(runs[:, 0])} at the bottom, {short_number(runs[:, -1])} at the top"
         for name, runs in zip(measures, powers[start])
     ]
     set_to = ", ".join(f"{name} {setting}" for name, setting in zip(switches, start))
     layers = powers[start][0].shape[1] - 1
-    told = f"{len(choices)} stacks of {layers} layers. Shown: {set_to}. {'; '.join(ends)}."
+    told = f"{len(choices)} stacks of {layers} layers. Shown: {set_to}, medians of its runs. {'; '.join(ends)}."
     return Figure(draw(measures, powers, start, told), told, "switches", data)
+
+
+def short_number(powers: np.ndarray) -> str:
+    """The median of runs, to two digits.
+
+    >>> short_number(np.log10([0.6, 0.63, 700]))
+    '0.63'
+    """
+    return f"{10 ** np.median(powers):.2g}"
 
 
 def log10(runs: Sequence[Sequence[float]], name: str) -> np.ndarray:
@@ -64,7 +74,7 @@ def log10(runs: Sequence[Sequence[float]], name: str) -> np.ndarray:
 
 def draw(measures: list[str], powers: Mapping, start: tuple[str, ...], told: str) -> Schematic:
     """The still picture: a panel for each measurement, the chosen stack strong, the others faint."""
-    figure = Schematic(740, 218, told, size=12)
+    figure = Schematic(740, 238, told, size=12)
     width = 740 / len(measures)
     for number, name in enumerate(measures):
         left, right, top, bottom = number * width + 48, (number + 1) * width - 14, 34, 176
@@ -75,8 +85,8 @@ def draw(measures: list[str], powers: Mapping, start: tuple[str, ...], told: str
         for power in np.arange(np.ceil(low / step) * step, high + 1, step):
             y = bottom - (power - low) / (high - low or 1) * (bottom - top)
             figure.arrow((left, y), (right, y), head=False, color="line", width=0.7)
-            figure.text((left - 6, y), f"1e{power:.0f}", color="soft", anchor="end", size=11)
-        figure.text(((left + right) / 2, 204), "layer", color="soft", size=11)
+            figure.text((left - 6, y), f"1e{power:.0f}", color="soft", anchor="end", size=12)
+        figure.text(((left + right) / 2, 200), "blocks passed", color="soft", size=12)
         for choice in sorted(powers, key=lambda choice: choice == start):
             runs = powers[choice][number]
             look = ("hot", 2, 1) if choice == start else ("soft", 1, 0.3)
@@ -86,4 +96,7 @@ def draw(measures: list[str], powers: Mapping, start: tuple[str, ...], told: str
                 path = "L".join(f"{short(a)} {short(b)}" for a, b in zip(x, y))
                 stroke = f'stroke="{paint(look[0])}" stroke-width="{look[1]}" opacity="{look[2]}"'
                 figure.put(f'<path d="M{path}" {stroke}/>')
+    least = f"1e{np.log10(LEAST):.0f}"
+    legend = f"Orange: this setting. Grey: other settings. Values below {least} are drawn at {least}."
+    figure.text((370, 224), legend, color="soft", size=12)
     return figure

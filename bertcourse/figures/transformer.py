@@ -39,27 +39,39 @@ def show_input(
         f"{tables['token']:,} × {size}), of its segment ({tables['segment']} × {size}) and of its position "
         f"({tables['position']} × {size}) are added and normalized; {length} × {size} numbers come out."
     )
+    added = sum(arrays.values())
     captions = {
         "tokens": "The text, cut into tokens. [CLS] begins it, and [SEP] ends each segment.",
         "token": f"Each token looks up its vector in a table. The first {count} of its {size} numbers are drawn.",
         "segment": "Which of two texts is it in? One of two vectors is added.",
         "position": "Which place is it in? A vector for each place is added.",
+        "sum": "The three are added, number by number.",
         "total": "The sum, brought to one scale by layer norm, is what the first block receives.",
     }
     limits = {name: np.quantile(np.abs(values[:, :count]), 0.98) for name, values in arrays.items()}
-    limits["total"] = np.quantile(np.abs(result[:, :count]), 0.98)
-    rows = [*arrays.items(), ("total", result)]
+    limits |= {name: np.quantile(np.abs(m[:, :count]), 0.98) for name, m in (("sum", added), ("total", result))}
+    rows = [*arrays.items(), ("sum", added), ("total", result)]
 
     wide = Schematic(740, 430, alt)
-    step, cell = 590 / length, 7.0
-    width = min(30.0, step - 10)
+    step, cell = 590 / length, 6.0
+    width, gap = min(30.0, step - 10), 36
+    longest = max(map(len, tokens))
     wide.step(captions["tokens"])
     for i, token in enumerate(tokens):
         fill = "none" if token.startswith("[") else "panel"
-        wide.box(150 + step * i + 2, 8, step - 4, 26, token, fill=fill, style="code", size=min(11.5, step / 4.6))
+        wide.box(
+            150 + step * i + 2,
+            8,
+            step - 4,
+            26,
+            token,
+            fill=fill,
+            style="code",
+            size=min(13, (step - 7) / (0.61 * longest)),
+        )
     wide.text((138, 21), "tokens", "bold", anchor="end")
     for number, (name, values) in enumerate(rows):
-        top = 64 + number * (count * cell + 38)
+        top = 64 + number * (count * cell + gap)
         wide.step(captions[name])
         is_total = name == "total"
         for i, vector in enumerate(values[:, :count]):
@@ -76,30 +88,33 @@ def show_input(
                 ends = 150 + step * inside[0] + 4, 150 + step * (inside[-1] + 1) - 4
                 wide.bracket(*ends, top - 7, f"segment {'AB'[segment]}", over=True)
         middle = top + count * cell / 2
-        below = f"{length} × {size}" if is_total else f"table of {tables[name]:,} × {size}"
+        below = f"table of {tables[name]:,} × {size}" if name in tables else f"{length} × {size}"
         wide.text((138, middle - 9), "layer norm" if is_total else name, "bold", anchor="end")
-        wide.text((138, middle + 9), below, color="soft", anchor="end", size=11.5)
-        if number:
-            wide.text((12, middle), "=" if is_total else "+", "bold", "soft", size=20)
-    wide.height = round(64 + 3 * (count * cell + 38) + count * cell + 12)
+        wide.text((138, middle + 9), below, color="soft", anchor="end", size=12)
+        if number and not is_total:
+            wide.text((12, middle), "=" if name == "sum" else "+", "bold", "soft", size=20)
+    foot = 64 + 4 * (count * cell + gap) + count * cell + 22
+    legend = f"{count} of {size} numbers are drawn. Blue is above 0, orange below; the stronger, the larger."
+    wide.text((738, foot), legend, color="soft", anchor="end", size=12)
+    wide.height = round(foot + 16)
 
-    narrow = Schematic(360, 56 + 30 * length, alt, size=12)
-    columns, cell = (62, 138, 214, 294), 56 / count
+    narrow = Schematic(360, 80 + 30 * length, alt, size=12)
+    columns, cell = (56, 118, 180, 242, 304), 52 / count
     narrow.step(captions["tokens"])
     for i, token in enumerate(tokens):
         narrow.text((2, 58 + 30 * i), token, "code", anchor="start", size=11)
-    for number, ((name, values), left) in enumerate(zip(rows, columns)):
+    for (name, values), left in zip(rows, columns):
         narrow.step(captions[name])
-        narrow.text((left + 28, 14), "norm" if name == "total" else name, "bold")
-        below = f"{length} × {size}" if name == "total" else f"{tables[name]:,} × {size}"
-        narrow.text((left + 28, 31), below, color="soft", size=9.5)
-        if number:
-            narrow.text((left - 8, 14), "=" if name == "total" else "+", "bold", "soft", size=15)
+        narrow.text((left + 26, 14), "norm" if name == "total" else name, "bold", size=11)
+        below = f"{tables[name]:,} × {size}" if name in tables else f"{length} × {size}"
+        narrow.text((left + 26, 31), below, color="soft", size=9)
         for i, vector in enumerate(values[:, :count]):
             frame = "hot" if name == "total" else "line"
             narrow.vector(left, 48 + 30 * i, vector, cell, 20, limit=limits[name], frame=frame)
-            note = {"segment": "AB"[segments[i]], "position": str(i)}.get(name, "")
-            narrow.text((left + 64, 58 + 30 * i), note, color="soft", size=9.5) if note else None
+            sign = {"segment": "+", "position": "+", "sum": "=", "total": "→"}.get(name)
+            narrow.text((left - 5, 58 + 30 * i), sign, color="soft", size=10) if sign else None
+    narrow.text((2, 60 + 30 * length), f"{count} of {size} numbers; blue: above 0, orange: below", color="soft",
+                anchor="start", size=11)  # fmt: skip
     wide.narrow = narrow
     return show_steps(wide, alt)
 
@@ -145,7 +160,7 @@ def show_heads(
         f"their results are {length} × {size} again, and a last matrix mixes them. Head {head} attends: {strongest}."
     )
     captions = [
-        f"A row for each of {length} tokens comes in, {size} numbers each; {heads * per_head} are drawn.",
+        f"A row for each of {length} tokens comes in: {size} numbers, squeezed to {heads * per_head} columns.",
         f"Three matrices of {size} × {size} make queries, keys and values, for all heads at once.",
         f"Cut the columns into {heads} heads of {share}: head {head} gets the framed ones.",
         f"Each head compares its own queries with its own keys: {heads} maps of who attends to whom.",
@@ -158,7 +173,7 @@ def show_heads(
         width: int, height: int, places: Mapping[str, Point], cell: tuple[float, float], side: float, columns: int
     ):
         figure, boxes = Schematic(width, height, alt, size=14 if width > 400 else 12), {}
-        small = 11.5 if width > 400 else 10
+        small = 12 if width > 400 else 10.5
 
         def matrix(name: str, values: np.ndarray, title: str, frame: str = "line") -> Box:
             drawn = every(values, count)
@@ -173,6 +188,12 @@ def show_heads(
 
         figure.step(captions[0])
         boxes["x"] = matrix("x", first, "X")
+        longest = max(map(len, tokens))
+        for i, token in enumerate(tokens) if width > 400 else ():
+            place = boxes["x"].x - 5, boxes["x"].y + (i + 0.5) * cell[1]
+            figure.text(place, token, "code", anchor="end", size=min(1.05 * cell[1], 98 / longest))
+        if width > 400:
+            figure.text(boxes["x"].at(0.5, 1, dy=28), f"drawn: {count} columns", color="soft", size=small)
         figure.step(captions[1])
         for name, values in parts.items():
             boxes[name] = matrix(
@@ -209,29 +230,29 @@ def show_heads(
             route = start.at(1, 0.5, dx=3), (353, start.at()[1]), (353, end.at()[1])
             figure.arrow(*route, end.at(1, 0.5, dx=4), color="value")
         figure.step(captions[5])
-        boxes["output"] = matrix("output", last, "output", "hot")
+        boxes["output"] = matrix("output", last, "output")
         if width > 400:
             figure.arrow(boxes["joined"].at(0.7, 1, dy=22), boxes["output"].at(0.7, 0, dy=-22))
         else:
             link(figure, boxes["joined"], boxes["output"], width)
         return figure
 
-    tall = min(8.0, 64 / length)
-    high, mid = tall * length, 150
-    right, column = 740 - 2.5 * count - 6, 150
+    tall, thin = min(10.5, 84 / length), 2.15
+    high, mid = tall * length, 198
+    right, column = 740 - thin * count - 4, 190
     side = min(5.2, 40 / length)
     maps = 4 if heads > 4 else 2
     area_top = mid - (side * length + 8) * -(-heads // maps) / 2 + 4
     wide_places = {
-        "x": (6, mid - high / 2),
+        "x": (66, mid - high / 2),
         "query": (column + 14, mid - 1.5 * high - 46),
         "key": (column + 14, mid - high / 2),
         "value": (column + 14, mid + high / 2 + 46),
-        "maps": (372, area_top),
-        "joined": (right, mid - high - 14),
-        "output": (right, mid + 48),
+        "maps": (376, area_top),
+        "joined": (right, mid - high - 18),
+        "output": (right, mid + 46),
     }
-    wide = draw(740, round(mid + 1.5 * high + 72), wide_places, (2.5, tall), side, maps)
+    wide = draw(740, round(mid + 1.5 * high + 72), wide_places, (thin, tall), side, maps)
     small_cell, gap = 104 / count, 3.2 * length
     rows = -(-heads // 6) * (gap + 8)
     after = 76 + 5 * length
@@ -283,10 +304,10 @@ def show_block(
     captions = [
         f"A row for each token comes in: X, {length} × {size}.",
         f"Attention with {heads} heads: the only place where a token hears of the others.",
-        "The residual: what came in goes around attention and is added to its result. Then layer norm.",
+        "The residual: X goes around attention and is added to its result A. Then layer norm (LN).",
         f"Feed-forward, each token by itself: {size} → {width}, GELU, {width} → {size}.",
-        "Around this goes a residual, too, and layer norm follows.",
-        f"Out comes the same shape, {length} × {size}, so blocks can be stacked. This model has {blocks}.",
+        "M goes around it and is added to its result F. Layer norm follows.",
+        f"Out comes the same shape, {length} × {size}, so blocks can be stacked: {blocks}, each with its own weights.",
     ]
 
     def matrix(
@@ -296,61 +317,69 @@ def show_block(
         return figure.matrix(*place, drawn, cell, tall, limit=strong(drawn), frame=frame)
 
     def plus(figure: Schematic, place: Point) -> Box:
-        return figure.box(place[0] - 12, place[1] - 12, 24, 24, "+", "hot", "paper", "bold", size=17, corner=12)
+        return figure.box(place[0] - 12, place[1] - 12, 24, 24, "+", "ink", "paper", "bold", size=18, corner=12)
 
-    wide, middle, tall = Schematic(740, 318, alt), 158, min(7.0, 70 / length)
+    def norm(figure: Schematic, place: Point, height: float, text: str = "LN") -> Box:
+        return figure.box(*place, 34, height, text, "key", "key", "bold", size=13)
+
+    cell = 2.9
+    wide, middle, tall = Schematic(740, 306, alt), 158, min(8.0, 80 / length)
     side = min(3.9, 34 / length)
     columns = 4 if heads > 4 else 2
     pitch, rows = side * length + 6, -(-heads // columns)
 
     def named(box: Box, title: str, below: str) -> Box:
-        wide.text(box.at(0.5, 0, dy=-13), title, "formula", size=16)
-        wide.text(box.at(0.5, 1, dy=13), below, color="soft", size=11.5)
+        wide.text(box.at(0.5, 0, dy=-13), title, "formula", size=15)
+        wide.text(box.at(0.5, 1, dy=13), below, color="soft", size=12)
         return box
 
     def around(start: Box, end: Box) -> None:
         over = (start.at()[0], 34), (end.at()[0], 34)
         wide.arrow(start.at(0.5, 0, dy=-26), *over, end.at(0.5, 0, dy=-3), color="hot", width=2.4, flow=True)
-        wide.text(((start.at()[0] + end.at()[0]) / 2, 20), "residual", color="hot", size=12.5)
+        wide.text(((start.at()[0] + end.at()[0]) / 2, 20), "residual", color="hot", size=13)
+
+    def add_and_norm(start: Box, sublayer: Box, result: str) -> Box:
+        """What a sublayer gives, and what went into it, added and normalized; where that comes out."""
+        add = plus(wide, (sublayer.at(1)[0] + 27, middle))
+        wide.arrow(sublayer.at(1, 0.5, dx=3), add.at(0, 0.5, dx=-3))
+        around(start, add)
+        wide.text((sublayer.at(1)[0] + 8, middle - 12), result, "formula", size=14)
+        level = norm(wide, (add.at(1)[0] + 14, middle - 20), 40)
+        wide.arrow(add.at(1, 0.5, dx=2), level.at(0, 0.5, dx=-1))
+        return level
 
     shape, top = f"{length} × {size}", middle - length * tall / 2
     wide.step(captions[0])
-    one = named(matrix(wide, (8, top), first, 3.4, tall), "X", shape)
+    one = named(matrix(wide, (6, top), first, cell, tall), "X", shape)
     wide.step(captions[1])
     maps = wide.box(
-        108, middle - rows * pitch / 2 - 4, columns * pitch + 12, rows * pitch + 8, color="query", fill="query"
+        84, middle - rows * pitch / 2 - 4, columns * pitch + 12, rows * pitch + 8, color="query", fill="query"
     )
     for number, own in enumerate(attention):
         place = maps.x + 9 + number % columns * pitch, maps.y + 7 + number // columns * pitch
         wide.matrix(*place, own, side, limit=1, color="plus")
     wide.text(maps.at(0.5, 0, dy=-14), "attention", "bold", size=13)
-    wide.text(maps.at(0.5, 1, dy=13), f"{heads} heads of {size // heads}", color="soft", size=11.5)
+    wide.text(maps.at(0.5, 1, dy=13), f"{heads} heads of {size // heads}", color="soft", size=12)
     wide.arrow(one.at(1, 0.5, dx=4), maps.at(0, 0.5, dx=-3))
     wide.step(captions[2])
-    add = plus(wide, (maps.at(1)[0] + 32, middle))
-    wide.arrow(maps.at(1, 0.5, dx=3), add.at(0, 0.5, dx=-3))
-    around(one, add)
-    two = named(matrix(wide, (add.at(1)[0] + 26, top), second, 3.4, tall), "LN(X + A)", shape)
-    wide.arrow(add.at(1, 0.5, dx=3), two.at(0, 0.5, dx=-3))
+    level = add_and_norm(one, maps, "A")
+    two = named(matrix(wide, (level.at(1)[0] + 18, top), second, cell, tall), "M = LN(X + A)", shape)
+    wide.arrow(level.at(1, 0.5, dx=2), two.at(0, 0.5, dx=-2))
     wide.step(captions[3])
-    left = two.at(1)[0] + 26
-    inside = wide.box(left, top - 11, 740 - 146 - left, length * tall + 22, color="value", fill="value")
+    left = two.at(1)[0] + 20
+    inside = wide.box(left, top - 11, 740 - 172 - left, length * tall + 22, color="value", fill="value")
     drawn = every(wide_inside, 48)
     wide.matrix(left + 9, top, drawn, (inside.width - 18) / 48, tall, limit=0.6 * np.abs(drawn).max())
     wide.text(inside.at(0.5, 0, dy=-14), "feed-forward", "bold", size=13)
-    wide.text(inside.at(0.5, 1, dy=13), f"{size} → {width} → {size}", color="soft", size=11.5)
+    wide.text(inside.at(0.5, 1, dy=13), f"{size} → {width} → {size}", color="soft", size=12)
     wide.arrow(two.at(1, 0.5, dx=3), inside.at(0, 0.5, dx=-3))
     wide.step(captions[4])
-    add = plus(wide, (inside.at(1)[0] + 32, middle))
-    wide.arrow(inside.at(1, 0.5, dx=3), add.at(0, 0.5, dx=-3))
-    around(two, add)
+    level = add_and_norm(two, inside, "F")
     wide.step(captions[5])
-    three = named(matrix(wide, (740 - 76, top), third, 3.4, tall, "hot"), "output", shape)
-    wide.arrow(add.at(1, 0.5, dx=3), three.at(0, 0.5, dx=-3))
-    center = (one.at()[0] + three.at()[0]) / 2
-    wide.arrow(three.at(0.5, 1, dy=26), (three.at()[0], 290), (center + 56, 290), head=False)
-    wide.arrow((center - 56, 290), (one.at()[0], 290), one.at(0.5, 1, dy=26))
-    wide.box(center - 54, 276, 108, 28, f"{blocks} blocks", style="bold", size=13)
+    three = named(matrix(wide, (level.at(1)[0] + 18, top), third, cell, tall), "LN(M + F)", shape)
+    wide.arrow(level.at(1, 0.5, dx=2), three.at(0, 0.5, dx=-2))
+    wide.bracket(6, 734, 266)
+    wide.text((370, 286), f"× {blocks}, each with weights of its own", "bold", size=14)
 
     narrow, tall = Schematic(360, 700, alt, size=12), min(6.0, 48 / length)
     side = min(3.4, 34 / length)
@@ -384,8 +413,10 @@ def show_block(
     add = plus(narrow, (170, maps.at(0, 1)[1] + 34))
     down(maps, add)
     past(one, add)
-    two = beside(matrix(narrow, (130, add.at(0, 1)[1] + 20), second, 4, tall), "LN(X + A)")
-    down(add, two)
+    level = norm(narrow, (153, add.at(0, 1)[1] + 16), 26)
+    down(add, level)
+    two = beside(matrix(narrow, (130, level.at(0, 1)[1] + 20), second, 4, tall), "M = LN(X + A)")
+    down(level, two)
     narrow.step(captions[3])
     inside = narrow.box(62, two.at(0, 1)[1] + 24, 216, length * tall + 52, color="value", fill="value")
     narrow.matrix(71, inside.y + 26, drawn, 198 / 48, tall, limit=0.6 * np.abs(drawn).max())
@@ -396,12 +427,13 @@ def show_block(
     add = plus(narrow, (170, inside.at(0, 1)[1] + 34))
     down(inside, add)
     past(two, add)
+    level = norm(narrow, (153, add.at(0, 1)[1] + 16), 26)
+    down(add, level)
     narrow.step(captions[5])
-    three = beside(matrix(narrow, (130, add.at(0, 1)[1] + 20), third, 4, tall, "hot"), "output")
-    down(add, three)
-    narrow.arrow((336, three.at()[1]), (336, one.at()[1]), (300, one.at()[1]), head=True)
-    narrow.text((330, (one.y + three.y) / 2), f"× {blocks}", "bold", anchor="end")
-    narrow.height = round(three.at(0, 1)[1] + 12)
+    three = beside(matrix(narrow, (130, level.at(0, 1)[1] + 20), third, 4, tall), "LN(M + F)")
+    down(level, three)
+    narrow.text((180, three.at(0, 1)[1] + 24), f"× {blocks}, each with weights of its own", "bold", size=13)
+    narrow.height = round(three.at(0, 1)[1] + 40)
     wide.narrow = narrow
     return show_steps(wide, alt)
 
@@ -425,47 +457,44 @@ def show_stack(tokens: Sequence[str], states: Sequence[ArrayLike], pooled: Array
     )
     captions = [f"The embeddings: {length} tokens, {size} numbers each (every {size // 16}th is drawn)."]
     captions += [f"Block {i} changes the rows and keeps the shape (cosine with its input {c:.2f})."
-                 for i, c in enumerate(turned, start=1)]  # fmt: skip
+                 for i, c in enumerate(turned)]  # fmt: skip
     captions += [f"The pooler: a {size} × {size} map and tanh, of the row of {tokens[0]} alone."]
 
     def draw(width: int, per_row: int, cell: float, tall: float) -> Schematic:
         left, high = 78 if width > 400 else 70, length * tall
-        pitch, size_of_text = (width - left - 16 * cell - 4) / (per_row - 1), 11.5 if width > 400 else 9.5
+        pitch, size_of_text = (width - left - 16 * cell - 18) / (per_row - 1), 12 if width > 400 else 10.5
         rows = -(-len(layers) // per_row)
-        figure = Schematic(width, round(rows * (high + 62) + 52), alt, size=12)
+        figure = Schematic(width, round(rows * (high + 78) + 52), alt, size=12)
         boxes: list[Box] = []
         for number, (state, caption) in enumerate(zip(layers, captions)):
             figure.step(caption)
             row, column = divmod(number, per_row)
             drawn = every(state, 16)
-            place = left + column * pitch, 34 + row * (high + 62)
+            place = left + column * pitch, 34 + row * (high + 78)
             box = figure.matrix(*place, drawn, cell, tall, limit=strong(drawn))
             figure.text(
-                box.at(0.5, 0, dy=-13), f"block {number}" if number else "input", "bold", size=size_of_text + 0.5
+                box.at(0.5, 0, dy=-13), f"block {number - 1}" if number else "input", "bold", size=size_of_text + 0.5
             )
             figure.text(box.at(0.5, 1, dy=12), f"{length} × {size}", color="soft", size=size_of_text)
+            if number:
+                figure.text(box.at(0.5, 1, dy=29), f"cos {turned[number - 1]:.2f}", size=size_of_text)
             if not column:
                 for i, token in enumerate(tokens):
-                    figure.text((left - 5, box.y + (i + 0.5) * tall), token, "code", anchor="end", size=min(10.5, tall))
+                    figure.text((left - 5, box.y + (i + 0.5) * tall), token, "code", anchor="end", size=min(11.5, tall))
             else:
                 figure.arrow(boxes[-1].at(1, 0.5, dx=3), box.at(0, 0.5, dx=-3))
             boxes.append(box)
         figure.step(captions[-1])
         last, drawn = boxes[-1], every(top[None], 16)
         figure.box(last.x, last.y, last.width, tall, color="hot", fill="none", corner=1, line=2)
-        y = figure.height - 24
-        turn = last.at(0, 0)[0] - 12
-        result = figure.vector(left, y - 6, drawn, 1.5 * cell, 16, limit=strong(drawn), frame="hot")
-        figure.arrow(
-            (last.x - 2, last.y + tall / 2),
-            (turn, last.y + tall / 2),
-            (turn, y + 2),
-            result.at(1, 0.5, dx=4),
-            color="hot",
-        )
-        figure.text(result.at(0, 0.5, dx=-6), "pooled", "bold", anchor="end", size=size_of_text)
-        beside = (turn - 8, y - 9 if width > 400 else y + 15)
-        figure.text(beside, f"pooler: tanh, {size} numbers", color="soft", anchor="end", size=size_of_text)
+        y, out = figure.height - 24, last.x + last.width + 13
+        wide_cell = 1.5 * cell
+        result = figure.vector(out - 22 - 16 * wide_cell, y - 8, drawn, wide_cell, 16, limit=strong(drawn), frame="hot")
+        row = last.y + tall / 2
+        route = (last.x + last.width + 2, row), (out, row), (out, y), result.at(1, 0.5, dx=4)
+        figure.arrow(*route, color="hot")
+        text = f"pooler: {size} × {size} map and tanh" if width > 400 else "pooler"
+        figure.text(result.at(0, 0.5, dx=-8), f"{text} → {size} numbers", anchor="end", size=size_of_text + 0.5)
         return figure
 
     wide = draw(740, len(layers), 3.6, min(14.0, 130 / length))

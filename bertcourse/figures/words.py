@@ -1,4 +1,4 @@
-"""Figures of texts: tokens, segmentations, tags, and where an answer begins and ends."""
+"""Figures of texts: tokens, tags, and where an answer begins and ends."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
-from matplotlib.patches import Arc, Rectangle
+from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from bertcourse.figures.colors import COLORS
-from bertcourse.tokenization import Edge
 
 
 def token_boxes(
@@ -41,43 +40,6 @@ def token_boxes(
     ax.set_yticks(range(len(rows)), rows)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    return ax
-
-
-def lattice(word: str, edges: Sequence[Edge], best: Sequence[Edge], ax: Axes | None = None) -> Axes:
-    """Draw the segmentations of a word: a dot between any two characters, an arc for each token, the best path thick.
-
-    Args:
-        word: its characters.
-        edges: the tokens that fit, from ``start`` to ``end``, with ``log_prob``.
-        best: those of the best segmentation.
-        ax: where to draw; a new figure if None.
-
-    Source: Kudo 2018, "Subword Regularization", section 3.2.
-    """
-    if ax is None:
-        _, ax = plt.subplots(figsize=(1 + 1.1 * len(word), 3.4))
-    for edge in edges:
-        reach = edge.end - edge.start
-        color, width = (COLORS[1], 2.5) if edge in best else (COLORS[0], 1.0)
-        ax.add_patch(Arc(((edge.start + edge.end) / 2, 0), reach, 0.9 * reach, theta2=180, color=color, lw=width))
-        label = f"{edge.token or '?'}\n{edge.log_prob:.1f}"
-        ax.text(
-            (edge.start + edge.end) / 2,
-            0.45 * reach,
-            label,
-            ha="center",
-            va="center",
-            fontsize="small",
-            color=color,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-        )
-    ax.plot(range(len(word) + 1), [0] * (len(word) + 1), "o", color="black")
-    for place, character in enumerate(word):
-        ax.text(place + 0.5, -0.22, character, ha="center", va="center", family="monospace")
-    highest = max((edge.end - edge.start for edge in edges), default=1)
-    ax.set(xlim=(-0.3, len(word) + 0.3), ylim=(-0.4, 0.45 * highest + 0.3))
-    ax.axis("off")
     return ax
 
 

@@ -24,7 +24,7 @@ def texts(figure: Figure) -> list[str]:
 def test_the_steps_of_attention_are_what_torch_computes():
     query, keys, values = torch.randn(2), torch.randn(4, 2), torch.randn(4, 2)
     output, weights = scaled_dot_product_attention(query[None], keys, values)
-    figure = attention_steps(WORDS, query, keys, values, asking=1, scale=2**-0.5)
+    figure = attention_steps(WORDS, query, keys, values, row=1, scale=2**-0.5)
     told = [float(number) for number in re.findall(r"-?\d+\.\d\d", repr(figure).replace("−", "-"))]
     scores = keys @ query * 2**-0.5
     expected = [*torch.stack([scores, weights[0]], dim=-1).flatten().tolist(), *output[0].tolist()]
@@ -36,7 +36,7 @@ def test_the_steps_of_attention_are_what_torch_computes():
 
 
 def test_a_score_is_written_as_its_sum_of_products():
-    drawn = texts(attention_steps(WORDS, [1.0, -2.0], torch.ones(4, 2), torch.ones(4, 2), asking=0))
+    drawn = texts(attention_steps(WORDS, [1.0, -2.0], torch.ones(4, 2), torch.ones(4, 2), row=0))
     assert drawn.count("1.0·1.0 + -2.0·1.0") == 4 and drawn.count("-1.00") == 4
 
 
@@ -46,7 +46,7 @@ def test_a_score_is_written_as_its_sum_of_products():
 )
 def test_attention_that_does_not_fit_is_refused(words, query, shape, message):
     with pytest.raises(ValueError, match=message):
-        attention_steps(words, torch.ones(query), torch.ones(shape), torch.ones(shape), asking=0)
+        attention_steps(words, torch.ones(query), torch.ones(shape), torch.ones(shape), row=0)
 
 
 def test_projections_are_products():

@@ -9,7 +9,7 @@ import torch
 from bertcourse.figures.heads import explore_heads, habit_shares
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
-from bertcourse.figures.scaling import MOST_DRAWS, explore_scaling, softmax_gradient
+from bertcourse.figures.scaling import MOST_DRAWS, explore_scaling, most_typical, softmax_gradient
 from bertcourse.self_attention import causal_mask, scaled_dot_product_attention, simple_self_attention
 
 
@@ -27,21 +27,39 @@ def test_the_gradient_is_autograds():
 def test_scaling_takes_the_first_d_numbers_and_its_bands_are_of_all_draws():
     queries, keys = torch.randn(30, 16), torch.randn(30, 6, 16)
     data = explore_scaling(queries, keys, (2, 16)).data
-    assert np.shape(data["scores"]) == (MOST_DRAWS, 2, 6)
-    np.testing.assert_allclose(data["scores"][3][0], keys[3, :, :2] @ queries[3, :2], rtol=1e-4, atol=1e-5)
+    assert np.shape(data["scores"]) == (MOST_DRAWS, 2, 6) and data["start"] == 1
     divided = softmax_gradient(queries, keys, 0.25)
-    np.testing.assert_allclose(np.array(data["gradients"])[:, 1, 1], divided[:MOST_DRAWS], rtol=1e-3)
+    shown = [int((divided - gradient[1][1]).abs().argmin()) for gradient in data["gradients"]]
+    rest = [draw for draw in range(30) if draw != shown[0]]
+    assert shown[1:] == rest[: MOST_DRAWS - 1]
+    for place, draw in enumerate(shown):
+        expected = keys[draw, :, :2] @ queries[draw, :2]
+        np.testing.assert_allclose(data["scores"][place][0], expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(np.array(data["gradients"])[:, 1, 1], divided[shown], rtol=1e-3)
     bands = divided.quantile(torch.tensor([0.1, 0.5, 0.9]))
     np.testing.assert_allclose(data["bands"][1][1], bands, rtol=1e-3)
 
 
-def test_scaling_says_the_largest_weights():
-    figure = explore_scaling(10 * torch.eye(2)[:1], torch.eye(2)[None], (1, 2))
-    assert repr(figure) == (
-        "Largest of 2 weights. softmax(q·k): d = 1: 1.00, d = 2: 1.00. softmax(q·k/√d): d = 1: 1.00, d = 2: 1.00."
-    )
-    weights = torch.softmax(torch.tensor([0.2, 0.0]), dim=-1)
-    assert f"d = 1: {weights[0]:.2f}" in repr(explore_scaling(torch.eye(2)[:1], 0.2 * torch.eye(2)[None], (1, 2)))
+def test_the_typical_draw_is_in_the_middle_of_all_traits():
+    traits = torch.randn(51, 4)
+    traits[17] = traits.median(dim=0).values
+    assert most_typical(traits) == 17
+    assert 0 <= most_typical(torch.zeros(3, 2)) < 3  # as where there is one key, and no gradient
+
+
+def test_scaling_says_the_largest_weights_and_the_gradients_where_it_opens():
+    queries, keys = torch.randn(50, 128), torch.randn(50, 6, 128)
+    figure = explore_scaling(queries, keys, (8, 64, 128))
+    data, told = figure.data, repr(figure)
+    for scale in (1.0, 0.125):
+        top = torch.softmax(torch.tensor(data["scores"][0][1]) * scale, dim=-1).max()
+        assert f"{top:.2f} for softmax" in told.split("Median")[0]
+    for place, d in ((1, 64), (2, 128)):
+        for name, (low, median, high) in zip(("q·k", "q·k/√d"), np.array(data["bands"])[:, place]):
+            assert f"{name} {median:.2g} ({low:.0e} to {high:.0e})" in told.split(f"at d = {d}: ")[1]
+    assert explore_scaling(queries, keys, (8, 16, 128)).data["start"] == 1  # the middle
+    alone = explore_scaling(queries, keys[:, :1], (8, 128))  # one key gets all the weight, and no gradient passes
+    assert "1.00 for softmax(q·k)" in repr(alone)
 
 
 def test_the_plane_says_the_weights_and_where_the_word_moves():
@@ -55,7 +73,7 @@ def test_the_plane_says_the_weights_and_where_the_word_moves():
     for wrong, message in ((vectors[:2], "shape"), (4 * vectors, "lie from -1.0 to 3.0")):
         with pytest.raises(ValueError, match=message):
             explore_plane(words, wrong, 1)
-    with pytest.raises(ValueError, match="asking"):
+    with pytest.raises(ValueError, match="one of which is the row"):
         explore_plane(words, vectors, 3)
 
 
@@ -82,12 +100,13 @@ def test_mask_says_the_weights_and_the_output_of_its_row():
 
 
 def test_habits_count_the_tokens_inside():
-    weights = torch.zeros(1, 2, 5, 5, dtype=torch.double)
-    weights[0, 0] = torch.diag(torch.ones(4), diagonal=-1)  # everyone attends to the word before
-    weights[0, 1, :, 4] = 1  # everyone attends to the last token
+    weights = torch.zeros(1, 2, 7, 7, dtype=torch.double)
+    weights[0, 0] = torch.diag(torch.ones(6), diagonal=-1)  # everyone attends to the word before
+    weights[0, 1, :, 6] = 1  # everyone attends to the last token
     shares = habit_shares(weights.numpy())
-    assert shares[:, 0, 0].tolist() == [1, 0, 0, 1 / 3, 0]  # the first of three has the first token before it
-    assert shares[:, 0, 1].tolist() == [0, 0, 1 / 3, 0, 1]
+    assert shares[:, 0, 0].tolist() == [1, 0, 0, 0, 0]  # what is counted once is not counted as the first token, too
+    assert shares[:, 0, 1].tolist() == [0, 0, 0, 0, 1]
+    assert habit_shares(weights.numpy()[..., :3, :3])[:, 0, 0].tolist() == [1, 0, 0, 1, 0]  # too short for that
 
 
 def test_heads_are_given_all_weights_to_five_digits():
@@ -100,6 +119,7 @@ def test_heads_are_given_all_weights_to_five_digits():
         assert sentence["words"] == tokens
         np.testing.assert_allclose(stored.reshape(expected.shape), expected, atol=7.7e-6)
     assert figure.data["notes"] == {"1.2": "a note"} and figure.data["start"] == [1, 2]
+    assert figure.data["word"] is None and explore_heads(words, weights, word=2).data["word"] == 2
     shares = np.mean([habit_shares(torch.cat(weights).numpy()), habit_shares(torch.stack(other[1]).numpy())], axis=0)
     assert [name for name, _ in figure.data["habits"]] == ["word before", "itself", "word after", "[CLS]", "[SEP]"]
     np.testing.assert_allclose([share for _, share in figure.data["habits"]], shares, atol=5.1e-5)
@@ -122,6 +142,8 @@ def test_what_does_not_fit_is_refused():
         explore_heads(["a", "b", "c"], attentions(1, 2, 3), (["a"], attentions(1, 3, 1)))
     with pytest.raises(ValueError, match="layer below 1"):
         explore_heads(["a", "b", "c"], attentions(1, 2, 3), start=(1, 0))
+    with pytest.raises(ValueError, match="a place among 3 words.*got 3"):
+        explore_heads(["a", "b", "c"], attentions(1, 2, 3), word=3)
     with pytest.raises(ValueError, match="300 KB"):
         explore_heads(["a"] * 40, attentions(6, 12, 40))
 

@@ -169,14 +169,18 @@ def test_scaling_draws_scores_weights_and_gradient(shown):
     figure, queries, keys = scaling()
     tab = shown(figure)
     slider = tab.get_by_role("slider", name="dimension d")
-    draw, divided = 0, False
-    for move, d in ((None, 16), ("End", 256), ("divide", 256), ("ArrowLeft", 64), ("other", 64), ("Home", 1)):
+    first = keys[:, :, 0] * queries[:, :1]  # the scores where d is 1
+    typical = next(  # comes first
+        draw for draw in range(20) if torch.allclose(torch.tensor(figure.data["scores"][0][0]).double(), first[draw])
+    )
+    draw, divided = typical, False
+    for move, d in ((None, 64), ("End", 256), ("divide", 256), ("ArrowLeft", 64), ("other", 64), ("Home", 1)):
         if move == "divide":
             tab.get_by_role("button", name="divide by √d").click()
             divided = True
         elif move == "other":
             tab.get_by_role("button", name="other vectors").click()
-            draw += 1
+            draw = 1 if typical == 0 else 0
         elif move:
             slider.press(move)
         scale = d**-0.5 if divided else 1.0
@@ -190,7 +194,10 @@ def test_scaling_draws_scores_weights_and_gradient(shown):
         gradient = float(softmax_gradient(queries[draw, :d], keys[draw, :, :d], scale))
         (drawn,) = last_numbers(tab, ".gradient title")
         assert drawn == pytest.approx(gradient, rel=0.006)
-        assert f"largest of 8 weights is {weights.max():.3f}" in tab.locator(".say").inner_text()
+        said = tab.locator(".say").inner_text()
+        assert f"largest of 8 weights is {weights.max():.3f}" in said
+        assert said.startswith("Divided by √d" if divided else "Not divided")
+        assert tab.get_by_role("button", name=f"divide by √d: {'on' if divided else 'off'}").count() == 1
 
 
 @pytest.mark.parametrize("size", [3, 40])
@@ -308,6 +315,21 @@ def test_heads_are_chosen_by_click_and_keys_and_words_show_their_weights(shown):
     assert agrees(1, 0, 3)
 
 
+def test_a_word_that_is_given_is_pointed_at_whenever_no_other_is(shown):
+    weights = torch.softmax(2 * torch.randn(2, 3, 5, 5), dim=-1)
+    tab = shown(explore_heads("[CLS] the bank lends [SEP]".split(), list(weights), start=(1, 2), word=2))
+
+    def agrees(layer: int, head: int, place: int) -> bool:
+        expected = [weight for weight in weights[layer, head, place] if weight.item() >= 0.005]
+        return close(last_numbers(tab, ".numbers text"), expected)
+
+    assert agrees(1, 2, 2)
+    tab.get_by_role("button", name="lends: whom it attends to").hover()
+    assert agrees(1, 2, 3)
+    tab.get_by_role("button", name="layer 0, head 1").click()
+    assert agrees(0, 1, 2)
+
+
 def test_points_are_read_by_pointing_and_by_key(shown):
     tab = shown(points())
     second = tab.locator("[data-point]").nth(1).bounding_box()
@@ -325,7 +347,7 @@ def test_two_figures_of_a_kind_and_two_copies_of_one_live_on_one_page(shown):
     assert tab.locator("[data-live]").count() == 3
     tab.get_by_role("button", name="next step").first.click()
     says = tab.locator(".bar .say").all_inner_texts()
-    assert says[0].startswith("1/3") and says[1].startswith("Step through")
+    assert says[0].startswith("1/3") and says[1].startswith("Finished")
 
 
 def test_keys_are_kept_from_the_page_but_only_those_that_a_figure_knows(shown):

@@ -32,9 +32,11 @@ def test_heatmap_takes_any_tensor_and_any_array():
         assert plots.heatmap(same, ["a"], ["b", "c"]).images[0].get_array().tolist() == [[0.0, 1.0]]
 
 
-def test_numbers_in_cells_can_be_read_on_their_colour():
-    ax = plots.heatmap(torch.tensor([[0.0, 1.0]]), ["a"], ["b", "c"], values=True)
-    assert [text.get_color() for text in ax.texts] == ["white", "black"]
+@pytest.mark.parametrize(("colors", "expected"), [("viridis", ["white", "black"]), ("Blues", ["black", "white"])])
+def test_numbers_in_cells_can_be_read_on_their_colour(colors, expected):
+    with plt.rc_context({"image.cmap": colors}):
+        ax = plots.heatmap(torch.tensor([[0.0, 1.0]]), ["a"], ["b", "c"], values=True)
+    assert [text.get_color() for text in ax.texts] == expected
 
 
 def test_attention_map_says_who_attends_most_to_whom():

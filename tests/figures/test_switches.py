@@ -36,10 +36,11 @@ def test_lines_are_powers_of_ten_and_zero_is_the_least():
 
 
 def test_words_say_what_is_shown_and_its_ends():
-    powers = np.log10(lines()[START]["size"])
-    said = repr(figure())
-    assert said.startswith("6 stacks of 4 layers. Shown: residual on, norm pre.")
-    assert f"size: 1e{round(powers[:, 0].mean())} at the bottom, 1e{round(powers[:, -1].mean())} at the top" in said
+    powers = np.log10(lines(runs=3)[START]["size"])
+    said = repr(explore_switches(SWITCHES, lines(runs=3), START))
+    assert said.startswith("6 stacks of 4 layers. Shown: residual on, norm pre, medians of its runs.")
+    bottom, top = 10 ** np.median(powers, axis=0)[[0, -1]]
+    assert f"size: {bottom:.2g} at the bottom, {top:.2g} at the top" in said
 
 
 def test_what_does_not_fit_is_refused():
@@ -57,17 +58,19 @@ def test_what_does_not_fit_is_refused():
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_each_switch_changes_the_lines(shown, width):  # noqa: F811
-    tab, given = shown(figure(), width=width), lines()
+    given = lines(runs=3)
+    tab = shown(explore_switches(SWITCHES, given, START), width=width)
 
     def agrees(*choice: str) -> None:
         pressed = tab.locator('.switch [aria-pressed="true"]').all_inner_texts()
         assert pressed == list(choice)
-        assert tab.locator(".panels svg").first.locator(".chosen path").count() == 2
+        assert tab.locator(".panels svg").first.locator(".chosen path").count() == 3
         for said, runs in zip(tab.locator(".ends").all_inner_texts(), given[choice].values(), strict=True):
-            ends = 10 ** np.log10(runs)[:, [0, -1]].mean(axis=0)
+            ends = 10 ** np.median(np.log10(runs)[:, [0, -1]], axis=0)
             np.testing.assert_allclose(numbers(said), ends, rtol=0.01)
 
     agrees("on", "pre")
+    assert "values below 1e−8 are drawn at 1e−8" in tab.locator(".legend").inner_text()
     tab.get_by_role("button", name="residual off").click()
     agrees("off", "pre")
     tab.get_by_role("button", name="norm off").focus()

@@ -8,12 +8,14 @@ from figures.test_in_browser import NARROW, WIDE, browser, last_numbers, numbers
 
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.interactive import Figure
-from bertcourse.figures.lattices import explore_lattice, longest_first, longest_matches, trie_walk
+from bertcourse.figures.lattices import explore_lattice, lanes, longest_first, longest_matches, trie_walk
+from bertcourse.figures.tokens import show_tokens
 from bertcourse.tokenization import BPETokenizer, Lattice, WordPieceTokenizer, train_bpe
 
 TEXT = "low low low lower newest newest widest"
 WORDS = Counter("_" + word for word in TEXT.split())
 MERGES = train_bpe(WORDS, 12, tie="first")
+MERGES_OF_READER = train_bpe(Counter("▁" + word for word in "naïve naïve naïf 🐳🐳 🐳🐳🐳 aaaa aaaaa".split()), 9)
 LOG_PROBS = {"c": -4.0, "a": -3.5, "t": -3.0, "s": -2.5, "ca": -5.0, "cat": -8.0, "ts": -4.75, "at": -6.125}
 
 
@@ -23,8 +25,7 @@ def stepper() -> Figure:
 
 def reader() -> Figure:
     """Merges without their training text, over letters of two and four bytes, and a stop that is none of the ends."""
-    words = Counter("▁" + word for word in "naïve naïve naïf 🐳🐳 🐳🐳🐳 aaaa aaaaa".split())
-    return explore_bpe(train_bpe(words, 9), "naïve 🐳🐳🐳🐳", stops=[0, 3, 9], alphabet="xyz")
+    return explore_bpe(MERGES_OF_READER, "naïve 🐳🐳🐳🐳", stops=[0, 3, 9], alphabet="xyz")
 
 
 def lattice() -> Lattice:
@@ -32,7 +33,12 @@ def lattice() -> Lattice:
 
 
 def everything() -> list[Figure]:
-    return [stepper(), reader(), trie_walk("unfit", ["un", "unfair", "##f", "##fit"]), explore_lattice(lattice())]
+    trie = trie_walk("unfit", ["un", "unfair", "##f", "##fit"])
+    return [stepper(), reader(), trie, explore_lattice(lattice()), rows()]
+
+
+def rows() -> Figure:
+    return show_tokens({"one": ["▁a", "b", "##c", "#"], "other": ["<b>", "東"] * 40}, {"": ["one"], "long": ["other"]})
 
 
 def test_the_stepper_is_given_spellings_and_counts_of_each_step():
@@ -70,22 +76,38 @@ def test_a_trie_is_walked_as_wordpiece_reads():
         assert [token for _, _, token, _ in longest_matches(word, vocabulary, "##")] == tokenizer.tokenize(word)
     assert longest_matches("unx", vocabulary, "##")[-1] == (2, 2, "", []) and tokenizer.tokenize("unx") == ["[UNK]"]
     figure = trie_walk("unfable", vocabulary)
-    assert len(figure.data["captions"]) == 3 and "Tokens begin with unfa, none with unfab." in repr(figure)
+    assert len(figure.data["captions"]) == 3 and figure.data["start"] == 1
+    assert "Tokens begin with unfa (such as unfairly), none with unfab." in repr(figure)
     assert "the whole word becomes [UNK]" in repr(trie_walk("unx", vocabulary))
     with pytest.raises(ValueError, match="1 to 16 letters"):
         trie_walk("u" * 17, vocabulary)
 
 
-def test_a_lattice_is_given_its_arcs_its_best_sums_and_two_ways():
+def test_a_lattice_is_given_its_edges_its_best_sums_and_two_paths():
     data = explore_lattice(lattice()).data
-    assert len(data["edges"]) == len(data["scores"]) == len(lattice().edges)
-    names = {name: [data["edges"][edge][2] for edge in way] for name, way in data["ways"]}
+    assert len(data["edges"]) == len(data["scores"]) == len(data["lanes"]) == len(lattice().edges)
+    names = {name: [data["edges"][edge][2] for edge in path] for name, path in data["paths"]}
     assert names == {"most probable": [e.token for e in lattice().best_path()], "longest first": ["cat", "s"]}
     assert data["best"][-1] == pytest.approx(sum(edge.log_prob for edge in lattice().best_path()))
     assert "longest first: cat s −10.50" in repr(explore_lattice(lattice()))
     for word in ("cax", "", "cats" * 5):
         with pytest.raises(ValueError, match="1 to 16 characters, all of them in tokens"):
             explore_lattice(Lattice(word, LOG_PROBS))
+
+
+def test_no_two_edges_of_a_lattice_overlap():
+    edges = lattice().edges
+    for one, high in zip(edges, lanes(edges)):
+        for other, height in zip(edges, lanes(edges)):
+            assert one is other or high != height or one.end <= other.start or other.end <= one.start
+
+
+def test_tokens_stand_in_rows_with_their_number():
+    assert repr(rows()).startswith("Tokens in rows, each with its number of them. one: 4 ▁a·b·##c·#; long, other: 80")
+    with pytest.raises(ValueError, match="at least one row"):
+        show_tokens({})
+    with pytest.raises(ValueError, match="groups must name rows"):
+        show_tokens({"one": ["a"]}, {"": ["two"]})
 
 
 def drawn_tokens(tab) -> list[str]:
@@ -136,34 +158,68 @@ def test_what_is_typed_is_read_as_python_reads_it(shown, figure):  # noqa: F811
     assert tab.evaluate("document.fullscreenElement === null")
 
 
+def test_merges_say_what_they_make_of_the_text_in_the_box(shown):  # noqa: F811
+    tab = shown(reader())
+    say, slider = tab.locator(".say"), tab.get_by_role("slider")
+    assert slider.input_value() == "0" and "0 merges: 11 tokens." in say.inner_text()
+    tab.get_by_role("button", name="next merge").click()
+    before, after = (BPETokenizer(MERGES_OF_READER[:number], "xyz").tokenize("naïve 🐳🐳🐳🐳") for number in (0, 3))
+    assert f"3 merges: {len(after)} tokens, {len(before) - len(after)} fewer than after 0 merges." in say.inner_text()
+    assert tab.locator(".reading .chip.new").all_text_contents() == [token for token in after if token not in before]
+    tab.get_by_role("textbox").fill("xyz")
+    assert "Nothing new in this text." in say.inner_text()
+
+
+def test_tokens_are_text_of_the_page(shown):  # noqa: F811
+    tab = shown(rows())
+    drawn = [row.locator(".piece").all_text_contents() for row in tab.locator(".cut").all()]
+    assert drawn == [["▁a", "b", "##c", "#"], ["<b>", "東"] * 40]
+    assert tab.locator(".number").all_text_contents() == ["4", "80"]
+    assert tab.locator(".mark").all_text_contents().count("##") == 1
+
+
+def test_a_trie_is_entered_at_its_first_step(shown):  # noqa: F811
+    tab = shown(trie_walk("unfit", ["un", "unfair", "##f", "##fit"]))
+    assert tab.locator(".say").inner_text().startswith("1/2 Tokens begin with unf (such as unfair)")
+    assert tab.locator("[data-step].later").count() == 1
+    tab.get_by_role("button", name="next step").click()
+    assert tab.locator("[data-step].later").count() == 0
+
+
 def test_a_lattice_is_walked_by_click_and_key(shown):  # noqa: F811
     tab, edges = shown(explore_lattice(lattice())), lattice().edges
     say = tab.locator(".say")
 
-    def arc(token: str):
+    def edge(token: str):
         return tab.get_by_role("button", name=re.compile(f"^{token},"))
 
+    assert not tab.locator("text.best").first.is_visible()
+    edge("s").click()
+    assert "No path leads to the node where s begins yet." in say.inner_text()
+    edge("ca").focus()
+    tab.keyboard.press("Enter")
+    edge("ts").click()
+    assert "ca (−5.00) + ts (−4.75) = −9.75" in say.inner_text() and "most probable segmentation" in say.inner_text()
+    edge("cat").click()  # from the first node on, another path
+    assert say.inner_text() == "cat (−8.00) = −8.00."
+    tab.get_by_role("button", name="show sums").click()
+    assert "cat (−8.00) = −8.00; no path to this node is better." in say.inner_text()
+    assert tab.locator("text.best").first.is_visible()
     bests = [numbers(text)[0] for text in tab.locator("text.best").all_text_contents()]
     assert bests == [round(best, 1) + 0 for best in explore_lattice(lattice()).data["best"]]
-    arc("s").locator("text").click()
-    assert "No way leads to the dot where s begins yet." in say.inner_text()
-    arc("ca").focus()
-    tab.keyboard.press("Enter")
-    arc("ts").locator("text").click()
-    assert "ca (−5.00) + ts (−4.75) = −9.75" in say.inner_text() and "most probable segmentation" in say.inner_text()
-    arc("cat").locator("text").click()  # from the first dot on, another way
-    assert "cat (−8.00) = −8.00; no way is better" in say.inner_text()
-    for name, way in (("longest first", longest_first(edges, 4)), ("most probable", lattice().best_path())):
+    tab.keyboard.press("s")
+    assert not tab.locator("text.best").first.is_visible()
+    for name, path in (("longest first", longest_first(edges, 4)), ("most probable", lattice().best_path())):
         tab.get_by_role("button", name=name).click()
-        total = sum(edge.log_prob for edge in way)
+        total = sum(edge.log_prob for edge in path)
         assert f"= {total:.2f}".replace("-", "−") in say.inner_text()
-        assert tab.locator(".arc.taken").count() == len(way)
+        assert tab.locator(".edge.taken").count() == len(path)
     tab.get_by_role("button", name="longest first").click()
     assert "The best is 2.12 times as probable." in say.inner_text()  # exp(10.50 − 9.75)
     tab.keyboard.press("Backspace")
     assert "cat (−8.00) = −8.00" in say.inner_text()
     tab.get_by_role("button", name="start again").click()
-    assert tab.locator(".arc.taken").count() == 0
+    assert tab.locator(".edge.taken").count() == 0
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

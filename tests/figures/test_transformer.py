@@ -65,6 +65,34 @@ def test_words_say_shapes_and_what_was_computed():
     assert "Cosine of each block's output with its input: 1.00, -1.00." in repr(stack())
 
 
+def drawn_texts(figure: Figure) -> list[list[str]]:
+    """What is written in both forms."""
+    return [re.findall(r">([^<>]+)<", drawing.svg()) for drawing in (figure.still, figure.still.narrow)]
+
+
+def test_both_forms_show_the_sum_both_norms_and_the_cosines():
+    for texts in drawn_texts(inputs()):
+        assert "sum" in texts and any("8 of 48 numbers" in text for text in texts)
+    for texts in drawn_texts(block()):
+        assert texts.count("LN") == texts.count("+") == 2
+        assert "M = LN(X + A)" in texts and "LN(M + F)" in texts and "× 6, each with weights of its own" in texts
+    for texts in drawn_texts(stack()):
+        assert [text for text in texts if text.startswith(("block", "cos"))] == [
+            "block 0", "cos 1.00", "block 1", "cos -1.00"
+        ]  # fmt: skip
+    for texts in drawn_texts(heads()):
+        assert "queries" in texts or "query" in texts
+    assert "drawn: 48 columns" in drawn_texts(heads())[0]
+
+
+def test_the_sum_is_that_of_the_three_vectors():
+    vectors = {name: torch.full((4, 48), size) for name, size in (("token", 1.0), ("segment", 1.0), ("position", -2.0))}
+    rows = {"token": 1000, "segment": 2, "position": 64}
+    svg = show_input(TOKENS, [0] * 4, vectors, torch.ones(4, 48), rows).still.svg()
+    drawn = svg.split('data-step="5"')[1].split('data-step="6"')[0]
+    assert ">sum<" in drawn and "var(--plus" not in drawn and "var(--minus" not in drawn  # 1 + 1 - 2 is no colour
+
+
 def test_what_does_not_fit_is_refused():
     given = parts()
     with pytest.raises(ValueError, match=r"joined must be a matrix with a row for each of 4 tokens.*\(3, 48\)"):

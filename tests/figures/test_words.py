@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from bertcourse.figures import plots
-from bertcourse.tokenization import Lattice
 
 matplotlib.use("Agg")
 
@@ -30,14 +29,6 @@ def test_a_token_stands_out_in_its_row():
     ax = plots.token_boxes({"first": ["a", "b"], "second": ["a"]}, highlight={"first": "a"})
     strong, weak, other = (box.get_facecolor() for box in ax.patches)
     assert strong != weak == other
-
-
-def test_lattice_draws_an_arc_for_each_token_and_the_best_path_thick():
-    lattice = Lattice("ab", {"a": -1.0, "b": -1.0, "ab": -3.0})
-    ax = plots.lattice("ab", lattice.edges, lattice.best_path())
-    assert sorted(arc.get_linewidth() for arc in ax.patches) == [1.0, 2.5, 2.5]
-    assert sorted(arc.width for arc in ax.patches) == [1, 1, 2]
-    assert {text.get_text() for text in ax.texts} == {"a", "b", "a\n-1.0", "b\n-1.0", "ab\n-3.0"}
 
 
 def test_tag_table_colours_types_and_leaves_no_tag_blank():

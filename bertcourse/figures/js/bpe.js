@@ -4,13 +4,13 @@
 function scene({ stage, bar, say, data, narrow, state }) {
   const { stops, corpus } = data, merges = data.merges.split("\n").map((line) => line.split(" "));
   const read = readerOf(merges, data);
-  state.place ??= corpus ? 0 : stops.length - 1;
+  state.place ??= 0;
   state.text ??= data.text;
 
   const learned = corpus ? corpusPanel(corpus) : null;
   const tokens = h("div", { class: "tokens reading" });
   const vocabulary = h("div", { class: "tokens vocabulary" });
-  const account = h("div", { class: "account soft" });
+  const account = h("div", { class: "account soft", style: "margin-top: 0.5em" });
   const field = h("input", { class: "typed", type: "text", maxlength: 160, value: state.text, spellcheck: "false",
     "aria-label": "a text to be read", oninput: () => { state.text = field.value; update(); },
     onkeydown: (event) => event.stopPropagation() }); // its letters and arrows are no commands
@@ -34,8 +34,11 @@ function scene({ stage, bar, say, data, narrow, state }) {
     number.querySelector("output").textContent = nameOf(state.place);
     backward.disabled = !state.place;
     onward.disabled = state.place === stops.length - 1;
-    const newest = done ? merges[done - 1].join("") : null;
     const words = read(state.text, done), all = words.flat();
+    // Where merges are skipped, all that they made of this text is new; else the last merge's symbol.
+    const earlier = new Set(state.place ? read(state.text, stops[state.place - 1]).flat() : all);
+    const added = corpus ? [done ? merges[done - 1].join("") : ""] : all.filter((token) => !earlier.has(token));
+    const newest = new Set(added);
     const boxes = (word) => h("span", { class: "word" }, word.map((token) => chip(token, newest)));
     tokens.replaceChildren(...words.map(boxes));
     const per = words.length ? fixed(all.length / words.length, 2) : "0";
@@ -45,18 +48,27 @@ function scene({ stage, bar, say, data, narrow, state }) {
       const made = merges.slice(0, done).map((pair) => pair.join(""));
       vocabulary.replaceChildren(...[...data.alphabet, ...made].map((token) => chip(token, newest)));
     }
-    say.replaceChildren(...saying(done, newest));
+    say.replaceChildren(...(corpus ? saying(done) : effect(done, all, newest)));
   };
-  const saying = (done, newest) => {
-    const merged = done ? `Merge ${done.toLocaleString("en")}: ${merges[done - 1].join(" + ")} → ${newest}. ` : "";
-    const made = [h("b", {}, merged || "Letters only. ")];
-    if (!corpus) return made;
-    const next = corpus.pairs[state.place], size = data.alphabet.length + done;
-    if (done === merges.length) return [...made, `The vocabulary has ${size} symbols.`];
+  const saying = (done) => {
+    const pair = merges[done - 1];
+    const made = done ? `Merge ${done}: ${pair.join(" + ")} → ${pair.join("")}. ` : "Letters only. ";
+    const size = data.alphabet.length + done, told = [h("b", {}, made)];
+    if (done === merges.length) return [...told, `The vocabulary has ${size} tokens.`];
+    const next = corpus.pairs[state.place];
     const equals = next.filter(([, , count]) => count === next[0][2]).length;
     const tie = equals > 1 ? `, as often as ${equals - 1 === 1 ? "another pair" : "other pairs"}: a tie` : "";
     const [left, right, count] = next[0];
-    return [...made, `Next: ${left} + ${right}, which stand side by side ${count} times${tie}.`];
+    return [...told, `Next: ${left} + ${right}, which stand side by side ${count} times${tie}.`];
+  };
+  /** What the merges since the stop before have made of the text in the box. */
+  const effect = (done, all, newest) => {
+    if (!state.place) return [h("b", {}, `${nameOf(0)}: ${all.length} tokens. `), done ? "" : "Every letter is one."];
+    const before = read(state.text, stops[state.place - 1]).flat().length;
+    const few = [...newest].slice(0, 12).join(", ");
+    const made = few ? `New in this text: ${few}.` : "Nothing new in this text.";
+    return [h("b", {}, `${nameOf(state.place)}: ${all.length} tokens, `),
+      `${before - all.length} fewer than after ${nameOf(state.place - 1)}. `, made];
   };
 
   bar.append(backward, number, onward);
@@ -64,11 +76,10 @@ function scene({ stage, bar, say, data, narrow, state }) {
     h("style", {}, `
       .tokens { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
       .word { display: inline-flex; flex-wrap: wrap; gap: 2px; margin-right: 7px; }
-      .chip { font: 13px/1.5 ui-monospace, Menlo, Consolas, monospace; padding: 0 0.38em; border-radius: 5px;
+      .chip { font: 1em/1.5 ui-monospace, Menlo, Consolas, monospace; padding: 0 0.38em; border-radius: 5px;
         border: 1px solid var(--line); background: var(--panel); overflow-wrap: anywhere; }
       .chip.new { border-color: var(--hot); background: color-mix(in oklab, var(--hot) 26%, transparent); }
       .chip.unknown { border-style: dashed; color: var(--soft); }
-      :host(:fullscreen) .chip { font-size: 0.9em; }
       .bar input { width: min(220px, 30vw); }
       .parts { display: grid; grid-template-columns: 1.1fr 1fr; gap: 0.6em 2em; align-items: start; }
       .parts.narrow { grid-template-columns: 1fr; }
@@ -89,7 +100,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
 }
 
 const chip = (token, newest) => {
-  const kind = token === "[UNK]" ? "chip unknown" : token === newest ? "chip new" : "chip";
+  const kind = token === "[UNK]" ? "chip unknown" : newest?.has(token) ? "chip new" : "chip";
   return h("span", { class: kind }, token);
 };
 

@@ -1,15 +1,18 @@
 // Lecture 2: all heads of a model, on a sentence or on two side by side.
 // data: {sentences: [{words, weights}], layers, heads, habits: [[name, [layer][head]]], start: [layer, head],
-//        notes: {"layer.head": text}}. Weights: base64 of 16 bits each, 65535 is 1, layer by layer.
+//        notes: {"layer.head": text}, word: place in the first sentence, or null}.
+// Weights: base64 of 16 bits each, 65535 is 1, layer by layer.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { layers, heads, habits } = data;
   state.layer ??= data.start[0];
   state.head ??= data.start[1];
-  state.pointed ??= null; // {sentence, side, place} of the word that is pointed at
+  // {sentence, side, place} of the word that is pointed at, and of the one that is if no other is.
+  const home = data.word == null ? null : { sentence: 0, side: 0, place: data.word };
+  state.pointed ??= home;
 
   const sentences = data.sentences.map((sentence) => unpacked(sentence, heads));
   const choose = (layer, head) => {
-    Object.assign(state, { layer, head, pointed: null });
+    Object.assign(state, { layer, head, pointed: home });
     const ranked = habits.map(([name, shares]) => [shares[layer][head], name]).sort((a, b) => b[0] - a[0]);
     const [share, name] = ranked[0];
     const nothing = "No simple habit. Point at a word, or tab to it.";
@@ -26,7 +29,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const averages = averagesOf(habits, heads, choose);
   const longest = Math.max(6, ...sentences.flatMap(({ words }) => words.map((word) => word.length)));
   const panels = sentences.map((sentence, number) => sentencePanel(sentence, longest, (at) => {
-    state.pointed = at && { sentence: number, ...at };
+    state.pointed = at ? { sentence: number, ...at } : home;
     showWords();
   }));
   // The other sentence lights up the same word, if it has it.
@@ -126,7 +129,7 @@ function averagesOf(habits, heads, choose) {
     const row = h("div", { class: "habit" }, button, h("span", { class: "track" }, fill), value);
     return { row, shares, fill, value };
   });
-  const advice = "Where it attends, on average. Press a name for the head that does it most.";
+  const advice = "Where it attends on average. Press a name for the head that does it most.";
   const node = h("div", {}, h("div", { class: "soft small" }, advice), rows.map(({ row }) => row));
   const update = (layer, head) => rows.forEach(({ shares, fill, value }) => {
     fill.style.width = `${100 * shares[layer][head]}%`;

@@ -49,7 +49,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
           : `Their weights sum to 1 again; the output is ${fixed(moved, 3)} away from where it is without a mask.`,
     );
   };
-  bar.append(h("span", { class: "soft" }, "Click a cell, or start from:"), ...presets.map(({ button }) => button));
+  const hint = "Click a cell to hide or show it, a word to follow its row. Start from:";
+  bar.append(h("span", { class: "soft" }, hint), ...presets.map(({ button }) => button));
   stage.append(
     h("style", {}, `
       .both { display: grid; gap: 0.6em 2em; align-items: start;
@@ -72,7 +73,7 @@ const opacity = (share, written) => ((written ? 0.65 : 1) * share).toFixed(3); /
 /** The mask: a row for each query, a column for each key, the weight or a cross in each cell. */
 function maskOf(words, toggle, follow) {
   const longest = 7.4 * Math.max(...words.map((word) => word.length)); // about as wide as a name is written
-  const left = longest + 18, top = 0.71 * longest + 28, size = Math.min(40, 300 / words.length);
+  const left = longest + 38, top = 0.71 * longest + 42, size = Math.min(40, 300 / words.length);
   const side = words.length * size, written = size > 28;
   const width = left + side + Math.max(12, 5.3 * words.at(-1).length + 8 - size / 2); // the last name leans out
 
@@ -93,6 +94,11 @@ function maskOf(words, toggle, follow) {
     const x = left + (j + 0.45) * size, y = top - 8;
     return label(word, x, y, { transform: `rotate(-45 ${x} ${y})` });
   });
+  const axis = { "text-anchor": "middle", fill: "var(--soft)" }, middle = top + side / 2;
+  const axisNames = [
+    label("attends from", 11, middle, { ...axis, transform: `rotate(-90 11 ${middle})` }),
+    label("to", left + side / 2, 12, axis),
+  ];
   const frame = h("rect", {
     x: left, width: side, height: size, rx: 2, fill: "none", stroke: "var(--hot)", "stroke-width": 2,
     "pointer-events": "none",
@@ -100,7 +106,7 @@ function maskOf(words, toggle, follow) {
   const svg = h("svg", {
     viewBox: `0 0 ${width} ${top + side + 6}`, style: `max-width: ${0.08 * width}em`,
     role: "group", "aria-label": "mask: a row for each query, a column for each key",
-  }, rowNames, columnNames, cells.flat().map(({ group }) => group), frame);
+  }, axisNames, rowNames, columnNames, cells.flat().map(({ group }) => group), frame);
 
   const update = (weights, allowed, row, column) => {
     cells.forEach((line, i) => line.forEach(({ group, fill, text, title }, j) => {
@@ -159,9 +165,9 @@ function accountOf(words, values) {
   const sum = { "text-anchor": "end", "font-weight": 600, fill: "var(--hot)" };
   const heading = (text, x, anchor) =>
     label(text, x, 34, { "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" });
-  const asking = label("", 4, 10, { "font-weight": 650 });
+  const whose = label("", 4, 10, { "font-weight": 650 });
   const svg = h("svg", { viewBox: `0 0 ${width} ${end + 24}`, role: "group", "aria-label": "the chosen row" },
-    asking, heading("score", 150, "end"), heading("weight", bars, "start"),
+    whose, heading("score", 150, "end"), heading("weight", bars, "start"),
     heading(size > shown ? `value (${shown} of ${size})` : "value", strips + (shown * unit) / 2, "middle"),
     rows.map(({ word, score, bar, weight, cells }) => [word, score, bar, weight, groups(cells)]),
     label("output = Σ weight × value", strips - 10, end + 15, sum),
@@ -177,7 +183,7 @@ function accountOf(words, values) {
       cells.forEach(({ group }) => group.setAttribute("opacity", allowed[j] ? 1 : 0.35));
     });
     write(output, vector, "output");
-    asking.textContent = `“${words[row]}” asks; its row of the mask`;
+    whose.textContent = `row of “${words[row]}”`;
   };
   return { svg, width, update };
 }

@@ -1,11 +1,11 @@
-// Lecture 1: words as points of a plane. A word is dragged, or moved by arrow keys; the weights of the one that asks,
+// Lecture 1: words as points of a plane. A word is dragged, or moved by arrow keys; the weights of the chosen one,
 // softmax of its dot products with all, follow, and so does the vector that it becomes.
-// data: {words, vectors: [word][2], asking, axes: [name, name], limits: [low, high]}.
+// data: {words, vectors: [word][2], row, axes: [name, name], limits: [low, high]}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { words, axes, limits: [low, high] } = data;
   const given = () => data.vectors.map((vector) => [...vector]);
   state.vectors ??= given();
-  state.asking ??= data.asking;
+  state.row ??= data.row;
 
   const change = (what) => { Object.assign(state, what); update(); };
   const within = (value) => Math.min(high, Math.max(low, Math.round(value * 100) / 100));
@@ -13,25 +13,25 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const move = (j, across, up) => put(j, state.vectors[j][0] + across, state.vectors[j][1] + up);
   const plane = planeOf(words, axes, data.limits, put, move);
   const account = accountOf(words);
-  const asks = words.map((word, asking) => h("button", { onclick: () => change({ asking }) }, word));
-  const back = h("button", { onclick: () => change({ vectors: given(), asking: data.asking }) }, "start again");
+  const choices = words.map((word, row) => h("button", { onclick: () => change({ row }) }, word));
+  const back = h("button", { onclick: () => change({ vectors: given(), row: data.row }) }, "start again");
 
   const update = () => {
-    const { vectors, asking } = state, own = vectors[asking];
+    const { vectors, row } = state, own = vectors[row];
     const scores = vectors.map((vector) => vector[0] * own[0] + vector[1] * own[1]);
     const weights = softmax(scores);
     const output = [0, 1].map((k) => weights.reduce((sum, weight, j) => sum + weight * vectors[j][k], 0));
-    plane.update(vectors, asking, weights, output);
-    account.update(asking, scores, weights);
-    asks.forEach((button, j) => button.setAttribute("aria-pressed", j === asking));
+    plane.update(vectors, row, weights, output);
+    account.update(row, scores, weights);
+    choices.forEach((button, j) => button.setAttribute("aria-pressed", j === row));
     const most = weights.indexOf(Math.max(...weights));
-    const whom = most === asking ? "itself" : `“${words[most]}”`;
+    const whom = most === row ? "itself" : `“${words[most]}”`;
     say.replaceChildren(
-      h("b", {}, `“${words[asking]}” attends most to ${whom}. `),
-      `Its new vector, the ring, is ${axes[0]} ${fixed(output[0], 3)}, ${axes[1]} ${fixed(output[1], 3)}.`,
+      h("b", {}, `“${words[row]}” attends most to ${whom}. `),
+      `Its new vector, the orange ring, is ${axes[0]} ${fixed(output[0], 3)}, ${axes[1]} ${fixed(output[1], 3)}.`,
     );
   };
-  bar.append(h("span", { class: "soft" }, "Drag a word. Who asks:"), ...asks, back);
+  bar.append(h("span", { class: "soft" }, "Drag a word. Weights of:"), ...choices, back);
   stage.append(
     h("style", {}, `
       .both { display: grid; gap: 0.6em 2em; align-items: center; grid-template-columns: 380fr 300fr; }
@@ -51,11 +51,12 @@ const place = (node, values) => Object.entries(values).forEach(([name, value]) =
 
 const LEFT = 34, TOP = 8, SIDE = 340, STEP = 0.1; // the plane's place, and how far an arrow key moves a word
 
-/** The plane: a point for each word, lines as wide as the weights, a ring where the word that asks moves. */
+/** The plane: a point for each word, lines as wide as the weights, a ring where the chosen word moves. */
 function planeOf(words, axes, [low, high], put, move) {
   const toX = (value) => LEFT + ((value - low) / (high - low)) * SIDE;
   const toY = (value) => TOP + ((high - value) / (high - low)) * SIDE;
-  const links = words.map(() => h("line", { stroke: "var(--plus)", "stroke-linecap": "round", opacity: 0.45 }));
+  const link = { stroke: "var(--plus)", "stroke-linecap": "round", opacity: 0.45, fill: "none" };
+  const links = words.map(() => h("line", link)), own = h("circle", link); // no line leads from a word to itself
   const hot = { fill: "none", stroke: "var(--hot)", "stroke-width": 2.6, "stroke-linecap": "round" };
   const way = h("line", hot), ring = h("circle", { r: 5.5, ...hot });
 
@@ -81,18 +82,20 @@ function planeOf(words, axes, [low, high], put, move) {
   });
   const svg = h("svg", {
     viewBox: `0 0 ${LEFT + SIDE + 6} ${TOP + SIDE + 36}`, role: "group", "aria-label": "the plane",
-  }, gridOf(axes, low, high, toX, toY), links, way, points.map(({ node }) => node), ring);
+  }, gridOf(axes, low, high, toX, toY), links, own, way, points.map(({ node }) => node), ring);
 
-  const update = (vectors, asking, weights, output) => {
-    const places = vectors.map(([x, y]) => [toX(x), toY(y)]), [x1, y1] = places[asking];
+  const update = (vectors, row, weights, output) => {
+    const places = vectors.map(([x, y]) => [toX(x), toY(y)]), [x1, y1] = places[row];
     places.forEach(([cx, cy], j) => {
       const { node, touch, dot, name } = points[j];
       place(touch, { cx, cy });
-      place(dot, { cx, cy, fill: j === asking ? "var(--hot)" : "var(--plus)" });
-      place(name, { ...nameAt(j, places), "font-weight": j === asking ? 650 : 400 });
+      place(dot, { cx, cy, fill: j === row ? "var(--hot)" : "var(--plus)" });
+      place(name, { ...nameAt(j, places, j === row ? 8 : 0), "font-weight": j === row ? 650 : 400 });
       place(node, { "aria-label": `${words[j]} at ${vectors[j].map((value) => fixed(value, 2)).join(", ")}` });
       place(links[j], { x1, y1, x2: cx, y2: cy, "stroke-width": (0.5 + 12 * weights[j]).toFixed(2) });
     });
+    const wide = 0.5 + 12 * weights[row];
+    place(own, { cx: x1, cy: y1, r: 9 + wide / 2, "stroke-width": wide.toFixed(2) });
     const [cx, cy] = [toX(output[0]), toY(output[1])];
     place(way, { x1, y1, x2: cx, y2: cy });
     place(ring, { cx, cy });
@@ -102,7 +105,7 @@ function planeOf(words, axes, [low, high], put, move) {
 
 /** Lines at whole numbers, and what the axes mean. */
 function gridOf(axes, low, high, toX, toY) {
-  const soft = { "text-anchor": "middle", "font-size": 11, fill: "var(--soft)" }, middle = TOP + SIDE / 2;
+  const soft = { "text-anchor": "middle", "font-size": 12, fill: "var(--soft)" }, middle = TOP + SIDE / 2;
   const ticks = Array.from({ length: Math.floor(high) - Math.ceil(low) + 1 }, (_, i) => Math.ceil(low) + i);
   return [
     ticks.map((tick) => [
@@ -113,22 +116,22 @@ function gridOf(axes, low, high, toX, toY) {
       label(fixed(tick, 0), toX(tick), TOP + SIDE + 15, soft),
       label(fixed(tick, 0), LEFT - 8, toY(tick) + 4, { ...soft, "text-anchor": "end" }),
     ]),
-    label(axes[0], LEFT + SIDE / 2, TOP + SIDE + 31, { ...soft, "font-size": 12 }),
-    label(axes[1], 10, middle, { ...soft, "font-size": 12, transform: `rotate(-90 10 ${middle})` }),
+    label(axes[0], LEFT + SIDE / 2, TOP + SIDE + 31, { ...soft, "font-size": 13.5 }),
+    label(axes[1], 10, middle, { ...soft, "font-size": 13.5, transform: `rotate(-90 10 ${middle})` }),
   ];
 }
 
-/** Where a name stands: on the side away from the nearest other word. */
-function nameAt(j, places) {
+/** Where a name stands: on the side away from the nearest other word, so much farther off than usual. */
+function nameAt(j, places, off) {
   const [cx, cy] = places[j];
   const ways = places.filter((_, i) => i !== j).map(([x, y]) => [cx - x, cy - y]);
   const [dx, dy] = ways.sort((a, b) => Math.hypot(...a) - Math.hypot(...b))[0] ?? [0, -1];
   return Math.abs(dx) > Math.abs(dy)
-    ? { x: cx + 12 * Math.sign(dx), y: cy + 4, "text-anchor": dx > 0 ? "start" : "end" }
-    : { x: cx, y: cy + (dy > 0 ? 22 : -12), "text-anchor": "middle" };
+    ? { x: cx + (12 + off) * Math.sign(dx), y: cy + 4, "text-anchor": dx > 0 ? "start" : "end" }
+    : { x: cx, y: cy + (dy > 0 ? 22 + off : -12 - off), "text-anchor": "middle" };
 }
 
-/** Score and weight of each word, for the one that asks. */
+/** Score and weight of each word, for the chosen one. */
 function accountOf(words) {
   const width = 300, bars = 120, longest = 120;
   const score = { "text-anchor": "end", "font-size": 12, fill: "var(--soft)" };
@@ -146,10 +149,10 @@ function accountOf(words) {
     viewBox: `0 0 ${width} ${44 + 27 * words.length}`, role: "group", "aria-label": "scores and weights",
   }, heading, label("score", bars - 10, 16, score), rows.map((row) => Object.values(row)));
 
-  const update = (asking, scores, weights) => {
-    heading.textContent = `“${words[asking]}” attends to`;
+  const update = (row, scores, weights) => {
+    heading.textContent = `“${words[row]}” attends to`;
     rows.forEach(({ word, score, bar, weight }, j) => {
-      word.setAttribute("font-weight", j === asking ? 650 : 400);
+      word.setAttribute("font-weight", j === row ? 650 : 400);
       score.textContent = fixed(scores[j], 2);
       bar.setAttribute("width", Math.max(0.6, weights[j] * longest).toFixed(2));
       weight.textContent = fixed(weights[j], 3);

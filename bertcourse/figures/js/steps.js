@@ -1,8 +1,10 @@
-// A schematic, step by step. data: {captions: [text], narrow: the drawing for a phone as a data URI, or ""}.
+// A schematic, step by step. data: {captions: [text], narrow: the drawing for a phone as a data URI, or "",
+//                                   start: the step that is shown first, or none: all are}.
 function scene({ stage, bar, say, data, still, narrow, state }) {
   const last = data.captions.length;
   stage.innerHTML = narrow && data.narrow ? decode(data.narrow) : still;
   if (!last) return stage.append(bar);
+  state.now ??= data.start;
 
   const dots = data.captions.map((_, i) => h("button", { "aria-label": `step ${i + 1}`, onclick: () => go(i + 1) }));
   // All is drawn at first, as in the still picture; the first step forward begins at step 1.
@@ -21,7 +23,7 @@ function scene({ stage, bar, say, data, still, narrow, state }) {
     });
     say.replaceChildren(
       ...(now === undefined
-        ? [h("span", { class: "soft" }, "Step through it: › or an arrow key")]
+        ? [h("span", { class: "soft" }, "Finished: press › to see it built")]
         : [h("b", {}, `${now}/${last} `), data.captions[now - 1]]),
     );
   };
