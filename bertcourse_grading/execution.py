@@ -11,12 +11,16 @@ import json
 import math
 import os
 import queue
+import re
+import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
@@ -27,6 +31,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
 
+from bertcourse_grading import sandbox, walls
 from bertcourse_grading.course import Assignment, split_hidden
 from bertcourse_grading.judge import Verdict
 from bertcourse_grading.kernel import SERVE
@@ -54,6 +59,9 @@ CELL_CHARACTERS = 100_000
 MOST_DEPTH, MOST_FILES = 60, 100_000  # of a submission's folders in folders, and files
 JUDGE_SECONDS = 120.0  # how long the judge may think about an answer
 DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
+BATCH = re.compile(r"hw-[0-9a-f]{16}")
+RUNNING: set[int] = set()  # the kernels that were started here and have not been ended
+FAMILY = threading.Lock()  # of RUNNING and of whose children are looked at
 
 
 @dataclass(frozen=True)
@@ -92,7 +100,8 @@ class Run:
         review: whether one of them asks for a look at the grade.
         seconds: on the clock.
         peak: most memory of all its processes, in bytes.
-        walls: "system" or "python": what held it in.
+        walls: what held it in: "system" (Landlock and seccomp) or "python" alone, and, joined to it by +,
+            "bubblewrap" and "cgroup" where they are there.
     """
 
     messages: list[str] = field(default_factory=list)
@@ -121,22 +130,28 @@ class JudgeFailed(RuntimeError):
 
 
 class Judge:
-    """The judge's process, used for one submission after the other; started when it is needed."""
+    """The judge's process, used for one submission after the other; started when it is needed.
+
+    Args:
+        temporary: where temporary files are made; None for where this system makes them.
+    """
 
     submissions = itertools.count()
 
-    def __init__(self) -> None:
-        self.process, self.connection = None, None
+    def __init__(self, temporary: Path | None = None) -> None:
+        self.process, self.connection, self.temporary = None, None, temporary
 
     def start(self) -> None:
         """Start it, if it does not run."""
         if self.process is not None and self.process.poll() is None:
             return
-        with tempfile.TemporaryDirectory(prefix="hw-judge-") as folder:
+        with tempfile.TemporaryDirectory(prefix="judge-", dir=self.temporary) as folder:
             listener = Listener(str(Path(folder) / "judge") if hasattr(os, "fork") else None)
             argv = [sys.executable, "-m", "bertcourse_grading.judge", listener.address]
             environment = {**os.environ, "TQDM_DISABLE": "1", "MPLBACKEND": "agg"}
-            self.process = subprocess.Popen(argv, env=environment, stdin=subprocess.DEVNULL)
+            self.process = subprocess.Popen(
+                argv, env=environment, stdin=subprocess.DEVNULL, start_new_session=hasattr(os, "setsid")
+            )
             self.connection = accept(listener, 120)
 
     def begin(self, assignment: Assignment, seed: int) -> None:
@@ -217,6 +232,7 @@ def run_submission(
     hidden: list[Path],
     limits: Limits,
     cancel: threading.Event | None = None,
+    temporary: Path | None = None,
 ) -> Run:
     """Execute all cells in place.
 
@@ -227,6 +243,7 @@ def run_submission(
         hidden: folders that it must not read.
         limits: what it may use.
         cancel: when it is set, the run ends.
+        temporary: where its folder is made; None for where this system makes temporary files.
 
     Returns:
         What happened.
@@ -240,10 +257,10 @@ def run_submission(
     run, start, left_out, cancel = Run(), time.monotonic(), {}, cancel or threading.Event()
     names = {id(cell): cell_name(cell, index) for index, cell in enumerate(notebook.cells)}
     for _ in range(limits.restarts + 1):
-        with tempfile.TemporaryDirectory(prefix="hw-", ignore_cleanup_errors=True) as folder:
+        with folder_for_a_while(temporary) as folder:
             ended = run_once(
                 notebook,
-                Path(folder),
+                folder,
                 files,
                 judge,
                 hidden,
@@ -314,7 +331,7 @@ def run_once(
         run.peak = max(run.peak, process.peak)
         for line in process.reports():
             if line["kind"] == "walls":
-                run.walls = line["text"]
+                run.walls = "+".join([line["text"], *process.around])
             else:
                 run.say(line["text"], review=line["kind"] in ("changed", "read", "process", "write", "network"))
 
@@ -382,10 +399,15 @@ class Process:
         self.folder, self.judge, self.limits, self.cancel = folder, judge, limits, cancel
         self.own = folder / "own"
         self.work = work.rename(self.make(self.own) / "work")
-        self.report_file, self.base, self.peak, self.killed = folder / "reports.jsonl", 0, 0, ""
+        self.report_file, self.base, self.helpers, self.peak, self.killed = folder / "reports.jsonl", 0, 0, 0, ""
         self.fault: Exception | None = None  # of the watcher's
+        has_walls = limits.walls and sys.platform == "linux"
+        wrapped = walls.bubblewrap(folder, hidden) if has_walls else []
+        grouped = walls.control_group(limits.memory, 8 * limits.processes) if has_walls else []
+        self.before = [*grouped, *wrapped]
+        self.around = ["bubblewrap"] * bool(wrapped) + ["cgroup"] * bool(grouped)
         self.job = {
-            "own": [str(self.own)],
+            "own": [str(self.own), *[str(sandbox.SHARED_MEMORY)] * bool(wrapped)],
             "readable": readable_from_environment(),
             "hidden": list(map(str, hidden)),
             "memory": limits.memory,
@@ -414,15 +436,26 @@ class Process:
         if sys.platform == "linux":  # sockets within this machine: the kernel can open no others
             self.manager.transport, self.manager.ip = "ipc", str(run / "s")
         self.manager._kernel_spec = KernelSpec(
-            argv=[sys.executable, "-P", "-m", "bertcourse_grading.kernel", "{connection_file}", str(job_file)],
+            argv=[
+                *self.before,
+                sys.executable,
+                "-P",
+                "-m",
+                "bertcourse_grading.kernel",
+                "{connection_file}",
+                str(job_file),
+            ],
             display_name="grading",
             language="python",
+            interrupt_mode="message" if "bubblewrap" in self.around else "signal",
         )
         self.log = open(self.folder / "kernel.log", "wb")  # noqa: SIM115, closed when the kernel ends
-        self.manager.start_kernel(
-            cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=self.log
-        )
-        self.process = psutil.Process(self.manager.provisioner.pid)
+        with FAMILY:
+            self.manager.start_kernel(
+                cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=self.log
+            )
+            self.process = psutil.Process(self.manager.provisioner.pid)
+            RUNNING.add(self.process.pid)
         self.done = threading.Event()
         self.watcher = threading.Thread(target=self.watch, daemon=True)
         self.watcher.start()
@@ -433,9 +466,10 @@ class Process:
             self.client.wait_for_ready(timeout=120)
         except RuntimeError as error:
             self.log.flush()
-            last = (self.folder / "kernel.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
+            last = read_start(self.folder / "kernel.log").strip().splitlines()[-1:]
             raise RuntimeError(f"the kernel did not start: {error} {''.join(last)}".strip()) from None
-        self.base = memory_of(self.process)
+        family = self.family()
+        self.base, self.helpers = sum(map(memory_of, family)), len(family) - 1
 
     def environment(self) -> dict[str, str]:
         """The variables that the kernel gets: none of the instructor's own but the few it needs."""
@@ -460,7 +494,7 @@ class Process:
             "NBGRADER_EXECUTION": "autograde",
             "GOMP_SPINCOUNT": "1000",
             "OMP_WAIT_POLICY": "PASSIVE",
-            "BERTCOURSE_SUBMISSION": self.folder.name,
+            "BERTCOURSE_SUBMISSION": str(self.folder),
         }
 
     def execute(self, cell: NotebookNode, seconds: float) -> None:
@@ -620,10 +654,10 @@ class Process:
         self.peak = max(self.peak, used)
         if self.base and used > self.base + self.limits.memory:
             self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
-        elif len(family) > self.limits.processes:
+        elif len(family) - self.helpers > self.limits.processes:
             self.kill(f"started more than {self.limits.processes} processes")
         elif with_files:
-            size = folder_size(self.own)
+            size = folder_size(self.folder)
             if size is None:
                 self.kill(f"made folders in folders, more than {MOST_DEPTH} deep, or more than {MOST_FILES:,} files")
             elif size > self.limits.folder_size:
@@ -658,9 +692,9 @@ class Process:
         self.done.set()
         self.watcher.join()
         self.end()
-        for process in strays(self.folder.name):
-            with contextlib.suppress(psutil.Error):
-                process.kill()
+        with FAMILY:
+            RUNNING.discard(self.process.pid)
+        kill_left_behind(self.folder)
         if hasattr(self, "client"):
             self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
@@ -671,9 +705,8 @@ class Process:
         """What the sandbox wrote down."""
         if not self.report_file.exists():
             return []
-        lines = self.report_file.read_text(encoding="utf-8", errors="replace").splitlines()
         found = []
-        for line in lines:
+        for line in read_start(self.report_file).splitlines():
             try:
                 found.append({"kind": str((content := json.loads(line))["kind"]), "text": str(content["text"])})
             except (ValueError, KeyError, TypeError):
@@ -733,12 +766,12 @@ def append_stream(cell: NotebookNode, name: str, text: str) -> None:
 
 def describe_exit(manager: KernelManager) -> str:
     """How a process ended: with an exit status, or by a signal."""
-    import signal
-
     process = getattr(manager.provisioner, "process", None)
     status = process.poll() if process else None
     if status is None:
         return "no exit status"
+    if status > 128 and status - 128 in set(signal.Signals):  # bubblewrap says it so
+        status = 128 - status
     return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
 
@@ -777,16 +810,94 @@ def folder_size(folder: Path) -> int | None:
     return total
 
 
-def strays(mark: str) -> list[psutil.Process]:
-    """Processes that a submission left behind, known by a variable that they inherited."""
+def kill_left_behind(folder: Path) -> None:
+    """End what a submission left behind: what has its folder in the environment, and orphans that are locked in."""
+    for _ in range(50):
+        found = [*strays(folder), *orphans()]
+        for process in found:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        if not found:
+            return
+
+
+def strays(folder: Path) -> list[psutil.Process]:
+    """Processes that submissions in this folder left behind, known by a variable that they inherited."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get("BERTCOURSE_SUBMISSION") == mark:
+            mark = process.environ().get("BERTCOURSE_SUBMISSION")
+            if mark and Path(mark).is_relative_to(folder) and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
         except (psutil.Error, OSError):
             continue
     return found
+
+
+def orphans() -> list[psutil.Process]:
+    """Processes whose parents have ended, so that they are this one's now (Linux); they are behind filters."""
+    with FAMILY, contextlib.suppress(psutil.Error):
+        own = seccomp_filters(os.getpid())
+        children = [child for child in psutil.Process().children() if child.pid not in RUNNING]
+        return [
+            child for child in children if seccomp_filters(child.pid) > own and child.status() != psutil.STATUS_ZOMBIE
+        ]
+    return []
+
+
+def seccomp_filters(pid: int) -> int:
+    """How many filters of system calls a process is behind; 0 if it is gone, or this is not Linux."""
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        return int(dict(line.split(":", 1) for line in status.splitlines())["Seccomp_filters"])
+    return 0
+
+
+@contextlib.contextmanager
+def folder_for_a_batch(record: Path) -> Iterator[Path]:
+    """A folder for all temporary files of a batch. What a batch that was killed left behind, files and processes, is
+    removed first.
+
+    Args:
+        record: a file that names the folder as long as it is there.
+    """
+    if record.exists():
+        left = Path(record.read_text(encoding="utf-8", errors="replace").strip())
+        if BATCH.fullmatch(left.name) and left.parent == Path(tempfile.gettempdir()):
+            kill_left_behind(left)
+            remove(left)
+    sandbox.keep_family_together()
+    folder = Path(tempfile.gettempdir()) / f"hw-{secrets.token_hex(8)}"
+    record.write_text(str(folder), encoding="utf-8")
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        remove(folder)
+        record.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def folder_for_a_while(place: Path | None) -> Iterator[Path]:
+    """A temporary folder in a place, whatever a submission makes of it."""
+    folder = Path(tempfile.mkdtemp(prefix="hw-", dir=place))
+    try:
+        yield folder
+    finally:
+        remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder, also one of very many folders in folders or without the right to look into them."""
+    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+        if folder.exists():
+            subprocess.run([*command, str(folder)], capture_output=True)
+
+
+def read_start(path: Path) -> str:
+    """The first megabyte of a text: whoever wrote it may have written much more."""
+    with open(path, "rb") as file:
+        return file.read(2**20).decode("utf-8", "replace")
 
 
 def hugging_face_home() -> Path:

@@ -17,6 +17,7 @@ import os
 import queue
 import secrets
 import shutil
+import tempfile
 import threading
 import warnings
 from collections.abc import Iterator
@@ -32,7 +33,15 @@ from traitlets.config import Config
 
 from bertcourse.files import make_folder, replace_files
 from bertcourse_grading.course import CONFIG, SOURCE, Assignment, grade_id, load_config, read_assignments, split_hidden
-from bertcourse_grading.execution import Cancelled, Judge, Limits, Run, error_output, run_submission
+from bertcourse_grading.execution import (
+    Cancelled,
+    Judge,
+    Limits,
+    Run,
+    error_output,
+    folder_for_a_batch,
+    run_submission,
+)
 from bertcourse_grading.submissions import Submission, find_submissions, read_submission, unpack
 
 REPORTS = ("report.json", "report.csv", "report.txt")
@@ -55,7 +64,7 @@ class Result:
         messages: what was odd, a line each.
         cells: for each graded cell its points, the most it can have, and what it said if it failed.
         seconds, gigabytes: time on the clock, and most memory.
-        walls: "system" if the operating system held the submission in, "python" if only Python did.
+        walls: what held the submission in; see ``execution.Run``.
         seed: from which the inputs of its hidden tests were drawn; the same when it is graded again.
         fingerprint: of all that the result depends on.
     """
@@ -108,10 +117,11 @@ def grade(
     make_folder(output)
     output = output.resolve()
     found = find_submissions(unpack(submissions.resolve(), output / "unpacked"), list(assignments))
-    gradebook = Grader(assignments, source.resolve(), output, limits)
-    gradebook.hidden.append(submissions.resolve())
     results: dict[tuple[str, str], Result] = {}
-    with ThreadPoolExecutor(jobs or max(1, (os.cpu_count() or 2) // 2)) as pool:
+    workers = jobs or max(1, (os.cpu_count() or 2) // 2)
+    with folder_for_a_batch(output / "running") as temporary, ThreadPoolExecutor(workers) as pool:
+        gradebook = Grader(assignments, source.resolve(), output, limits, temporary)
+        gradebook.hidden.append(submissions.resolve())
         futures = {pool.submit(gradebook.grade, one, again): one for one in found}
         try:
             for future in tqdm(
@@ -150,10 +160,13 @@ class Grader:
         source: their folder.
         output: nbgrader's course folder.
         limits: what a submission may use.
+        temporary: the folder for temporary files.
     """
 
-    def __init__(self, assignments: dict[str, Assignment], source: Path, output: Path, limits: Limits) -> None:
-        self.assignments, self.output, self.limits = assignments, output, limits
+    def __init__(
+        self, assignments: dict[str, Assignment], source: Path, output: Path, limits: Limits, temporary: Path
+    ) -> None:
+        self.assignments, self.output, self.limits, self.temporary = assignments, output, limits, temporary
         self.config = load_config(source, output)
         self.database = self.config.CourseDirectory.db_url
         make_gradebook(self.database)
@@ -216,7 +229,7 @@ class Grader:
         try:
             judge = self.judges.get_nowait()
         except queue.Empty:
-            judge = Judge()
+            judge = Judge(self.temporary)
         try:
             yield judge
         except BaseException:
@@ -262,9 +275,9 @@ class Grader:
         resources = self.resources(submission, assignment)
         with DATABASE, quiet_nbgrader():
             notebook = self.apply(SANITIZE, notebook, resources)
-        with files_beside(submission, assignment) as files, self.judge() as judge:
+        with files_beside(submission, assignment, self.temporary) as files, self.judge() as judge:
             judge.begin(assignment, result.seed)
-            run = run_submission(notebook, files, judge, self.hidden, self.limits, self.cancel)
+            run = run_submission(notebook, files, judge, self.hidden, self.limits, self.cancel, self.temporary)
         note_odd_points(notebook, run)
         with DATABASE, quiet_nbgrader():
             notebook = self.apply(SAVE, notebook, resources)
@@ -476,11 +489,9 @@ def failure(cell: NotebookNode) -> str:
 
 
 @contextlib.contextmanager
-def files_beside(submission: Submission, assignment: Assignment) -> Iterator[Path]:
+def files_beside(submission: Submission, assignment: Assignment, temporary: Path) -> Iterator[Path]:
     """A folder with the files that a student handed in with the notebook, and over them the assignment's own."""
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="hw-files-") as folder:
+    with tempfile.TemporaryDirectory(prefix="files-", dir=temporary) as folder:
         own = Path(folder) / "work"
         own.mkdir()
         for place in [submission.path.parent] * submission.has_folder + [assignment.folder]:

@@ -11,6 +11,7 @@ before anything that starts threads.
 import contextlib
 import io
 import json
+import os
 import sys
 import traceback
 import warnings
@@ -19,7 +20,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any
 
-import bertcourse  # before the course's folder can no longer be listed  # noqa: F401
+import bertcourse
 import bertcourse.checks
 from bertcourse.checks import engine
 from bertcourse_grading import sandbox, wire
@@ -143,15 +144,17 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
         job_file: JSON: own, readable, hidden (paths), judge (address), memory, file_size, processes, reports (path),
             walls (whether to use the system's).
 
+    Raises:
+        RuntimeError: if it is root's, and the system has no walls.
+
     Source: ipykernel's launcher.
     """
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     reports, own = sandbox.Reports(Path(job["reports"])), [Path(path) for path in job["own"]]
     connection = Client(job["judge"])  # before no program here can be reached any more
-    walls = False
-    if job["walls"] and sys.platform == "linux":
-        sandbox.limit_processes(job["processes"])
-        walls = all([sandbox.lock_files(own, sandbox.readable_places(job["readable"])), sandbox.lock_network()])
+    walls = job["walls"] and sys.platform == "linux" and lock_in(job, own)
+    if job["walls"] and hasattr(os, "geteuid") and os.geteuid() == 0 and not walls:
+        raise RuntimeError("as root it needs Landlock and seccomp, and they are not there: grade as an ordinary user")
     reports.add("walls", "system" if walls else "python")
 
     from ipykernel.iostream import IOPubThread
@@ -175,6 +178,18 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
     sandbox.limit_memory(job["memory"], job["file_size"])
     sys.addaudithook(sandbox.guard(own, map(Path, job["hidden"]), programs=walls, report=reports.add))
     app.start()
+
+
+def lock_in(job: dict[str, Any], own: list[Path]) -> bool:  # pragma: no cover (it binds its process)
+    """Give up what the system can take away; whether it could."""
+    del os.environ["JPY_PARENT_PID"]  # it is told by the system when its parent ends
+    sandbox.end_with_parent()
+    sandbox.keep_family_together()
+    sandbox.limit_processes(job["processes"])
+    places, package = sandbox.readable_places(job["readable"]), Path(bertcourse.__path__[0])
+    walls = [sandbox.lock_files(own, places, [package]), sandbox.lock_calls()]
+    sandbox.drop_capabilities()
+    return all(walls)
 
 
 def check_later(number: str, answer: Callable) -> None:

@@ -1,9 +1,9 @@
 """What a submission may do while it is graded.
 
-Two walls. The operating system's, on Linux: Landlock (files, signals) and seccomp (sockets), which no process can take
-down again and which need no root; limits of memory and file size (setrlimit). And Python's, everywhere: an audit hook
-that refuses the same with a message a person can read, and writes down what was tried. The second alone stops honest
-mistakes, not a programmer who wants to get out.
+Two walls. The operating system's, on Linux: Landlock (files, signals) and seccomp (sockets, memory that nobody counts),
+which no process can take down again and which need no root; limits of memory, files and processes (setrlimit). And
+Python's, everywhere: an audit hook that refuses the same with a message a person can read, and writes down what was
+tried. The second alone stops honest mistakes, not a programmer who wants to get out.
 """
 
 import ctypes
@@ -29,10 +29,17 @@ EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REFER, TRUNCATE, IOCTL_DEV = (
 )
 ALL_RIGHTS = (1 << 16) - 1
 READ_RIGHTS, FILE_RIGHTS = EXECUTE | READ_FILE | READ_DIR, EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
-NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE = 38, 22, 2
-# of each architecture: its audit number, and its numbers of socket(2), connect(2) and io_uring_setup(2)
-ARCHITECTURES = {"x86_64": (0xC000003E, 41, 42, 425), "aarch64": (0xC00000B7, 198, 203, 425)}
-SHARED = [Path(name) for name in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm")]
+NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE, END_WITH_PARENT, ADOPT_ORPHANS = 38, 22, 2, 1, 36
+CAPABILITIES_VERSION = 0x20080522
+# of each architecture: its audit number, its number of socket(2), and those of connect, io_uring_setup, memfd_create,
+# memfd_secret, shmget, semget, msgget and mq_open
+ARCHITECTURES = {
+    "x86_64": (0xC000003E, 41, (42, 425, 319, 447, 29, 64, 68, 240)),
+    "aarch64": (0xC00000B7, 198, (203, 425, 279, 447, 194, 190, 186, 180)),
+}
+MOST_OPEN_FILES = 1024  # what pipes and sockets hold counts as nobody's memory
+DEVICES = [Path(name) for name in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")]
+SHARED_MEMORY = Path("/dev/shm")
 SYSTEM = [
     Path(name)
     for name in ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/etc", "/proc", "/sys", "/nix")
@@ -56,13 +63,14 @@ MOST_REPORTS = 20
 
 
 def lock_files(
-    writable: Iterable[Path], readable: Iterable[Path]
+    writable: Iterable[Path], readable: Iterable[Path], listed: Iterable[Path] = ()
 ) -> bool:  # pragma: no cover (it would bind the tests' own process)
     """From here on this thread, and what it starts, can write and read only beneath the given paths (Landlock).
 
     Args:
         writable: files and folders to read and write.
         readable: files and folders to read; what is not there is passed over.
+        listed: folders whose names of files can be read, and no more.
 
     Returns:
         False if this system has no Landlock.
@@ -81,7 +89,8 @@ def lock_files(
     scopes = 3 if version >= 6 else 0  # no signals to, and no abstract sockets of, processes outside
     attributes = struct.pack("QQQ", handled, 0, scopes)[: 8 if version < 4 else 16 if version < 6 else 24]
     ruleset = checked(libc.syscall(CREATE_RULESET, attributes, len(attributes), 0))
-    rules = [(path, handled) for path in [*writable, *SHARED]] + [(path, READ_RIGHTS) for path in readable]
+    rules = [(path, handled) for path in [*writable, *DEVICES]] + [(path, READ_RIGHTS) for path in readable]
+    rules += [(path, READ_DIR) for path in listed]
     for path, rights in rules:
         if path.exists():
             folder = os.open(path, os.O_PATH | os.O_CLOEXEC)
@@ -94,9 +103,10 @@ def lock_files(
     return True
 
 
-def lock_network() -> bool:  # pragma: no cover (it would bind the tests' own process)
-    """From here on this thread, and what it starts, can open no socket but those within this machine (seccomp), and
-    connect to none, so that no other program here (Docker's, say) does for it what it may not do itself.
+def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own process)
+    """From here on this thread, and what it starts, can open no socket but those within this machine, and connect to
+    none, so that no other program here (Docker's, say) does for it what it may not do itself; nor make memory that
+    outlives it or that belongs to no process (seccomp).
 
     Returns:
         False if this is not Linux on x86-64 or ARM64.
@@ -108,16 +118,16 @@ def lock_network() -> bool:  # pragma: no cover (it would bind the tests' own pr
     """
     if platform.machine() not in ARCHITECTURES:
         return False
-    audit, open_socket, connect, io_uring = ARCHITECTURES[platform.machine()]
+    audit, open_socket, refused = ARCHITECTURES[platform.machine()]
     load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06  # load a word, jump if =, jump if ≥, return
     allow, refuse = 0x7FFF0000, 0x00050000 | 13  # the second: with EACCES
+    end = 8 + len(refused)  # the line that refuses; the one before it allows; jumps count from the next line
     program = [
         (load, 0, 0, 4),
-        (equal, 0, 8, audit),  # another architecture's calls: refuse
+        (equal, 0, end - 2, audit),  # another architecture's calls: refuse
         (load, 0, 0, 0),
-        (at_least, 6, 0, 0x40000000),  # x32's: refuse
-        (equal, 5, 0, io_uring),
-        (equal, 4, 0, connect),
+        (at_least, end - 4, 0, 0x40000000),  # x32's: refuse
+        *((equal, end - 5 - line, 0, number) for line, number in enumerate(refused)),
         (equal, 0, 2, open_socket),
         (load, 0, 0, 16),
         (equal, 0, 1, socket.AF_UNIX),  # socket(): its family
@@ -132,6 +142,36 @@ def lock_network() -> bool:  # pragma: no cover (it would bind the tests' own pr
     return True
 
 
+def drop_capabilities() -> None:  # pragma: no cover (it would bind the tests' own process)
+    """Be no more than the owner of one's files, root or not; with ``lock_calls`` no program gives the rest back.
+
+    Raises:
+        OSError: if the kernel refuses it.
+
+    Source: capset(2), capabilities(7).
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    checked(libc.capset(struct.pack("Ii", CAPABILITIES_VERSION, 0), bytes(24)))
+
+
+def keep_family_together() -> None:
+    """Be the parent of every process that comes from this one and whose own parent has ended (Linux).
+
+    Source: prctl(2), PR_SET_CHILD_SUBREAPER.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(ADOPT_ORPHANS, 1, 0, 0, 0)
+
+
+def end_with_parent() -> None:  # pragma: no cover (it would bind the tests' own process)
+    """End when the thread that started this process does, also by ``kill -9`` (Linux).
+
+    Source: prctl(2), PR_SET_PDEATHSIG.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, 9, 0, 0, 0)
+
+
 def checked(result: int) -> int:
     """A system call's result.
 
@@ -144,7 +184,7 @@ def checked(result: int) -> int:
 
 
 def readable_places(more: Iterable[str]) -> list[Path]:
-    """What Python and its packages need to read; not the homework's sources.
+    """What Python and its packages need to read; not the homework's sources, and not the checks.
 
     Args:
         more: further files and folders.
@@ -153,7 +193,8 @@ def readable_places(more: Iterable[str]) -> list[Path]:
     places = [*SYSTEM, Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent]
     on_path = [Path(name).resolve() for name in sys.path if name]
     elsewhere = [place for place in on_path if not place.is_relative_to(root) and not root.is_relative_to(place)]
-    return [*places, root / "bertcourse", root / "bertcourse_grading", root / "data", *elsewhere, *map(Path, more)]
+    course = [path for path in (root / "bertcourse").iterdir() if path.name != "checks"]
+    return [*places, *course, root / "bertcourse_grading", root / "data", *elsewhere, *map(Path, more)]
 
 
 def limit_memory(num_bytes: int, file_bytes: int) -> None:  # pragma: no cover (it would bind the tests' own process)
@@ -169,8 +210,11 @@ def limit_memory(num_bytes: int, file_bytes: int) -> None:  # pragma: no cover (
         return
     import resource
 
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    files = MOST_OPEN_FILES if most == resource.RLIM_INFINITY else min(MOST_OPEN_FILES, most)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
     status = Path("/proc/self/status")
     if status.exists():
         fields = dict(line.split(":", 1) for line in status.read_text(encoding="utf-8").splitlines())
@@ -214,10 +258,6 @@ class Reports:
             self.known.add(line)
             os.write(self.file, line.encode() + b"\n")
 
-    def note(self, kind: str, text: str) -> None:
-        """Write a line down in any case: what came of a graded cell."""
-        os.write(self.file, json.dumps({"kind": kind, "text": text[:300]}).encode() + b"\n")
-
 
 def guard(
     writable: Iterable[Path], hidden: Iterable[Path], programs: bool, report: Callable[[str, str], None]
@@ -235,7 +275,7 @@ def guard(
 
     Source: PEP 578.
     """
-    own = tuple(os.path.realpath(path) for path in [*writable, *SHARED])
+    own = tuple(os.path.realpath(path) for path in [*writable, *DEVICES])
     secret = tuple(os.path.realpath(path) for path in hidden)
 
     def within(path: str, folders: tuple[str, ...]) -> bool:

@@ -68,6 +68,49 @@ VALUES = {
     "looks-into-the-checks": "import example_checks\nV = lambda values: 0",
     "nan": "V = lambda values: [float('nan')] * 2",
 }
+# What it can do to the machine: memory that nobody counts, processes and files that stay, rights that it has not.
+MACHINE = {
+    "memfd": "for number in range(40):\n    os.write(os.memfd_create('x'), bytes(2**26))",
+    "shared-memory": "open('/dev/shm/left-behind', 'wb').write(bytes(2**20))",
+    "shared-memory-by-program": "os.system('dd if=/dev/zero of=/dev/shm/left-behind bs=1M count=1000')",
+    "system-v": "assert libc.shmget(0x6c656674, 2**20, 0o1600) >= 0",
+    "message-queue": "assert libc.mq_open(b'/left-behind', os.O_CREAT | os.O_RDWR, 0o600, None) >= 0",
+    "daemon": "daemon()",
+    "daemon-nobody-adopts": "libc.prctl(36, 0, 0, 0, 0)\ndaemon()",
+    "daemons": "for number in range(40): daemon()",
+    "environment-of-the-grader": "for pid in ancestors(): print(open(f'/proc/{pid}/environ').read())",
+    "memory-of-the-grader": "for pid in ancestors(): open(f'/proc/{pid}/mem', 'rb')",
+    "nested-folders": "for number in range(1100):\n    os.mkdir('d'); os.chdir('d')\nstay()",
+    "very-many-files": "for number in range(6000): os.close(os.open(str(number), os.O_CREAT))\nstay()",
+    "locked-folder": "os.mkdir('locked'); open('locked/file', 'w').close(); os.chmod('locked', 0)",
+    "holes": "open('holes', 'wb').truncate(3 * 2**30)",
+    "descriptors": "kept = []\nfor number in range(5000):\n    kept += os.pipe()\n    os.write(kept[-1], bytes(2**16))",
+    "reports": "for number in range(3, 200):\n    try: os.write(number, b'x' * 2**20)\n    except OSError: pass",
+    "log": "os.write(2, b'x' * 2**25)",
+    "root": "os.chroot('.')",
+    "mount": "assert libc.mount(b'none', os.getcwd().encode(), b'tmpfs', 0, 0) == 0",
+    "limits": "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2**40, 2**40))",
+    "threads": "import threading, time\nfor number in range(5000): threading.Thread(target=time.sleep, args=(60,)).start()",
+    "checks": "import bertcourse.checks\nprint(open(bertcourse.checks.__path__[0] + '/hw01.py').read())",
+    "descriptor-of-the-judge": "os.closerange(3, 200)",
+}
+DAEMON = """import ctypes, os, sys
+libc = ctypes.CDLL(None)
+def daemon():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.execve(sys.executable, [sys.executable, '-c', 'import time; time.sleep(300)  # left-behind'], {})
+        os._exit(0)
+    os.wait()
+def ancestors():
+    return [1, os.getppid()]
+def stay():
+    import time
+    while True:
+        try: time.sleep(60)
+        except KeyboardInterrupt: pass
+"""
 
 
 def hostile() -> dict[str, str]:
@@ -75,6 +118,7 @@ def hostile() -> dict[str, str]:
     found = {f"tampers: {name}": f"{WRONG}{code}" for name, code in TAMPERS.items()}
     head = "from bertcourse_grading import wire\nimport sys\nkernel = sys.modules['bertcourse_grading.kernel']\n"
     found |= {f"protocol: {name}": f"{WRONG}{head}{code}" for name, code in PROTOCOL.items()}
+    found |= {f"machine: {name}": f"{WRONG}{DAEMON}{code}" for name, code in MACHINE.items()}
     found |= {
         f"returns: {name}": f"{code}\ndef doubled(values):\n    return V(values)" for name, code in VALUES.items()
     }

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 pytest.importorskip("nbgrader")
-from bertcourse_grading import grading  # noqa: E402
+from bertcourse_grading import execution, grading, walls  # noqa: E402
 from bertcourse_grading.course import read_assignments  # noqa: E402
 from bertcourse_grading.execution import Limits  # noqa: E402
 
@@ -19,30 +19,47 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reas
 LIMITS = Limits(cell_seconds=3, total_seconds=60, memory=2**29, processes=16, grace_seconds=2)
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory) -> dict[str, grading.Result]:
-    base = tmp_path_factory.mktemp("hostile")
+SECRET = "the-lecturers-own-variable"
+MARK = f"left-behind-by-{os.getpid()}"
+
+
+def grade_hostile(base: Path, kinds: dict[str, str]) -> dict[str, grading.Result]:
+    """Grade submissions of these kinds, and look for what they left behind."""
     checks = str(example.make_checks(base / "checks"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep.join([str(example.ROOT), checks]))
+        patch.setenv("SECRET", SECRET)
         patch.syspath_prepend(checks)
         course = example.make_course(base / "course")
         released = read_assignments(course)["hw01"].released
-        for kind, code in hostile.hostile().items():
+        for kind, code in kinds.items():
             path = base / "submissions" / kind.replace(": ", "-") / "hw01.ipynb"
             path.parent.mkdir(parents=True)
+            code = code.replace("left-behind", MARK)
             nbformat.write(example.answered(released, doubled=code, mean=example.RIGHT["mean"]), path)
+        patch.setattr(execution, "MOST_FILES", 5000)
         before = {process.pid for process in psutil.process_iter()}
         graded = grading.grade(base / "submissions", base / "grading", course, jobs=2, limits=LIMITS)
-        left = [each for each in psutil.process_iter() if each.pid not in before and is_graders(each)]
-        assert left == [] and not list(Path("/tmp").glob("hw-judge-*"))
+        left = [each for each in psutil.process_iter() if each.pid not in before and is_left_behind(each, checks)]
+        assert left == [] and not Path("/dev/shm", MARK).exists() and not (base / "grading" / "running").exists()
     return {one.student: one for one in graded}
 
 
-def is_graders(process: psutil.Process) -> bool:
-    """Whether a process runs a submission or judges one."""
+@pytest.fixture(scope="module")
+def base(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("hostile")
+
+
+@pytest.fixture(scope="module")
+def results(base) -> dict[str, grading.Result]:
+    return grade_hostile(base, hostile.hostile())
+
+
+def is_left_behind(process: psutil.Process, checks: str) -> bool:
+    """Whether a process runs a submission of this batch, judges one, or came from one."""
     try:
-        return "bertcourse_grading" in " ".join(process.cmdline())
+        is_ours = checks in process.environ().get("PYTHONPATH", "") or MARK in " ".join(process.cmdline())
+        return is_ours and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:
         return False
 
@@ -56,9 +73,57 @@ def test_no_trick_is_worth_a_point(results, kind):
     assert result.status in ("graded", "review") and result.points <= 3
 
 
-OWN_FAULT = {"tampers: transformers"}  # no cell of its own runs any more
+# With these no cell of the notebook's own runs any more, or the judge hears nothing more of it.
+OWN_FAULT = {"tampers: transformers", "machine: descriptor-of-the-judge", "machine: reports"}
 
 
 @pytest.mark.parametrize("kind", [k for k in hostile.hostile() if not k.startswith("protocol") and k not in OWN_FAULT])
 def test_the_other_answer_keeps_its_points(results, kind):
     assert results[kind.replace(": ", "-")].points == 3, results[kind.replace(": ", "-")]
+
+
+SAYS = {  # what whoever grades should read
+    "nested-folders": "made folders in folders, more than 60 deep",
+    "very-many-files": "more than 5,000 files",
+    "daemons": "started more than 16 processes",
+}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+@pytest.mark.parametrize("kind", SAYS)
+def test_what_is_too_much_is_said(results, kind):
+    assert SAYS[kind] in "\n".join(results[f"machine-{kind}"].messages)
+
+
+REFUSED = (
+    "memfd system-v message-queue environment-of-the-grader memory-of-the-grader holes descriptors root mount limits "
+    "threads checks"
+)
+
+
+def assert_refused(base: Path) -> None:
+    """What nobody may do raised an error in the student's cell, and none shows what is the lecturer's."""
+    for kind in REFUSED.split():
+        notebook = nbformat.read(base / "grading" / "autograded" / f"machine-{kind}" / "hw01" / "hw01.ipynb", 4)
+        outputs = example.cell_of(notebook, "1-doubled").outputs
+        assert outputs[-1].output_type == "error", (kind, outputs)
+        assert outputs[-1].ename in ("PermissionError", "AssertionError", "OSError", "ValueError", "RuntimeError"), kind
+    for path in base.glob("grading/autograded/*/*/*.ipynb"):
+        assert SECRET not in path.read_text(encoding="utf-8"), path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+def test_what_nobody_may_do_is_refused(results, base):
+    assert_refused(base)
+
+
+@pytest.mark.skipif(not walls.works("bwrap", "--version"), reason="the same as above where there is no bubblewrap")
+def test_our_own_walls_hold_where_there_are_no_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(walls, "bubblewrap", lambda writable, hidden: [])
+    monkeypatch.setattr(walls, "control_group", lambda memory, processes: [])
+    kinds = {kind: code for kind, code in hostile.hostile().items() if kind.startswith("machine")}
+    for student, result in grade_hostile(tmp_path, kinds).items():
+        assert result.walls == "system"
+        own_fault = student.replace("-", ": ", 1) in OWN_FAULT
+        assert result.points == 3 or own_fault, result
+    assert_refused(tmp_path)
