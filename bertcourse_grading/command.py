@@ -1,6 +1,7 @@
 """``bertcourse homework``: release, grade, feedback, export."""
 
 import argparse
+import os
 from pathlib import Path
 
 DEFAULT_OUTPUT = Path("grading")
@@ -30,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     grade.add_argument(
         "--memory", type=float, default=4, metavar="GIB", help="of one submission (default: %(default)s)"
     )
+    grade.add_argument("--as-root", action="store_true", help="grade although this is root, as in a container")
     grade.add_argument("--again", action="store_true", help="grade everything anew")
     feedback = actions.add_parser("feedback", help="a page for each submission, without hidden tests")
     feedback.add_argument("--student", action="append", help="only for this one; may be given several times")
@@ -104,14 +106,19 @@ def run_grade(options: argparse.Namespace, source: Path) -> bool:
     Returns:
         Whether every submission could be graded.
     """
-    from bertcourse_grading.execution import Limits
     from bertcourse_grading.grading import as_table, grade
+    from bertcourse_grading.process import Limits
 
     for name, (least, most, unit) in LIMITS.items():
         if not least <= getattr(options, name) <= most:  # NaN is not, either
             raise ValueError(
                 f"--{name.replace('_', '-')} must be from {least:g} to {most:,} {unit}; got {getattr(options, name):g}."
             )
+    if hasattr(os, "geteuid") and os.geteuid() == 0 and not options.as_root:
+        raise ValueError(
+            "expected an ordinary user; this is root, to whom every file belongs. Grade as yourself, or say --as-root, "
+            "as in a container: submissions then have none of root's rights."
+        )
     if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
         raise ValueError(f"--jobs must be from 1 to {MOST_JOBS}; got {options.jobs}.")
     limits = Limits(options.cell_seconds, options.total_seconds, int(options.memory * 2**30))

@@ -32,16 +32,11 @@ from tqdm import tqdm
 from traitlets.config import Config
 
 from bertcourse.files import make_folder, replace_files
+from bertcourse_grading.cleaning import folder_for_a_batch
 from bertcourse_grading.course import CONFIG, SOURCE, Assignment, grade_id, load_config, read_assignments, split_hidden
-from bertcourse_grading.execution import (
-    Cancelled,
-    Judge,
-    Limits,
-    Run,
-    error_output,
-    folder_for_a_batch,
-    run_submission,
-)
+from bertcourse_grading.execution import Run, run_submission
+from bertcourse_grading.judge_client import Judge
+from bertcourse_grading.process import Cancelled, Limits, error_output
 from bertcourse_grading.submissions import Submission, find_submissions, read_submission, unpack
 
 REPORTS = ("report.json", "report.csv", "report.txt")

@@ -18,9 +18,9 @@ from sqlalchemy import Engine, event  # noqa: E402
 from bertcourse import cli  # noqa: E402
 from bertcourse_grading import grading, submissions  # noqa: E402
 from bertcourse_grading.course import load_config, read_assignments  # noqa: E402
-from bertcourse_grading.execution import Limits  # noqa: E402
 from bertcourse_grading.export import export  # noqa: E402
 from bertcourse_grading.feedback import hide, squeezed, write_feedback  # noqa: E402
+from bertcourse_grading.process import Limits  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")]
 LIMITS = Limits(cell_seconds=2, total_seconds=60, memory=2**29, processes=16, grace_seconds=2)

@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 pytest.importorskip("nbgrader")
-from bertcourse_grading import execution, grading, walls  # noqa: E402
+from bertcourse_grading import cleaning, grading, walls  # noqa: E402
 from bertcourse_grading.course import read_assignments  # noqa: E402
-from bertcourse_grading.execution import Limits  # noqa: E402
+from bertcourse_grading.process import Limits  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")]
 LIMITS = Limits(cell_seconds=3, total_seconds=60, memory=2**29, processes=16, grace_seconds=2)
@@ -37,7 +37,7 @@ def grade_hostile(base: Path, kinds: dict[str, str]) -> dict[str, grading.Result
             path.parent.mkdir(parents=True)
             code = code.replace("left-behind", MARK)
             nbformat.write(example.answered(released, doubled=code, mean=example.RIGHT["mean"]), path)
-        patch.setattr(execution, "MOST_FILES", 5000)
+        patch.setattr(cleaning, "MOST_FILES", 5000)
         before = {process.pid for process in psutil.process_iter()}
         graded = grading.grade(base / "submissions", base / "grading", course, jobs=2, limits=LIMITS)
         left = [each for each in psutil.process_iter() if each.pid not in before and is_left_behind(each, checks)]
@@ -115,6 +115,23 @@ def assert_refused(base: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
 def test_what_nobody_may_do_is_refused(results, base):
     assert_refused(base)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
+def test_a_submission_runs_in_a_cgroup_where_systemd_makes_one(tmp_path, monkeypatch):
+    """A stand-in for systemd-run: it drops its options and runs the command."""
+    program = '#!/bin/sh\necho "$@" >> {}\nwhile case "$1" in -*) true;; *) false;; esac; do shift; done\nexec "$@"\n'
+    (tmp_path / "systemd-run").write_text(program.format(tmp_path / "words"), encoding="utf-8")
+    (tmp_path / "systemd-run").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    walls.works.cache_clear()
+    (result,) = grade_hostile(tmp_path, {"machine: root": hostile.hostile()["machine: root"]}).values()
+    walls.works.cache_clear()
+    assert result.walls.endswith("+cgroup") and result.points == 3
+    started = (tmp_path / "words").read_text(encoding="utf-8").splitlines()[-1]
+    assert (
+        f"--property=MemoryMax={LIMITS.memory + walls.MORE_BYTES}" in started and "bertcourse_grading.kernel" in started
+    )
 
 
 @pytest.mark.skipif(not walls.works("bwrap", "--version"), reason="the same as above where there is no bubblewrap")

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import sys
 import threading
 
@@ -10,7 +11,8 @@ import nbformat
 import pytest
 
 pytest.importorskip("nbgrader")
-from bertcourse_grading import execution, sandbox  # noqa: E402
+from bertcourse_grading import cleaning, execution, process, sandbox, walls  # noqa: E402
+from bertcourse_grading.judge_client import Judge  # noqa: E402
 
 WRITE = os.O_WRONLY | os.O_CREAT
 
@@ -99,10 +101,11 @@ def test_a_report_is_written_once_and_not_without_end(tmp_path):
 
 def test_sources_of_the_homework_are_not_among_the_readable_places():
     places = [place.resolve() for place in sandbox.readable_places([])]
-    root = execution.Path(sandbox.__file__).resolve().parents[1]
+    root = process.Path(sandbox.__file__).resolve().parents[1]
     for secret in (root / "notebooks" / "homework", root / "tests" / "wrong_answers", root / "grading"):
         assert not any(secret.is_relative_to(place) for place in places)
-    assert any((root / "bertcourse").is_relative_to(place) for place in places)
+    assert any((root / "bertcourse" / "bert").is_relative_to(place) for place in places)
+    assert not any((root / "bertcourse" / "checks").is_relative_to(place) for place in places)
 
 
 @pytest.mark.slow
@@ -113,39 +116,120 @@ def test_a_batch_that_is_interrupted_ends_its_kernels():
         threading.Event(),
     )
     cancel.set()
-    with pytest.raises(execution.Cancelled):
-        execution.run_submission(notebook, None, execution.Judge(), [], execution.Limits(), cancel)
+    with pytest.raises(process.Cancelled):
+        execution.run_submission(notebook, None, Judge(), [], process.Limits(), cancel)
 
 
 def test_folders_are_measured_by_what_they_hold_and_not_followed_for_ever(tmp_path):
-    assert execution.folder_size(tmp_path) == 0
+    assert cleaning.folder_size(tmp_path) == 0
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "file").write_bytes(b"x" * 50_000)
     with open(tmp_path / "holes", "wb") as file:
         file.truncate(3 * 2**30)
     (tmp_path / "loop").symlink_to(tmp_path)
-    assert 50_000 <= execution.folder_size(tmp_path) < 200_000
+    assert 50_000 <= cleaning.folder_size(tmp_path) < 200_000
     deep = tmp_path
-    for _ in range(execution.MOST_DEPTH + 2):
+    for _ in range(cleaning.MOST_DEPTH + 2):
         deep = deep / "d"
         deep.mkdir()
-    assert execution.folder_size(tmp_path) is None
+    assert cleaning.folder_size(tmp_path) is None
 
 
 def test_very_many_files_are_not_counted_to_the_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(execution, "MOST_FILES", 10)
+    monkeypatch.setattr(cleaning, "MOST_FILES", 10)
     for number in range(12):
         (tmp_path / str(number)).touch()
-    assert execution.folder_size(tmp_path) is None
+    assert cleaning.folder_size(tmp_path) is None
 
 
 def test_a_watcher_that_fails_ends_the_run(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
-    process = execution.Process(
-        tmp_path, tmp_path / "work", execution.Judge(), [], execution.Limits(), threading.Event()
-    )
-    process.done = threading.Event()
-    monkeypatch.setattr(process, "look", lambda with_files: 1 / 0)
-    monkeypatch.setattr(process, "end", process.done.set)
-    process.watch()
-    assert process.killed == "was no longer watched" and isinstance(process.fault, ZeroDivisionError)
+    watched = process.Process(tmp_path, tmp_path / "work", Judge(), [], process.Limits(), threading.Event())
+    watched.done = threading.Event()
+    monkeypatch.setattr(watched, "look", lambda with_files: 1 / 0)
+    monkeypatch.setattr(watched, "end", watched.done.set)
+    watched.watch()
+    assert watched.killed == "was no longer watched" and isinstance(watched.fault, ZeroDivisionError)
+
+
+def test_a_folder_is_removed_however_deep_and_locked(tmp_path):
+    deep = tmp_path / "folder"
+    deep.mkdir()
+    here = os.getcwd()
+    try:
+        os.chdir(deep)
+        for _ in range(1500):  # beyond what Python's recursion allows
+            os.mkdir("d")
+            os.chdir("d")
+    finally:
+        os.chdir(here)
+    (deep / "locked").mkdir()
+    (deep / "locked" / "file").touch()
+    (deep / "locked").chmod(0)
+    cleaning.remove(deep)
+    assert not deep.exists()
+
+
+def test_what_a_killed_batch_left_behind_is_removed_by_the_next(tmp_path):
+    """Its folder and its processes, and nothing else that the record might name."""
+    record = tmp_path / "running"
+    with cleaning.folder_for_a_batch(record) as first:
+        (first / "file").touch()
+        kept = record.read_text(encoding="utf-8")
+        assert kept == str(first)
+    assert not first.exists() and not record.exists()
+    first.mkdir()
+    mark = {**os.environ, "BERTCOURSE_SUBMISSION": str(first / "hw-1")}
+    sleeper = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=mark)
+    record.write_text(kept, encoding="utf-8")
+    with cleaning.folder_for_a_batch(record) as second:
+        assert not first.exists() and second != first
+    assert sleeper.wait(timeout=10) == -9
+    (tmp_path / "mine").mkdir()
+    record.write_text(str(tmp_path / "mine"), encoding="utf-8")
+    with cleaning.folder_for_a_batch(record):
+        assert (tmp_path / "mine").exists()
+
+
+ORPHANS = """
+import subprocess, sys
+from bertcourse_grading import cleaning, sandbox
+sandbox.keep_family_together()
+child = "import time; from bertcourse_grading import sandbox; {}; print(1, flush=True); time.sleep(60)"
+started = [
+    subprocess.Popen([sys.executable, "-c", child.format(what)], stdout=subprocess.PIPE)
+    for what in ("sandbox.lock_calls()", "0")
+]
+for one in started:
+    one.stdout.readline()
+print([each.pid == started[0].pid for each in cleaning.orphans()])
+cleaning.RUNNING.add(started[0].pid)
+print(cleaning.orphans())
+for one in started:
+    one.kill()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="orphans are adopted on Linux")
+def test_processes_behind_our_filters_are_found_and_others_left_alone():
+    """In a process of its own: a child that locks itself in and one that does not."""
+    done = subprocess.run([sys.executable, "-c", ORPHANS], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split("\n")[:2] == ["[True]", "[]"], done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="scripts of a shell")
+def test_words_before_the_command_are_there_only_where_they_work(tmp_path, monkeypatch):
+    """A stand-in for systemd-run that works, and for bubblewrap that does not."""
+    for name, code in (("systemd-run", 0), ("bwrap", 1)):
+        (tmp_path / name).write_text(f"#!/bin/sh\nexit {code}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    walls.works.cache_clear()
+    words = walls.control_group(memory=2**30, processes=256)
+    assert words[0] == "systemd-run"
+    assert {"--scope", f"--property=MemoryMax={2**31}", "--property=TasksMax=256"} < {*words}
+    assert walls.bubblewrap(tmp_path, []) == []
+    monkeypatch.setenv("PATH", "")
+    walls.works.cache_clear()
+    assert walls.control_group(memory=2**30, processes=256) == []
+    walls.works.cache_clear()

@@ -1,0 +1,133 @@
+"""What submissions leave behind: temporary folders, however deep, and processes, whoever their parent is."""
+
+import contextlib
+import os
+import re
+import secrets
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from bertcourse_grading import sandbox
+
+MOST_DEPTH, MOST_FILES = 60, 100_000  # of a submission's folders in folders, and files
+BATCH = re.compile(r"hw-[0-9a-f]{16}")
+RUNNING: set[int] = set()  # the kernels that were started here and have not been ended
+FAMILY = threading.Lock()  # of RUNNING and of whose children are looked at
+
+
+def kill_left_behind(folder: Path) -> None:
+    """End what a submission left behind: what has its folder in the environment, and orphans that are locked in."""
+    for _ in range(50):
+        found = [*strays(folder), *orphans()]
+        for process in found:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        if not found:
+            return
+
+
+def strays(folder: Path) -> list[psutil.Process]:
+    """Processes that submissions in this folder left behind, known by a variable that they inherited."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            mark = process.environ().get("BERTCOURSE_SUBMISSION")
+            if mark and Path(mark).is_relative_to(folder) and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+        except (psutil.Error, OSError):
+            continue
+    return found
+
+
+def orphans() -> list[psutil.Process]:
+    """Processes whose parents have ended, so that they are this one's now (Linux); they are behind filters."""
+    with FAMILY, contextlib.suppress(psutil.Error):
+        own = seccomp_filters(os.getpid())
+        children = [child for child in psutil.Process().children() if child.pid not in RUNNING]
+        return [
+            child for child in children if seccomp_filters(child.pid) > own and child.status() != psutil.STATUS_ZOMBIE
+        ]
+    return []
+
+
+def seccomp_filters(pid: int) -> int:
+    """How many filters of system calls a process is behind; 0 if it is gone, or this is not Linux."""
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+        return int(dict(line.split(":", 1) for line in status.splitlines())["Seccomp_filters"])
+    return 0
+
+
+@contextlib.contextmanager
+def folder_for_a_batch(record: Path) -> Iterator[Path]:
+    """A folder for all temporary files of a batch. What a batch that was killed left behind, files and processes, is
+    removed first.
+
+    Args:
+        record: a file that names the folder as long as it is there.
+    """
+    if record.exists():
+        left = Path(record.read_text(encoding="utf-8", errors="replace").strip())
+        if BATCH.fullmatch(left.name) and left.parent == Path(tempfile.gettempdir()):
+            kill_left_behind(left)
+            remove(left)
+    sandbox.keep_family_together()
+    folder = Path(tempfile.gettempdir()) / f"hw-{secrets.token_hex(8)}"
+    record.write_text(str(folder), encoding="utf-8")
+    folder.mkdir(mode=0o700)
+    try:
+        yield folder
+    finally:
+        remove(folder)
+        record.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def folder_for_a_while(place: Path | None) -> Iterator[Path]:
+    """A temporary folder in a place, whatever a submission makes of it."""
+    folder = Path(tempfile.mkdtemp(prefix="hw-", dir=place))
+    try:
+        yield folder
+    finally:
+        remove(folder)
+
+
+def remove(folder: Path) -> None:
+    """Delete a folder, also one of very many folders in folders or without the right to look into them."""
+    for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+        if folder.exists():
+            subprocess.run([*command, str(folder)], capture_output=True)
+
+
+def folder_size(folder: Path) -> int | None:
+    """Bytes that the files in a folder hold on disk; None where they are too many or lie too deep to count.
+
+    A file of holes counts as what it holds.
+    """
+    total, files, open_folders = 0, 0, [(str(folder), 0)]
+    while open_folders:
+        path, depth = open_folders.pop()
+        try:
+            with os.scandir(path) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    total += status.st_blocks * 512 if hasattr(status, "st_blocks") else status.st_size
+                    files += 1
+                    if entry.is_dir(follow_symlinks=False):
+                        open_folders.append((entry.path, depth + 1))
+        except OSError:  # it is gone, or not to be read
+            continue
+        if depth > MOST_DEPTH or files > MOST_FILES:
+            return None
+    return total
+
+
+def read_start(path: Path) -> str:
+    """The first megabyte of a text: whoever wrote it may have written much more."""
+    with open(path, "rb") as file:
+        return file.read(2**20).decode("utf-8", "replace")

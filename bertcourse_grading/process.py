@@ -1,0 +1,528 @@
+"""The process of one submission: an IPython kernel, watched, that runs cells and answers the judge."""
+
+import contextlib
+import json
+import math
+import os
+import queue
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Listener
+from pathlib import Path
+
+import nbformat
+import psutil
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import KernelManager
+from nbformat import NotebookNode
+
+from bertcourse_grading import cleaning, sandbox, walls
+from bertcourse_grading.cleaning import FAMILY, RUNNING, folder_size, kill_left_behind, read_start
+from bertcourse_grading.course import split_hidden
+from bertcourse_grading.judge import Verdict
+from bertcourse_grading.judge_client import Judge, JudgeFailed, accept
+from bertcourse_grading.kernel import SERVE
+from bertcourse_grading.wire import MOST_BYTES
+
+KEPT_VARIABLES = (
+    "PATH",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "TZ",
+    "PYTHONPATH",
+    "VIRTUAL_ENV",
+    "LD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "OMP_NUM_THREADS",
+    "CUDA_VISIBLE_DEVICES",
+    "BERTCOURSE_DATA",
+    "BERTCOURSE_MODELS",
+    "HF_HOME",
+    "HF_HUB_CACHE",
+    "COVERAGE_PROCESS_START",
+)
+CELL_CHARACTERS = 100_000
+JUDGE_SECONDS = 120.0  # how long the judge may think about an answer
+DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a submission may use.
+
+    Attributes:
+        cell_seconds: time on the clock of one cell.
+        grace_seconds: after so many more a cell that was interrupted, and goes on, is ended with its process.
+        total_seconds: time on the clock of all cells, restarts included.
+        memory: bytes, beyond what Python and the packages of the setup cell take.
+        processes: processes at a time.
+        file_size: bytes of one file that it writes.
+        folder_size: bytes of all files that it writes.
+        restarts: how often the notebook is run again without a cell that killed its process.
+        walls: whether to use the operating system's walls where it has them; False is for tests.
+    """
+
+    cell_seconds: float = 60.0
+    total_seconds: float = 600.0
+    memory: int = 4 * 2**30
+    processes: int = 32
+    file_size: int = 200 * 2**20
+    folder_size: int = 500 * 2**20
+    restarts: int = 4
+    grace_seconds: float = 5.0
+    walls: bool = True
+
+
+class KernelEnded(Exception):
+    """The process is gone; the text says why."""
+
+
+class Cancelled(Exception):
+    """Whoever started the batch wants it to end."""
+
+
+class Process:
+    """One kernel, watched.
+
+    Args:
+        folder: its own; everything in it may be written.
+        work: the folder in it where the notebook runs.
+        judge: who asks it.
+        hidden: folders that it must not read.
+        limits: what it may use.
+        cancel: when it is set, nothing more is run.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        work: Path,
+        judge: Judge,
+        hidden: list[Path],
+        limits: Limits,
+        cancel: threading.Event,
+    ) -> None:
+        self.folder, self.judge, self.limits, self.cancel = folder, judge, limits, cancel
+        self.own = folder / "own"
+        self.work = work.rename(self.make(self.own) / "work")
+        self.report_file, self.base, self.helpers, self.peak, self.killed = folder / "reports.jsonl", 0, 0, 0, ""
+        self.fault: Exception | None = None  # of the watcher's
+        has_walls = limits.walls and sys.platform == "linux"
+        wrapped = walls.bubblewrap(folder, hidden) if has_walls else []
+        grouped = walls.control_group(limits.memory, 8 * limits.processes) if has_walls else []
+        self.before = [*grouped, *wrapped]
+        self.around = ["bubblewrap"] * bool(wrapped) + ["cgroup"] * bool(grouped)
+        self.job = {
+            "own": [str(self.own), *[str(sandbox.SHARED_MEMORY)] * bool(wrapped)],
+            "readable": readable_from_environment(),
+            "hidden": list(map(str, hidden)),
+            "memory": limits.memory,
+            "file_size": limits.file_size,
+            "processes": 8 * limits.processes,
+            "reports": str(self.report_file),
+            "walls": limits.walls,
+        }
+
+    @staticmethod
+    def make(folder: Path) -> Path:
+        """A new folder."""
+        folder.mkdir(parents=True)
+        return folder
+
+    def start(self) -> None:
+        """Start the kernel and its watcher.
+
+        Raises:
+            RuntimeError: if it does not answer.
+        """
+        run, job_file = self.make(self.own / "run"), self.folder / "job.json"
+        listener = Listener(str(run / "judge") if hasattr(os, "fork") else None)
+        job_file.write_text(json.dumps({**self.job, "judge": listener.address}), encoding="utf-8")
+        self.manager = KernelManager(connection_file=str(run / "connection.json"))
+        if sys.platform == "linux":  # sockets within this machine: the kernel can open no others
+            self.manager.transport, self.manager.ip = "ipc", str(run / "s")
+        self.manager._kernel_spec = KernelSpec(
+            argv=[
+                *self.before,
+                sys.executable,
+                "-P",
+                "-m",
+                "bertcourse_grading.kernel",
+                "{connection_file}",
+                str(job_file),
+            ],
+            display_name="grading",
+            language="python",
+            interrupt_mode="message" if "bubblewrap" in self.around else "signal",
+        )
+        self.log = open(self.folder / "kernel.log", "wb")  # noqa: SIM115, closed when the kernel ends
+        with FAMILY:
+            self.manager.start_kernel(
+                cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=self.log
+            )
+            self.process = psutil.Process(self.manager.provisioner.pid)
+            RUNNING.add(self.process.pid)
+        self.done = threading.Event()
+        self.watcher = threading.Thread(target=self.watch, daemon=True)
+        self.watcher.start()
+        self.client = self.manager.blocking_client()
+        self.client.start_channels()
+        try:
+            self.connection = accept(listener, 120)
+            self.client.wait_for_ready(timeout=120)
+        except RuntimeError as error:
+            self.log.flush()
+            last = read_start(self.folder / "kernel.log").strip().splitlines()[-1:]
+            raise RuntimeError(f"the kernel did not start: {error} {''.join(last)}".strip()) from None
+        family = self.family()
+        self.base, self.helpers = sum(map(memory_of, family)), len(family) - 1
+
+    def environment(self) -> dict[str, str]:
+        """The variables that the kernel gets: none of the instructor's own but the few it needs."""
+        home, temporary = self.make(self.own / "home"), self.make(self.own / "tmp")
+        variables = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        return {
+            **variables,
+            "HOME": str(home),
+            "USERPROFILE": str(home),
+            "TMPDIR": str(temporary),
+            "TEMP": str(temporary),
+            "TMP": str(temporary),
+            "XDG_CACHE_HOME": str(home / ".cache"),
+            "IPYTHONDIR": str(home / ".ipython"),
+            "MPLCONFIGDIR": str(with_font_list(home / "matplotlib")),
+            "HF_HOME": str(home / "huggingface"),
+            "HF_HUB_CACHE": os.environ.get("HF_HUB_CACHE", str(hugging_face_home() / "hub")),
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONIOENCODING": "utf-8",
+            "TQDM_DISABLE": "1",
+            "NBGRADER_EXECUTION": "autograde",
+            "GOMP_SPINCOUNT": "1000",
+            "OMP_WAIT_POLICY": "PASSIVE",
+            "BERTCOURSE_SUBMISSION": str(self.folder),
+        }
+
+    def execute(self, cell: NotebookNode, seconds: float) -> None:
+        """Run a cell and store its outputs.
+
+        Args:
+            cell: a code cell.
+            seconds: after so many it is interrupted.
+
+        Raises:
+            KernelEnded: if the process ended in it, or would not be interrupted.
+        """
+        cell.outputs, cell.execution_count, characters = [], None, 0
+        request = self.client.execute(cell.source, allow_stdin=False, stop_on_error=False)
+        deadline, interrupted, reply, idle = time.monotonic() + max(seconds, 0.5), False, None, False
+        drained = math.inf
+        while reply is None or not idle:
+            message = self.message(0.2 if reply is None else 1.0)
+            if reply is not None and (
+                message is None or time.monotonic() > drained
+            ):  # nothing more comes, or no end of it
+                break
+            if message is not None and parent_of(message) == request:
+                content = message["content"]
+                idle |= message["msg_type"] == "status" and content.get("execution_state") == "idle"
+                characters = store(cell, message, characters)
+            if reply is None:
+                reply = self.take_reply(request)
+                drained = time.monotonic() + DRAIN_SECONDS if reply is not None else drained
+            if self.cancel.is_set():
+                raise Cancelled
+            if reply is None and not self.manager.is_alive():
+                raise KernelEnded(self.killed or f"ended its process ({describe_exit(self.manager)})")
+            if self.killed and reply is None and not self.process_is_there():
+                raise KernelEnded(self.killed)
+            if reply is None and time.monotonic() > deadline:
+                if interrupted:
+                    raise KernelEnded(f"ran for more than {seconds:.3g} s and could not be interrupted")
+                self.manager.interrupt_kernel()
+                interrupted, deadline = True, time.monotonic() + self.limits.grace_seconds
+        if self.killed:
+            raise KernelEnded(self.killed)
+        content = reply["content"] if reply else {}
+        cell.execution_count = content.get("execution_count")
+        if interrupted:
+            cell.outputs = [output for output in cell.outputs if output.output_type != "error"]
+            cell.outputs.append(error_output("CellTimeoutError", f"it ran for more than {seconds:.3g} s"))
+        elif content.get("status") == "error" and not any(output.output_type == "error" for output in cell.outputs):
+            cell.outputs.append(error_output(content["ename"], content["evalue"]))
+
+    def message(self, seconds: float) -> dict | None:
+        """What the kernel shows next, if anything does that can be read: the notebook can reach what sends it."""
+        try:
+            message = self.client.get_iopub_msg(timeout=seconds)
+        except queue.Empty:
+            return None
+        except Exception:
+            time.sleep(0.01)  # there may be very many
+            return None
+        return message if isinstance(message.get("content"), dict) else None
+
+    def judged(self, cell: NotebookNode, seconds: float) -> None:
+        """Have the judge ask for what a graded cell tests, and store its verdict as the cell's outputs.
+
+        Args:
+            cell: of the assignment.
+            seconds: after so many the answer is interrupted.
+
+        Raises:
+            KernelEnded: if the process ended in it, or would not be interrupted.
+            JudgeFailed: if the judge fails.
+        """
+        shows = not split_hidden(cell.source)[1]
+        self.judge.send({"judge": {**self.judge.job, "source": cell.source, "shows": shows}})
+        found: list[Verdict | Exception] = []
+        self.over = threading.Event()
+        relay = threading.Thread(target=self.relay, args=(time.monotonic() + seconds, found), daemon=True)
+        relay.start()
+        asked = nbformat.v4.new_code_cell(SERVE)
+        try:
+            self.execute(asked, seconds + 1.0)
+        finally:
+            self.over.set()
+            relay.join()
+        if isinstance(found[0], Exception):
+            raise found[0]
+        if self.cancel.is_set():
+            raise Cancelled
+        cell.execution_count, cell.outputs = asked.execution_count, outputs_of(found[0])
+
+    def relay(self, deadline: float, found: list) -> None:
+        """Carry messages between judge and submission, until there is a verdict.
+
+        Args:
+            deadline: after it the judge is told that the submission does not answer.
+            found: takes the verdict, or what went wrong.
+        """
+        try:
+            while "ask" in (message := self.judge.receive(JUDGE_SECONDS)):
+                self.judge.send(self.reply_to(message["ask"], deadline))
+            if "fault" in message:
+                raise JudgeFailed(message["fault"])
+            found.append(Verdict(**message["verdict"]))
+        except Exception as error:
+            found.append(error)
+        with contextlib.suppress(OSError):
+            self.connection.send_bytes(b'{"done": true}')
+
+    def reply_to(self, message: dict, deadline: float) -> dict:
+        """What the submission says to a message of the judge's, or why it says nothing."""
+        try:
+            self.connection.send_bytes(json.dumps(message).encode())
+            while time.monotonic() < deadline:
+                if self.connection.poll(0.2):
+                    return json.loads(self.connection.recv_bytes(MOST_BYTES))
+                if self.over.is_set() or self.cancel.is_set():
+                    return {"gone": self.killed or "did not answer the judge"}
+        except (OSError, EOFError):
+            return {"gone": self.killed or "did not answer the judge"}
+        except (ValueError, RecursionError):
+            return {"nonsense": True}
+        return {"gone": f"ran for more than {self.limits.cell_seconds:g} s and was stopped"}
+
+    def take_reply(self, request: str) -> dict | None:
+        """The answer to a request, if it is there."""
+        try:
+            while True:
+                message = self.client.get_shell_msg(timeout=0)
+                if parent_of(message) == request:
+                    return message
+        except queue.Empty:
+            return None
+        except Exception:  # no message: the notebook can reach what sends them
+            return None
+
+    def process_is_there(self) -> bool:
+        """Whether the kernel still runs."""
+        return self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE
+
+    def watch(self) -> None:
+        """Ten times a second: whether it keeps its limits. A watcher that fails ends the run."""
+        rounds = 0
+        try:
+            while not self.done.wait(0.1):
+                self.look(with_files=rounds % 20 == 0)
+                rounds += 1
+        except Exception as error:
+            self.fault = error
+            self.kill("was no longer watched")
+
+    def look(self, with_files: bool) -> None:
+        """How much memory, how many processes, how large its folder; end it if that is much."""
+        family = self.family()
+        used = sum(map(memory_of, family))
+        if len(family) > 1 and used > self.base + self.limits.memory:  # pages that a fork shares count once
+            used = sum(memory_of(process, shared=False) for process in family)
+        self.peak = max(self.peak, used)
+        if self.base and used > self.base + self.limits.memory:
+            self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
+        elif len(family) - self.helpers > self.limits.processes:
+            self.kill(f"started more than {self.limits.processes} processes")
+        elif with_files:
+            size = folder_size(self.folder)
+            if size is None:
+                deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES
+                self.kill(f"made folders in folders, more than {deep} deep, or more than {many:,} files")
+            elif size > self.limits.folder_size:
+                self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
+
+    def family(self) -> list[psutil.Process]:
+        """The kernel's process and all that came from it."""
+        try:
+            return [self.process, *self.process.children(recursive=True)]
+        except psutil.Error:
+            return []
+
+    def kill(self, reason: str) -> None:
+        """End all of its processes, for this reason."""
+        self.killed = self.killed or reason
+        self.end()
+
+    def end(self) -> None:
+        """End the kernel's processes: its group at one stroke, then what left the group, then what left the family."""
+        family = self.family()
+        if hasattr(os, "killpg"):
+            with contextlib.suppress(OSError, psutil.Error):
+                os.killpg(self.process.pid, 9)
+        for process in family:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+
+    def stop(self) -> None:
+        """End everything that the notebook started, and close the channels."""
+        if not hasattr(self, "process"):
+            return
+        self.done.set()
+        self.watcher.join()
+        self.end()
+        with FAMILY:
+            RUNNING.discard(self.process.pid)
+        kill_left_behind(self.folder)
+        if hasattr(self, "client"):
+            self.client.stop_channels()
+        self.manager.shutdown_kernel(now=True)
+        self.manager.cleanup_resources()
+        self.log.close()
+
+    def reports(self) -> list[dict[str, str]]:
+        """What the sandbox wrote down."""
+        if not self.report_file.exists():
+            return []
+        found = []
+        for line in read_start(self.report_file).splitlines():
+            try:
+                found.append({"kind": str((content := json.loads(line))["kind"]), "text": str(content["text"])})
+            except (ValueError, KeyError, TypeError):
+                found.append({"kind": "changed", "text": "it wrote into the grader's report"})
+        return found
+
+
+def parent_of(message: dict) -> str | None:
+    """The request that a message answers."""
+    parent = message.get("parent_header")
+    return parent.get("msg_id") if isinstance(parent, dict) else None
+
+
+def outputs_of(verdict: Verdict) -> list[NotebookNode]:
+    """A verdict as nbgrader reads it: an error for no points, a number for so many, neither for all."""
+    outputs = []
+    if verdict.printed:
+        outputs.append(nbformat.v4.new_output("stream", name="stdout", text=verdict.printed))
+    if verdict.kind:
+        outputs = [error_output(verdict.kind, verdict.message)]
+    elif verdict.points is not None:
+        outputs.append(nbformat.v4.new_output("execute_result", {"text/plain": f"{verdict.points:g}"}))
+    return outputs
+
+
+def error_output(name: str, text: str) -> NotebookNode:
+    """The output of a cell that raised."""
+    return nbformat.v4.new_output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
+
+
+def store(cell: NotebookNode, message: dict, characters: int) -> int:
+    """Keep an output of a cell, up to a limit; its characters so far."""
+    kind, content = message["msg_type"], message["content"]
+    if kind == "clear_output":
+        cell.outputs = []
+        return characters
+    if kind not in ("stream", "display_data", "execute_result", "error"):
+        return characters
+    size = len(json.dumps(content))
+    if kind in ("stream", "display_data") and characters + size > CELL_CHARACTERS * (1 if kind == "stream" else 50):
+        if characters <= CELL_CHARACTERS and kind == "stream":
+            note = "\n… more was printed, and left out here\n"
+            room = max(CELL_CHARACTERS - characters, 0)
+            append_stream(cell, content["name"], content["text"][:room] + note)
+        return characters + size
+    if kind == "stream":
+        append_stream(cell, content["name"], content["text"])
+    elif size > CELL_CHARACTERS * 50:
+        cell.outputs.append(error_output("TooMuchOutput", f"a result or an error of {size:,} characters"))
+    else:
+        cell.outputs.append(nbformat.v4.output_from_msg(message))
+    return characters + size
+
+
+def append_stream(cell: NotebookNode, name: str, text: str) -> None:
+    """Add text to a cell's last output if that is the same stream, else as a new one."""
+    if cell.outputs and cell.outputs[-1].output_type == "stream" and cell.outputs[-1].name == name:
+        cell.outputs[-1].text += text
+    else:
+        cell.outputs.append(nbformat.v4.new_output("stream", name=name, text=text))
+
+
+def describe_exit(manager: KernelManager) -> str:
+    """How a process ended: with an exit status, or by a signal."""
+    process = getattr(manager.provisioner, "process", None)
+    status = process.poll() if process else None
+    if status is None:
+        return "no exit status"
+    if status > 128 and status - 128 in set(signal.Signals):  # bubblewrap says it so
+        status = 128 - status
+    return signal.Signals(-status).name if status < 0 else f"exit status {status}"
+
+
+def memory_of(process: psutil.Process, shared: bool = True) -> int:
+    """Bytes that a process holds; without ``shared`` each page counts in proportion to those who share it."""
+    try:
+        return (
+            process.memory_info().rss
+            if shared
+            else getattr(process.memory_full_info(), "pss", process.memory_info().rss)
+        )
+    except psutil.Error:
+        return 0
+
+
+def hugging_face_home() -> Path:
+    """Where the instructor's models lie."""
+    return Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
+
+
+def readable_from_environment() -> list[str]:
+    """Data and models that notebooks may read."""
+    return [
+        str(hugging_face_home() / "hub"),  # not the token beside it
+        *(os.environ[name] for name in ("BERTCOURSE_DATA", "BERTCOURSE_MODELS", "HF_HUB_CACHE") if name in os.environ),
+    ]
+
+
+def with_font_list(folder: Path) -> Path:
+    """A folder for matplotlib with the instructor's list of fonts, which takes seconds to make."""
+    folder.mkdir(parents=True)
+    import matplotlib
+
+    for path in Path(matplotlib.get_cachedir()).glob("fontlist-*.json"):
+        shutil.copy(path, folder)
+    return folder
