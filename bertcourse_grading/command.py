@@ -114,13 +114,13 @@ def run_grade(options: argparse.Namespace, source: Path) -> bool:
             raise ValueError(
                 f"--{name.replace('_', '-')} must be from {least:g} to {most:,} {unit}; got {getattr(options, name):g}."
             )
+    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
+        raise ValueError(f"--jobs must be from 1 to {MOST_JOBS}; got {options.jobs}.")
     if hasattr(os, "geteuid") and os.geteuid() == 0 and not options.as_root:
         raise ValueError(
             "expected an ordinary user; this is root, to whom every file belongs. Grade as yourself, or say --as-root, "
             "as in a container: submissions then have none of root's rights."
         )
-    if options.jobs is not None and not 1 <= options.jobs <= MOST_JOBS:
-        raise ValueError(f"--jobs must be from 1 to {MOST_JOBS}; got {options.jobs}.")
     limits = Limits(options.cell_seconds, options.total_seconds, int(options.memory * 2**30))
     results = grade(options.submissions, options.output, source, options.jobs, limits, options.again)
     print(as_table(results), end="")

@@ -159,7 +159,6 @@ class Process:
             ],
             display_name="grading",
             language="python",
-            interrupt_mode="message" if "bubblewrap" in self.around else "signal",
         )
         self.log = open(self.folder / "kernel.log", "wb")  # noqa: SIM115, closed when the kernel ends
         with FAMILY:
@@ -245,7 +244,7 @@ class Process:
             if reply is None and time.monotonic() > deadline:
                 if interrupted:
                     raise KernelEnded(f"ran for more than {seconds:.3g} s and could not be interrupted")
-                self.manager.interrupt_kernel()
+                self.interrupt()
                 interrupted, deadline = True, time.monotonic() + self.limits.grace_seconds
         if self.killed:
             raise KernelEnded(self.killed)
@@ -360,14 +359,15 @@ class Process:
     def look(self, with_files: bool) -> None:
         """How much memory, how many processes, how large its folder; end it if that is much."""
         family = self.family()
+        if len(family) - self.helpers > self.limits.processes:
+            self.kill(f"started more than {self.limits.processes} processes")
+            return
         used = sum(map(memory_of, family))
         if len(family) > 1 and used > self.base + self.limits.memory:  # pages that a fork shares count once
             used = sum(memory_of(process, shared=False) for process in family)
         self.peak = max(self.peak, used)
         if self.base and used > self.base + self.limits.memory:
             self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
-        elif len(family) - self.helpers > self.limits.processes:
-            self.kill(f"started more than {self.limits.processes} processes")
         elif with_files:
             size = folder_size(self.folder)
             if size is None:
@@ -382,6 +382,13 @@ class Process:
             return [self.process, *self.process.children(recursive=True)]
         except psutil.Error:
             return []
+
+    def interrupt(self) -> None:
+        """Ctrl-C for all of its processes but bubblewrap's, which would end."""
+        for process in self.family():
+            with contextlib.suppress(psutil.Error):
+                if process.name() != "bwrap":
+                    process.send_signal(signal.SIGINT)
 
     def kill(self, reason: str) -> None:
         """End all of its processes, for this reason."""

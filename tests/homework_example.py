@@ -150,8 +150,7 @@ for _ in range(6):
     os.fork()
 time.sleep(20)"""
 LEFT_BEHIND = """import os, subprocess
-child = subprocess.Popen(["sleep", "300"], start_new_session=True)
-print(f"left {child.pid}")
+child = subprocess.Popen(["sleep", "299.75"], start_new_session=True)
 """
 PRINTS_FOR_EVER = """import threading, time
 get_ipython().kernel._publish_status_and_flush = lambda *arguments, **options: None

@@ -87,13 +87,13 @@ def test_each_kind_of_submission_is_reported_rightly(batch, kind):
 
 def test_no_submission_reached_what_is_not_its_own(batch):
     assert batch.outside.read_text(encoding="utf-8") == "not yours"
-    assert not LINUX or {one.walls for one in batch.list if one.seconds} == {"system"}
+    assert not LINUX or all(one.walls.startswith("system") for one in batch.list if one.seconds)
 
 
 @pytest.mark.skipif(not LINUX, reason="processes are found by their environment")
 def test_what_a_submission_leaves_running_is_ended(batch):
-    printed = example.cell_of(batch.graded("leaves-process"), "1-doubled").outputs[0].text
-    assert not psutil.pid_exists(int(printed.split()[1]))
+    commands = [one.info["cmdline"] for one in psutil.process_iter(["cmdline"])]
+    assert ["sleep", "299.75"] not in commands and batch.results["leaves-process"].points == 6
 
 
 def test_a_failed_check_says_what_it_said_to_the_student(batch):
@@ -386,7 +386,7 @@ def test_broken_cells_are_left_out_and_old_notebooks_converted(tmp_path):
     assert [cell.source for cell in notebook.cells] == ["y = 2"] and "old notebook format" in messages[0]
 
 
-def test_the_command_grades_reports_and_says_what_is_missing(checks, tmp_path, capsys):
+def test_the_command_grades_reports_and_says_what_is_missing(checks, tmp_path, capsys, monkeypatch):
     course, folder = example.make_course(tmp_path / "course"), tmp_path / "submissions"
     (folder / "maria").mkdir(parents=True)
     (folder / "maria" / "hw01.ipynb").write_bytes(b"")
@@ -396,7 +396,10 @@ def test_the_command_grades_reports_and_says_what_is_missing(checks, tmp_path, c
     assert "--jobs must be from 1 to 256; got 0" in capsys.readouterr().err
     assert cli.main(["homework", "grade", str(folder), "--memory", "-1", *shared]) == 1
     assert "--memory must be from 0.1 to 1,024 GiB; got -1" in capsys.readouterr().err
-    assert cli.main(["homework", "grade", str(folder), *shared]) == 1  # it could not be graded
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert cli.main(["homework", "grade", str(folder), *shared]) == 1
+    assert "expected an ordinary user; this is root" in capsys.readouterr().err
+    assert cli.main(["homework", "grade", str(folder), "--as-root", *shared]) == 1  # it could not be graded
     assert "the file is empty: 0 points" in capsys.readouterr().out
     assert cli.main(["homework", "feedback", *shared]) == 0 and "1 pages" in capsys.readouterr().out
     assert cli.main(["homework", "export", "--format", "moodle", *shared]) == 0
@@ -454,9 +457,9 @@ def test_moodles_files_beside_the_notebook_are_there(tmp_path):
     (tmp_path / "Jan Li_7_assignsubmission_file_" / "hw01.ipynb").write_text("{}", encoding="utf-8")
     found = {one.student: one for one in submissions.find_submissions(tmp_path, ["hw01"])}
     assignment = next(iter(read_assignments(example.make_course(tmp_path / "course")).values()))
-    with grading.files_beside(found["123"], assignment) as files:
+    with grading.files_beside(found["123"], assignment, tmp_path) as files:
         assert (files / "mine.csv").read_text() == "1"
-    with grading.files_beside(found["7"], assignment) as files:
+    with grading.files_beside(found["7"], assignment, tmp_path) as files:
         assert not (files / "mine.csv").exists()
 
 
