@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bertcourse.checks.values import short
+
 
 @dataclass(frozen=True)
 class Line:
@@ -21,7 +23,7 @@ class Line:
     ys: tuple[float, ...]
 
     def __str__(self) -> str:
-        points = ", ".join(f"{x:.4g}: {y:.4g}" for x, y in zip(self.xs[:8], self.ys))
+        points = ", ".join(f"{x:g}: {y:g}" for x, y in zip(short([*self.xs[:8]]), short([*self.ys])))
         return f"{self.label or 'a line without a name'} ({points}{', …' if len(self.xs) > 8 else ''})"
 
 
@@ -64,21 +66,44 @@ def is_axes(value: Any) -> bool:
 def drawing_of(axes: Any) -> Drawing:
     """What matplotlib's axes show.
 
-    A line is called what the legend calls it, be it by ``plot(…, label=…)`` or by ``legend(names)``.
-
     Args:
         axes: ``matplotlib.axes.Axes``.
     """
     legends = [legend for legend in (axes.get_legend(), *axes.figure.legends) if legend is not None]
-    texts = tuple(text.get_text() for legend in legends for text in legend.get_texts())
+    texts = [text.get_text() for legend in legends for text in legend.get_texts()]
+    samples = [sample for legend in legends for sample in legend.legend_handles]
     lines = axes.get_lines()
-    own = ["" if str(line.get_label()).startswith("_") else str(line.get_label()) for line in lines]
-    if not any(own) and len(texts) <= len(lines):  # legend(names) names them in order
-        own = [*texts, *own[len(texts) :]]
     places = [tuple(map(float, line.get_xdata())) for line in lines]
     values = [tuple(map(float, line.get_ydata())) for line in lines]
-    drawn = tuple(map(Line, own, places, values))
-    return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), texts)
+    drawn = tuple(map(Line, names_of(lines, texts, samples), places, values))
+    return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), tuple(texts))
+
+
+def names_of(lines: Sequence[Any], texts: Sequence[str], samples: Sequence[Any]) -> list[str]:
+    """What a legend calls each line, whatever ``plot(…, label=…)`` called it; "" for one that it does not show.
+
+    A reader finds a line by the sample beside the text. Of lines that look alike the one of that label comes first. If
+    no line looks like any sample, the texts are those of the lines in order.
+
+    Args:
+        lines: of the axes.
+        texts: of the legend.
+        samples: what the legend draws beside each text.
+    """
+    names = [""] * len(lines)
+    for text, sample in zip(texts, samples):
+        alike = [i for i, line in enumerate(lines) if not names[i] and look_of(line) == look_of(sample)]
+        mine = [i for i in alike if lines[i].get_label() == text] or alike
+        if mine:
+            names[mine[0]] = text
+    return names if any(names) else [*texts, *names][: len(lines)]
+
+
+def look_of(drawn: Any) -> str:
+    """Colour, dashes and marks of a line, or of a legend's sample of one; "" for what is no line."""
+    if not hasattr(drawn, "get_marker"):
+        return ""
+    return str((drawn.get_color(), drawn.get_linestyle(), drawn.get_marker()))
 
 
 @contextlib.contextmanager

@@ -30,7 +30,7 @@ import torch
 from torch import Tensor
 
 from bertcourse.checks.drawing import Drawing, Line, drawing_of, is_axes
-from bertcourse.checks.values import SHOWN, as_plain, described, difference, rounded, shape_of
+from bertcourse.checks.values import SHOWN, as_plain, described, described_beside, difference, rounded, shape_of
 
 EXPECTED = Path(__file__).parent / "expected"
 GREEN, RED, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"  # ANSI's colours, which JupyterLab shows
@@ -336,15 +336,21 @@ class Call:
         value = self.value if isinstance(self.value, Tensor) else torch.as_tensor(as_plain(self.value))
         return Call(self.answer, self.text, value)
 
-    def is_a(self, kind: type, cause: str = "") -> "Call":
+    def is_a(self, kind: type, cause: str = "", name: str = "") -> "Call":
         """It is of a type.
+
+        Args:
+            kind: the type.
+            cause: what is likely wrong if it is not.
+            name: what the student calls such a value, if not by the type's name.
 
         Raises:
             CheckFailed: if not.
         """
         self.answer.checked += 1
         if not isinstance(self.value, kind):
-            self.fail("wrong type", kind.__name__, described(self.value), cause or "does it return its result?")
+            wanted = name or kind.__name__
+            self.fail("wrong type", wanted, described(self.value), cause or "does it return its result?")
         return self
 
     def holds(self, what: str, condition: Callable[[Any], Any], cause: str = "") -> "Call":
@@ -399,7 +405,7 @@ class Call:
         if shape_of(expected) is not None and math.prod(shape_of(expected)) > SHOWN:
             self.fail(f"wrong value at {where}", wanted, came, cause)
         first = f", first at {where}" if where else ""
-        self.fail(f"wrong value{first}", described(expected), described(self.value), cause)
+        self.fail(f"wrong value{first}", *described_beside(expected, self.value), cause)
         return None
 
     def equals_stored(
@@ -434,7 +440,7 @@ class Call:
         Raises:
             CheckFailed: at the first that does not hold.
         """
-        self.is_a(Drawing, "end with: return axes")
+        self.is_a(Drawing, "end with: return axes", "matplotlib's axes")
         self.holds(f"there are {number} lines", lambda drawn: len(drawn.lines) >= number, lines)
         self.holds(
             f"{number} lines have a point for each {each}",

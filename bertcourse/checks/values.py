@@ -9,6 +9,7 @@ from torch import Tensor
 
 SHOWN = 64  # arrays of so many numbers are shown whole
 NOISE = 1e-6  # a number so small beside the largest of its array is rounding
+FLOOR = 1e-14  # one so small is what double precision leaves of 0
 
 
 def as_plain(value: Any) -> Any:
@@ -50,9 +51,9 @@ def first_difference(expected: Any, got: Any, tolerance: float, where: str) -> t
     elif isinstance(expected, dict) and isinstance(got, dict):
         if expected.keys() != got.keys():
             return where, f"keys {described(list(expected))}", f"keys {described(list(got))}"
-        pairs = ((f"[{key!r}]", each, got[key]) for key, each in expected.items())
+        pairs = ((f"[{short(key)!r}]", each, got[key]) for key, each in expected.items())
     else:
-        return None if same(expected, got, tolerance) else (where, described(expected), described(got))
+        return None if same(expected, got, tolerance) else (where, *described_beside(expected, got))
     return next((found for at, *two in pairs if (found := first_difference(*two, tolerance, where + at))), None)
 
 
@@ -87,29 +88,44 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
     return None if shapes or inner is None else (len(value), *inner)
 
 
-def described(value: Any) -> str:
-    """A value for a message: whole if it is small, otherwise its kind and shape."""
+def described_beside(expected: Any, got: Any) -> tuple[str, str]:
+    """Two values for a message; a number that is only rounding beside those of the other one is 0."""
+    scale = max(largest(as_plain(expected)), largest(as_plain(got)))
+    return described(expected, scale), described(got, scale)
+
+
+def described(value: Any, scale: float = 0.0) -> str:
+    """A value for a message: whole if it is small, otherwise its kind and shape.
+
+    Args:
+        value: anything.
+        scale: the largest number that is shown beside it.
+    """
     if inspect.isroutine(value):
         return f"the function {value.__name__}"
     if isinstance(value, list | tuple) and any(isinstance(each, Tensor) for each in value):
-        return f"({', '.join(map(described, value))})"
+        return f"({', '.join(described(each, scale) for each in value)})"
     shape, kind = shape_of(value), type(value).__name__
     if shape is None or shape == ():
-        text = repr(short(as_plain(value)))
+        text = repr(short(as_plain(value), scale))
         return text if len(text) <= 200 else f"{text[:200]} …"
     if math.prod(shape) <= SHOWN:
-        return repr(short(as_plain(value)))
+        return repr(short(as_plain(value), scale))
     return f"{kind} of shape {shape}"
 
 
-def short(value: Any) -> Any:
+def short(value: Any, scale: float = 0.0) -> Any:
     """Numbers with four digits, and 0 for what is only rounding.
 
-    >>> short([0.3333333, 1.2e-08])
-    [0.3333, 0.0]
+    >>> short([0.3333333, 1.2e-08, -0.0])
+    [0.3333, 0.0, 0.0]
+
+    Args:
+        value: plain.
+        scale: the largest number that is shown beside it.
     """
-    noise = NOISE * largest(value) if isinstance(value, list) else 0.0
-    return shortened(value, noise)
+    beside = max(scale, largest(value)) if isinstance(value, list) else scale
+    return shortened(value, max(NOISE * beside, FLOOR))
 
 
 def shortened(value: Any, noise: float) -> Any:
@@ -117,7 +133,7 @@ def shortened(value: Any, noise: float) -> Any:
     if isinstance(value, float):
         return 0.0 if abs(value) < noise else float(f"{value:.4g}")
     if isinstance(value, dict):
-        return {key: short(each) for key, each in value.items()}
+        return {short(key): short(each) for key, each in value.items()}
     return [shortened(each, noise) for each in value] if isinstance(value, list) else value
 
 

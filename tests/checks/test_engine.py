@@ -126,6 +126,35 @@ def test_large_arrays_are_shown_by_their_shape():
     assert described(torch.zeros(9, 9)) == "Tensor of shape (9, 9)" and described(torch.zeros(2)) == "[0.0, 0.0]"
 
 
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (0.1 + 0.2, "0.3"),
+        (1e-17, "0.0"),
+        (-0.0 * 1.0, "0.0"),
+        ([0.1 + 0.2, 1e-17], "[0.3, 0.0]"),
+        ({0.1 + 0.2: 2e-17}, "{0.3: 0.0}"),
+        ((torch.tensor([1e-8, 0.1]), 2), "([0.0, 0.1], 2)"),
+        (1e-12, "1e-12"),
+        ([2e-5, 3e-12], "[2e-05, 0.0]"),
+        (1e30, "1e+30"),
+    ],
+)
+def test_rounding_is_not_shown(value, text):
+    assert described(value) == text
+
+
+def test_what_is_rounding_beside_the_other_value_is_not_shown():
+    text = message(call(torch.tensor(1.2e-7)).equals, 0.5)
+    assert "expected  0.5" in text and "got       0.0" in text
+    assert "got       2e-05" in message(call(2e-5).equals, 3e-5, "", 1e-6)
+
+
+def test_axes_are_called_axes():
+    text = message(call(3).is_plot, 1, "", [1], "", "")
+    assert "expected  matplotlib's axes" in text and "Drawing" not in text
+
+
 class Shell:
     """As much of IPython's shell as a check asks for."""
 

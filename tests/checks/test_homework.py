@@ -1,68 +1,18 @@
 """Homework: the checks refuse what is wrong and name it, and let through what is right, however it is written."""
 
-import importlib
 import json
-import types
 from collections import Counter
-from functools import cache
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import pytest
 from wrong_answers import VARIANTS, Variant
+from wrong_answers.verdicts import HOMEWORK, verdicts
 
-from bertcourse.checks import CheckFailed, check, verify
-from bertcourse.checks.engine import EXERCISES, EXPECTED, NotWritten
+from bertcourse.checks import CheckFailed, check
+from bertcourse.checks.engine import EXERCISES, EXPECTED
 from bertcourse.checks.values import difference
-from bertcourse_grading.source import Source, SourceExercise, read_source, record_expected
-
-HOMEWORK = sorted((Path(__file__).parents[2] / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
-for notebook in HOMEWORK:
-    importlib.import_module(f"bertcourse.checks.{notebook.stem}")
-    importlib.import_module(f"wrong_answers.{notebook.stem}")
-
-
-@cache
-def source_of(number: str) -> tuple[Source, SourceExercise]:
-    source = read_source(next(path for path in HOMEWORK if int(path.stem[2:]) == int(number.partition(".")[0])))
-    return source, next(exercise for exercise in source.exercises if exercise.number == number)
-
-
-@cache
-def names_of(number: str) -> dict:
-    """All that the solved notebook defines; of the chapter."""
-    return source_of(number)[0].namespace()
-
-
-def answer_of(variant: Variant) -> tuple[types.FunctionType, dict]:
-    """The variant's function among the notebook's names, and those names with it in the solution's place."""
-    names = dict(names_of(f"{variant.number.partition('.')[0]}.1"))
-    function = variant.function
-    extra = {name: value for name, value in function.__globals__.items() if name not in names}
-    mine = types.FunctionType(
-        function.__code__, {**extra, **names}, function.__name__, function.__defaults__, function.__closure__
-    )
-    mine.__kwdefaults__ = function.__kwdefaults__
-    names[source_of(variant.number)[1].name] = mine
-    return mine, names
-
-
-@cache
-def verdicts(variant: Variant) -> tuple[str, str]:
-    """The messages of the visible check and of the hidden test; empty where the answer passes."""
-    answer, names = answer_of(variant)
-    messages = []
-    for test in (lambda: verify(variant.number, answer), lambda: exec(source_of(variant.number)[1].hidden, names)):
-        try:
-            test()
-        except CheckFailed as failed:
-            messages.append(str(failed))
-        except NotWritten:
-            messages.append("not written")
-        else:
-            messages.append("")
-    plt.close("all")
-    return messages[0], messages[1]
+from bertcourse_grading.source import read_source, record_expected
 
 
 def name_of(variant: Variant) -> str:
@@ -156,4 +106,4 @@ def test_kill_table(capsys):
         print(f"\n{'exercise':<28}{'mistakes':>9}{'visible':>9}{'hidden':>9}{'right':>9}{'passed':>9}")
         for number, name, *counts in rows:
             print(f"{number + ' ' + name:<28}{''.join(f'{count:>9}' for count in counts)}")
-    assert all(row[2] == row[3] and row[5] == row[6] for row in rows)
+    assert all(row[2] == row[3] == row[4] and row[5] == row[6] for row in rows)

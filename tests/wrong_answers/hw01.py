@@ -624,6 +624,20 @@ def plot_entropy(dims):
     return axes
 
 
+@wrong("1.6", "the lines have each other's names", "names exchanged in the legend alone")
+def plot_entropy(dims):
+    axes = experiment(dims, mean_entropy)
+    axes.legend(["not divided", "divided"])
+    return axes
+
+
+@wrong("1.6", 'label="not divided"', "a legend that shows one of the lines only")
+def plot_entropy(dims):
+    axes = experiment(dims, mean_entropy)
+    axes.legend(handles=axes.get_lines()[:1])
+    return axes
+
+
 @wrong("1.6", "take the numbers of dimensions from dims", "always the same dimensions")
 def plot_entropy(dims):
     return experiment([4, 16, 64, 256], mean_entropy)
@@ -656,6 +670,13 @@ def plot_entropy(dims):
     axes.set_xlabel("d")
     axes.set_ylabel("nats")
     axes.legend(["Divided", "Not divided", "ln 32"])
+    return axes
+
+
+@right("1.6", "other labels, and the legend's own texts")
+def plot_entropy(dims):
+    axes = experiment(dims, mean_entropy, names=("divided", "plain"))
+    axes.legend(axes.get_lines()[::-1], ["not divided", "divided"])
     return axes
 
 

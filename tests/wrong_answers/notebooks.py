@@ -1,0 +1,53 @@
+"""Submissions made of the variants, as students hand them in."""
+
+import ast
+import copy
+from collections.abc import Callable
+from pathlib import Path
+
+from nbformat import NotebookNode
+
+from bertcourse_grading.course import Assignment
+from bertcourse_grading.source import NUMBER
+from wrong_answers import VARIANTS, Variant
+from wrong_answers.verdicts import source_of
+
+
+def as_cell(variant: Variant) -> str:
+    """The variant's function, after all that its file defines for it, as one cell."""
+    code = variant.function.__code__
+    tree = ast.parse(Path(code.co_filename).read_text(encoding="utf-8"))
+    kept = []
+    for node in tree.body:
+        decorators = getattr(node, "decorator_list", [])
+        if decorators and decorators[0].lineno == code.co_firstlineno:
+            node.decorator_list = []
+            kept.append(node)
+        elif not decorators and getattr(node, "module", "") != "wrong_answers":
+            kept.append(node)
+    return ast.unparse(ast.Module(kept, []))
+
+
+def answered(assignment: Assignment, cell_of: Callable[[str], str]) -> NotebookNode:
+    """The released notebook with answers.
+
+    Args:
+        assignment: of the course.
+        cell_of: gives the solution cell of an exercise, by its number.
+    """
+    notebook = copy.deepcopy(assignment.released)
+    for cell, check in zip(notebook.cells, notebook.cells[1:]):
+        if found := NUMBER.fullmatch(check.source):
+            cell.source = cell_of(found[1])
+    return notebook
+
+
+def solved(assignment: Assignment) -> NotebookNode:
+    """With the solutions."""
+    return answered(assignment, lambda number: source_of(number)[1].solution)
+
+
+def all_wrong(assignment: Assignment) -> NotebookNode:
+    """With the first mistake of each exercise."""
+    wrong = [each for each in VARIANTS if each.says is not None]
+    return answered(assignment, lambda number: as_cell(next(each for each in wrong if each.number == number)))
