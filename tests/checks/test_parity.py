@@ -15,8 +15,8 @@ from wrong_answers.notebooks import all_wrong, as_cell, solved  # noqa: E402
 
 from bertcourse_grading import grading  # noqa: E402
 from bertcourse_grading.course import load_config, read_assignments  # noqa: E402
-from bertcourse_grading.execution import Limits  # noqa: E402
 from bertcourse_grading.judge import Verdict  # noqa: E402
+from bertcourse_grading.process import Limits  # noqa: E402
 
 pytestmark = pytest.mark.slow
 LIKELY = re.compile(r"^  likely +(.*)", re.MULTILINE)

@@ -6,8 +6,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from bertcourse_grading.course import Assignment
-from bertcourse_grading.execution import Judge
 from bertcourse_grading.judge import Verdict
+from bertcourse_grading.judge_client import Judge
 from bertcourse_grading.kernel import Answers
 from wrong_answers import VARIANTS, Variant
 from wrong_answers.verdicts import answer_of, source_of
