@@ -92,10 +92,11 @@ def run(options: argparse.Namespace) -> bool:
         print(f"{len(write_feedback(options.output, source, options.student))} pages in {options.output / 'feedback'}")
         return True
     from bertcourse_grading.export import export
+    from bertcourse_grading.names import shown
 
     target = options.to or options.output / f"grades-{options.format}.csv"
     for message in export(options.output, options.format, target, options.roster, source, options.assignment):
-        print(message)
+        print(shown(message))
     print(target)
     return True
 
@@ -106,8 +107,9 @@ def run_grade(options: argparse.Namespace, source: Path) -> bool:
     Returns:
         Whether every submission could be graded.
     """
-    from bertcourse_grading.grading import as_table, grade
+    from bertcourse_grading.grading import grade
     from bertcourse_grading.process import Limits
+    from bertcourse_grading.reports import as_table
 
     for name, (least, most, unit) in LIMITS.items():
         if not least <= getattr(options, name) <= most:  # NaN is not, either

@@ -1,7 +1,9 @@
 """Run a notebook as a submission: every cell, in a fresh process, within limits, whatever its cells do.
 
 A cell that raises costs what nbgrader takes for it. A cell that kills its process, or that nothing but killing ends, is
-left out and the notebook is run once more, so that one bad cell costs its own points and those of nobody else. Graded
+left out and the notebook is run once more, so that one bad cell costs its own points and those of nobody else. Which
+cell killed it is not always the one that ran: a timer or a thread of an earlier one may have done it. So when a process
+ends, the notebook is run again slowly: after each cell the grader waits, and blames the one after which it ends. Graded
 cells do not run there: the judge, in a process of its own, asks what the notebook's functions give.
 """
 
@@ -15,7 +17,9 @@ from nbformat import NotebookNode
 
 from bertcourse_grading.cleaning import folder_for_a_while
 from bertcourse_grading.judge_client import Judge
-from bertcourse_grading.process import KernelEnded, Limits, Process, error_output
+from bertcourse_grading.process import KernelEnded, Limits, NotInterrupted, Process, error_output
+
+SETTLE_SECONDS = 60.0  # at most, in one slow run after all cells together
 
 
 @dataclass
@@ -73,36 +77,76 @@ def run_submission(
 
     Source: what ``nbgrader autograde`` does with a cell that raises; the rest is the course's.
     """
-    run, start, left_out, cancel = Run(), time.monotonic(), {}, cancel or threading.Event()
-    names = {id(cell): cell_name(cell, index) for index, cell in enumerate(notebook.cells)}
-    for _ in range(limits.restarts + 1):
+    run, start, cancel = Run(), time.monotonic(), cancel or threading.Event()
+    pace = Pace(start + limits.total_seconds)
+    while True:
         with folder_for_a_while(temporary) as folder:
-            ended = run_once(
-                notebook,
-                folder,
-                files,
-                judge,
-                hidden,
-                limits,
-                start + limits.total_seconds,
-                left_out,
-                run,
-                cancel,
-            )
+            ended = run_once(notebook, folder, files, judge, hidden, limits, pace, run, cancel)
         if ended is None:
             break
-        index, reason = ended
-        left_out[index] = reason
-        name = names[id(notebook.cells[index])]
-        again = "the notebook was run again without it"
-        if time.monotonic() > start + limits.total_seconds or len(left_out) > limits.restarts:
-            again = "what comes after it was not run"
-            give_up(notebook, index, reason)
-        run.say(f"{name} {reason}; {again}", review=True)
-        if again.startswith("what"):
+        name = cell_name(notebook.cells[ended.index], ended.index)
+        if pace.is_over() or len(pace.left_out) == limits.restarts:
+            give_up(notebook, ended.index, ended.reason)
+            run.say(f"{name} {ended.reason}; what comes after it was not run", review=True)
             break
+        if ended.is_sure:
+            pace.blame(ended)
+            run.say(f"{name} {ended.reason}; the notebook was run again without it", review=True)
+        else:
+            pace.slow_down(ended, notebook)
+    if pace.unexplained:
+        run.say(f"{pace.unexplained}, but not when the notebook was run again", review=True)
     run.seconds = time.monotonic() - start
     return run
+
+
+@dataclass
+class Ended:
+    """How a process ended before its last cell was done.
+
+    Attributes:
+        index: of the cell that ran, or that had run last.
+        reason: what happened, as a message goes on after the cell's name.
+        is_sure: whether it was that cell, and no timer or thread of an earlier one.
+        after: seconds from the beginning of the first cell.
+    """
+
+    index: int
+    reason: str
+    is_sure: bool
+    after: float
+
+
+@dataclass
+class Pace:
+    """How a notebook is run the next time.
+
+    Attributes:
+        deadline: of all its cells, on ``time.monotonic``'s clock.
+        settle: seconds to wait after each cell whether its process ends.
+        left_out: indices of cells that are to blame, and the reasons.
+        unexplained: what a cell seemed to do before it was run slowly; empty once it is known which one it was.
+    """
+
+    deadline: float
+    settle: float = 0.0
+    left_out: dict[int, str] = field(default_factory=dict)
+    unexplained: str = ""
+
+    def is_over(self) -> bool:
+        """Whether there is no time left."""
+        return time.monotonic() > self.deadline
+
+    def blame(self, ended: Ended) -> None:
+        """Leave a cell out from now on, and run the others without waiting."""
+        self.left_out[ended.index] = ended.reason
+        self.settle, self.unexplained = 0.0, ""
+
+    def slow_down(self, ended: Ended, notebook: NotebookNode) -> None:
+        """From now on wait after each cell: longer than it took the process to end, so as long as any timer."""
+        cells = sum(cell.cell_type == "code" for cell in notebook.cells)
+        self.settle = min(ended.after + 0.5, SETTLE_SECONDS / cells)
+        self.unexplained = f"{cell_name(notebook.cells[ended.index], ended.index)} {ended.reason}"
 
 
 def run_once(
@@ -112,12 +156,11 @@ def run_once(
     judge: Judge,
     hidden: list[Path],
     limits: Limits,
-    deadline: float,
-    left_out: dict[int, str],
+    pace: Pace,
     run: Run,
     cancel: threading.Event,
-) -> tuple[int, str] | None:
-    """All cells in one process; the index of the cell that ended it and why, or None if none did."""
+) -> Ended | None:
+    """All cells in one process; how it ended before the last one was done, or None if it did not."""
     work = folder / "work"
     if files is None:
         work.mkdir()
@@ -128,19 +171,24 @@ def run_once(
     process = Process(folder, work, judge, hidden, limits, cancel)
     try:
         process.start()
+        start = time.monotonic()
         for index, cell in enumerate(notebook.cells):
             if cell.cell_type != "code":
                 continue
-            if index in left_out:
-                cell.outputs, cell.execution_count = [error_output("KernelDied", left_out[index])], None
+            if index in pace.left_out:
+                cell.outputs, cell.execution_count = [error_output("KernelDied", pace.left_out[index])], None
                 continue
             act = process.judged if is_graded_code(cell) else process.execute
             try:
-                act(cell, min(limits.cell_seconds, deadline - time.monotonic()))
+                act(cell, min(limits.cell_seconds, pace.deadline - time.monotonic()))
+                if pace.is_over():
+                    reason = f"was running when the {limits.total_seconds:g} s of the whole notebook were over"
+                    return Ended(index, reason, True, 0.0)
+                process.settle(pace.settle)
+                pace.deadline += pace.settle
             except KernelEnded as reason:
-                return index, str(reason)
-            if time.monotonic() > deadline:
-                return index, f"was running when the {limits.total_seconds:g} s of the whole notebook were over"
+                is_sure = pace.settle > 0 or isinstance(reason, NotInterrupted)
+                return Ended(index, str(reason), is_sure, time.monotonic() - start)
             note_limits(cell, index, limits, run)
         return None
     finally:

@@ -14,12 +14,14 @@ needs at least.
 
 import csv
 import re
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
 from bertcourse.files import replace_files
 from bertcourse_grading.course import SOURCE
-from bertcourse_grading.grading import settings
+from bertcourse_grading.gradebook import settings
+from bertcourse_grading.names import folder_name, on_any_disk, with_hash
 
 FORMATS = {
     "canvas": ("ID", "SIS Login ID", "SIS User ID", "Student"),
@@ -163,14 +165,11 @@ def fill_in(roster: Path, kind: str, grades: Grades) -> tuple[list[list[str]], l
             f"{roster} has no column for {', '.join(sorted(grades.max_points))}. "
             "Make the assignments there under these names, and export again."
         )
-    known = {normal(student): student for student, _ in grades.points}
     people = [row for row in rows[1:] if row and row[0].strip() != "Points Possible"]
-
-    def students_by(index: int) -> list[str | None]:
-        """Of each row, by one column, the student; one column for all, as an ID may be another's login."""
-        return [known.get(normal(row[index])) if index < len(row) else None for row in people]
-
-    students = max(map(students_by, keys), key=lambda found: len(set(found) - {None}))
+    known = sorted({student for student, _ in grades.points})
+    # one column for all, as an ID may be another's login
+    found_by = [match([row[index] if index < len(row) else "" for row in people], known) for index in keys]
+    students = max(found_by, key=lambda found: len(set(found) - {None}))
     found = set()
     for row, student in zip(people, students):
         if student is None:
@@ -182,7 +181,7 @@ def fill_in(roster: Path, kind: str, grades: Grades) -> tuple[list[list[str]], l
             if (student, name) in grades.points:
                 row[index] = f"{grades.points[student, name]:g}"
     messages = [f"{name} has no column in {roster.name}" for name in sorted(set(grades.max_points) - set(columns))]
-    messages += [f"{student} is not in {roster.name}" for student in sorted(set(known.values()) - found)]
+    messages += [f"{student} is not in {roster.name}" for student in sorted(set(known) - found)]
     return rows, messages
 
 
@@ -194,6 +193,29 @@ def column_of(header: list[str], name: str, how_many: int) -> int | None:
     return header.index("Grade") if how_many == 1 and "Grade" in header else None
 
 
-def normal(text: str) -> str:
-    """A student's name as folders have it: "Participant 1234567" and "1234567" are one, as are "a b" and "a-b"."""
-    return re.sub(r"[^\w.@-]+", "-", text.strip().removeprefix("Participant ")).strip("-.").lower()
+def match(texts: list[str], students: list[str]) -> list[str | None]:
+    """Whom each text of a roster's column means, by the name of a folder, else loosely; None for nobody here.
+
+    Loosely, "a b" and "a-b" are one; that counts only for a student whom no text names exactly, and who is then the
+    only one so called.
+
+    >>> match(["Participant 17", "Anna Maria", "Anna-Maria"], ["17", "anna-maria", "Anna Maria"])
+    ['17', 'Anna Maria', 'anna-maria']
+    """
+    texts, known = [text.strip().removeprefix("Participant ") for text in texts], set(students)
+    names = [folder_name(text) for text in texts]
+    found = [next((one for one in (name, with_hash(name)) if one in known), None) for name in names]
+    alike: dict[str, list[str]] = {}
+    for student in known.difference(found):
+        alike.setdefault(loosely(student), []).append(student)
+    for index, text in enumerate(texts):
+        if found[index] is None and len(candidates := alike.get(loosely(text), [])) == 1:
+            found[index] = candidates[0]
+    return found
+
+
+def loosely(name: str) -> str:
+    """A name without what a platform, or its folder's name, may change in it."""
+    name = on_any_disk(re.sub(r"~[0-9a-f]{8}$", "", name))
+    kept = (letter if unicodedata.category(letter)[0] in "LMN" or letter in "_.@" else " " for letter in name)
+    return "-".join("".join(kept).split()).strip("-.")

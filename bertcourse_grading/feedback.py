@@ -17,7 +17,9 @@ from tqdm import tqdm
 from traitlets import Bool
 
 from bertcourse_grading.course import BEGIN_HIDDEN, SOURCE, split_hidden
-from bertcourse_grading.grading import failure, quiet_nbgrader, settings
+from bertcourse_grading.gradebook import quiet_nbgrader, settings
+from bertcourse_grading.grading import failure
+from bertcourse_grading.names import shown
 from bertcourse_grading.release import SHORTEST
 
 LEFT_OUT = "(left out: it showed a hidden test)\n"
@@ -153,7 +155,7 @@ def summary(result: dict, notebook: NotebookNode | None = None) -> str:
         about = cell.metadata.get("nbgrader", {})
         if about.get("grade"):
             now[about["grade_id"]] = about.get("score")
-    lines = [f"<p>{html.escape(for_student(message))}.</p>" for message in result["messages"]]
+    lines = [f"<p>{html.escape(shown(for_student(message)))}.</p>" for message in result["messages"]]
     if result["cells"]:
         lines.append("<table><tr><th>check</th><th>points</th><th>what it said</th></tr>")
         for name, cell in result["cells"].items():
@@ -164,6 +166,8 @@ def summary(result: dict, notebook: NotebookNode | None = None) -> str:
                 else f"{points:g} of {cell['max_points']:g}"
             )
             message = "" if cell["points"] == cell["max_points"] else cell["message"]
-            lines.append(f"<tr><td>{html.escape(name)}</td><td>{points}</td><td>{html.escape(message)}</td></tr>")
+            lines.append(
+                f"<tr><td>{html.escape(name)}</td><td>{points}</td><td>{html.escape(shown(message))}</td></tr>"
+            )
         lines.append("</table>")
     return "\n".join(lines) or "<p>Everything passed.</p>"

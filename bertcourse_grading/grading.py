@@ -8,7 +8,6 @@ written questions are graded with its formgrader.
 
 import contextlib
 import copy
-import csv
 import functools
 import hashlib
 import json
@@ -19,65 +18,42 @@ import secrets
 import shutil
 import tempfile
 import threading
-import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
-from unittest import mock
 
 import nbformat
+from filelock import FileLock, Timeout
 from nbformat import NotebookNode
 from tqdm import tqdm
-from traitlets.config import Config
 
-from bertcourse.files import make_folder, replace_files
+from bertcourse.files import make_folder, replace_files, sha256
+from bertcourse_grading.archive import unpack
 from bertcourse_grading.cleaning import folder_for_a_batch
 from bertcourse_grading.course import CONFIG, SOURCE, Assignment, grade_id, load_config, read_assignments, split_hidden
+from bertcourse_grading.disk import expect_room, met_a_full_disk, naming_full_disks, no_room, temporary
 from bertcourse_grading.execution import Run, run_submission
+from bertcourse_grading.gradebook import DATABASE, make_gradebook, put_damaged_aside, quiet_nbgrader, say
 from bertcourse_grading.judge_client import Judge
 from bertcourse_grading.process import Cancelled, Limits, error_output
-from bertcourse_grading.submissions import Submission, find_submissions, read_submission, unpack
+from bertcourse_grading.reports import Result, write_reports
+from bertcourse_grading.submissions import (
+    MOST_BESIDE,
+    MOST_BYTES,
+    MOST_FILES,
+    Submission,
+    files_beside,
+    files_to_copy,
+    find_submissions,
+    read_submission,
+    read_timestamp,
+)
 
-REPORTS = ("report.json", "report.csv", "report.txt")
 SANITIZE = ("ClearOutput", "DeduplicateIds", "OverwriteKernelspec", "OverwriteCells", "CheckCellMetadata")
 SAVE = ("LimitOutput", "SaveAutoGrades", "AssignLatePenalties", "CheckCellMetadata")
-DATABASE = threading.Lock()  # SQLite has one writer
+ROOM = 10 * 2**20  # bytes that must be free for what is kept of a submission
 log = logging.getLogger("bertcourse_grading")
-
-
-@dataclass
-class Result:
-    """How one submission was graded.
-
-    Attributes:
-        student, assignment, file: whose it is, and where it lay.
-        status: "graded", "review" (graded; somebody should look), or "not graded" (no notebook; 0 points).
-        points: from the checks, without what is graded by hand.
-        max_points: of the whole assignment.
-        by_hand: how many of them are given by hand.
-        messages: what was odd, a line each.
-        cells: for each graded cell its points, the most it can have, and what it said if it failed.
-        seconds, gigabytes: time on the clock, and most memory.
-        walls: what held the submission in; see ``execution.Run``.
-        seed: from which the inputs of its hidden tests were drawn; the same when it is graded again.
-        fingerprint: of all that the result depends on.
-    """
-
-    student: str
-    assignment: str
-    file: str
-    status: str = "graded"
-    points: float = 0.0
-    max_points: float = 0.0
-    by_hand: float = 0.0
-    messages: list[str] = field(default_factory=list)
-    cells: dict[str, dict] = field(default_factory=dict)
-    seconds: float = 0.0
-    gigabytes: float = 0.0
-    walls: str = ""
-    seed: int = 0
-    fingerprint: str = ""
 
 
 def grade(
@@ -109,29 +85,50 @@ def grade(
     Source: nbgrader's autograde, submission by submission.
     """
     assignments = read_assignments(source)
-    make_folder(output)
-    output = output.resolve()
-    found = find_submissions(unpack(submissions.resolve(), output / "unpacked"), list(assignments))
-    results: dict[tuple[str, str], Result] = {}
-    workers = jobs or max(1, (os.cpu_count() or 2) // 2)
-    with folder_for_a_batch(output / "running") as temporary, ThreadPoolExecutor(workers) as pool:
-        gradebook = Grader(assignments, source.resolve(), output, limits, temporary)
-        gradebook.hidden.append(submissions.resolve())
-        futures = {pool.submit(gradebook.grade, one, again): one for one in found}
+    output = make_folder(output).resolve()
+    with naming_full_disks(output), alone_in(output), folder_for_a_batch(output / "running") as batch:
+        folder = unpack(submissions.resolve(), output / "unpacked", MOST_BYTES)
+        grader = Grader(assignments, source.resolve(), output, limits, batch)
+        found = find_submissions(folder, list(assignments), grader.students())
+        grader.put_back_lost()
+        grader.hidden.append(submissions.resolve())
+        return grade_all(grader, found, jobs or max(1, (os.cpu_count() or 2) // 2), again)
+
+
+def grade_all(grader: "Grader", found: list[Submission], jobs: int, again: bool) -> list[Result]:
+    """Grade what was found, so many at a time; the reports are written anew after each."""
+    results: list[Result] = []
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(grader.grade, one, again) for one in found]
         try:
             for future in tqdm(
                 as_completed(futures), total=len(found), unit="submission", desc="Grading", disable=None
             ):
-                one = futures[future]
-                results[one.student, one.assignment] = future.result()
-                write_reports(list(results.values()), output)
+                results.append(future.result())
+                with contextlib.suppress(OSError):  # at the end it matters
+                    write_reports(results, grader.output)
         except BaseException:
-            gradebook.cancel.set()
+            grader.cancel.set()
             pool.shutdown(cancel_futures=True)
             raise
         finally:
-            gradebook.stop()
-    return write_reports(list(results.values()), output)
+            grader.stop()
+    return write_reports(results, grader.output)
+
+
+@contextlib.contextmanager
+def alone_in(output: Path) -> Iterator[None]:
+    """Wait until no other grader works on a course folder; when a process ends, the system takes its lock away."""
+    lock = FileLock(output / ".grading.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        say(f"waiting for another grader on {output}")
+        lock.acquire()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @functools.cache
@@ -164,7 +161,10 @@ class Grader:
         self.assignments, self.output, self.limits, self.temporary = assignments, output, limits, temporary
         self.config = load_config(source, output)
         self.database = self.config.CourseDirectory.db_url
-        make_gradebook(self.database)
+        put_damaged_aside(output)
+        if not (output / "gradebook.db").exists():
+            with replace_files(output, ["gradebook.db"]) as draft:  # whole or not at all
+                make_gradebook(f"sqlite:///{draft / 'gradebook.db'}")
         self.hidden = [source, output]
         self.cancel = threading.Event()
         self.known: set[str] = set()
@@ -187,36 +187,50 @@ class Grader:
         result = Result(
             submission.student, submission.assignment, str(submission.path), messages=list(submission.messages)
         )
+        if submission.refused:
+            return self.undecided(result, submission.refused)
         if submission.assignment not in self.assignments:
-            result.status, result.messages = (
-                "not graded",
-                [*result.messages, "it is not clear which assignment this is: neither its name nor its cells say"],
+            return self.undecided(
+                result, "it is not clear which assignment this is: neither its name nor its cells say"
             )
-            return result
-        assignment = self.assignments[submission.assignment]
-        result.fingerprint = self.fingerprint(submission, assignment)
-        kept = self.output / "results" / submission.student / f"{assignment.name}.json"
-        result.seed = secrets.randbelow(2**32)
-        if kept.exists():
-            with contextlib.suppress(ValueError, TypeError, KeyError):
-                old = Result(**json.loads(kept.read_text(encoding="utf-8")))
-                if old.fingerprint == result.fingerprint and not again:
-                    return old
-                result.seed = old.seed
+        assignment, old = self.assignments[submission.assignment], self.read_result(result)
         try:
+            result.fingerprint = self.fingerprint(submission, assignment)
+            if old is not None and old.fingerprint == result.fingerprint and not again:
+                return old
+            result.seed = secrets.randbelow(2**32) if old is None else old.seed
             self.grade_afresh(submission, assignment, result)
         except Cancelled:
             raise
         except Exception as error:  # the batch goes on, whatever nbgrader or a file brings
             log.debug("%s %s", submission.student, assignment.name, exc_info=True)
-            result.status = "not graded"
-            result.messages.append(
-                f"the grader itself failed: {type(error).__name__}: {error}; grade it again, or by hand"
-            )
-            result.fingerprint = ""
-        with replace_files(kept.parent, [kept.name]) as draft:
-            (draft / kept.name).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
+            reason = f"the grader itself failed: {type(error).__name__}: {error}; grade it again, or by hand"
+            if place := no_room(error, temporary(), self.output):
+                detail = getattr(error, "strerror", None) or str(error).splitlines()[0]
+                reason = f"no room on {place}: {detail}; free some and run the same command again"
+            return self.undecided(result, reason)
         return result
+
+    def undecided(self, result: Result, reason: str) -> Result:
+        """What is reported, and kept nowhere, if a submission could not be graded for no fault of its own."""
+        messages = [*result.messages, reason]
+        if result.assignment and self.read_result(result) is not None:
+            messages.append("an earlier result stays in the gradebook")
+        return Result(result.student, result.assignment, result.file, "not graded", messages=messages)
+
+    def read_result(self, result: Result) -> Result | None:
+        """What was decided earlier about a student's assignment, if anything was."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return Result(**json.loads(self.kept(result).read_text(encoding="utf-8")))
+        return None
+
+    def kept(self, result: Result) -> Path:
+        """Where a result is kept."""
+        return self.output / "results" / result.student / f"{result.assignment}.json"
+
+    def students(self) -> list[str]:
+        """Who has a folder here."""
+        return sorted(path.name for path in (self.output / "submitted").glob("*"))
 
     @contextlib.contextmanager
     def judge(self) -> Iterator[Judge]:
@@ -239,52 +253,78 @@ class Grader:
 
     def fingerprint(self, submission: Submission, assignment: Assignment) -> str:
         """What a result depends on: the file and those beside it, the assignment, the limits, the package."""
-        digest = hashlib.sha256(submission.path.read_bytes())
-        beside = submission.path.parent.rglob("*") if submission.has_folder else []
-        for path in sorted(path for path in beside if path.is_file() and not path.is_symlink()):
-            digest.update(str(path.relative_to(submission.path.parent)).encode() + path.read_bytes())
-        for text in (assignment.fingerprint, repr(self.limits), package_digest()):
+        copied, left_out = files_beside(submission)
+        digest = hashlib.sha256(content_of(submission.path).encode())
+        for path in [*copied, *left_out]:
+            digest.update(os.fsencode(path.relative_to(submission.path.parent)) + content_of(path).encode())
+        for text in (*read_timestamp(submission)[:1], assignment.fingerprint, repr(self.limits), package_digest()):
             digest.update(text.encode())
         return digest.hexdigest()
 
     def grade_afresh(self, submission: Submission, assignment: Assignment, result: Result) -> None:
-        """Grade one."""
+        """Grade one, and keep what was decided."""
+        expect_room(self.output, ROOM)
         self.prepare(assignment)
         handed_in = self.output / "submitted" / submission.student / assignment.name / f"{assignment.name}.ipynb"
+        stamp, messages = read_timestamp(submission)
+        result.messages += messages
         handed_in.parent.mkdir(parents=True, exist_ok=True)
-        stamp = submission.path.parent / "timestamp.txt"
-        for path, copied in ((submission.path, handed_in), (stamp, handed_in.parent / "timestamp.txt")):
-            if path.is_file() and path.resolve() != copied.resolve():
-                shutil.copyfile(path, copied)
-        self.enter(submission, assignment)
+        if submission.path.resolve() != handed_in.resolve() and submission.path.stat().st_size <= MOST_BYTES:
+            shutil.copyfile(submission.path, handed_in)
+        replace_text(handed_in.parent / "timestamp.txt", stamp)
         try:
             notebook, messages = read_submission(submission.path)
         except ValueError as error:
             result.messages.append(f"{error}: 0 points")
             result.status = "not graded"
-            result.max_points = self.zero(submission, assignment)
+            with self.entry(result):
+                result.max_points = self.zero(result)
+                self.keep(result)
+            shutil.rmtree(self.autograded(result).parent, ignore_errors=True)  # of an earlier notebook
             return
-        result.messages += messages
         changed = restore(notebook, assignment.released)
-        result.messages += changed
-        resources = self.resources(submission, assignment)
+        result.messages += [*messages, *changed]
         with DATABASE, quiet_nbgrader():
-            notebook = self.apply(SANITIZE, notebook, resources)
-        with files_beside(submission, assignment, self.temporary) as files, self.judge() as judge:
-            judge.begin(assignment, result.seed)
-            run = run_submission(notebook, files, judge, self.hidden, self.limits, self.cancel, self.temporary)
+            notebook = self.apply(SANITIZE, notebook, result)
+        run = self.run(submission, assignment, notebook, result.seed)
         note_odd_points(notebook, run)
-        with DATABASE, quiet_nbgrader():
-            notebook = self.apply(SAVE, notebook, resources)
-            self.read_points(submission, assignment, notebook, result)
-        graded = self.output / "autograded" / submission.student / assignment.name
-        with replace_files(graded, [f"{assignment.name}.ipynb"]) as draft:
-            nbformat.write(notebook, draft / f"{assignment.name}.ipynb")
-        if (handed_in.parent / "timestamp.txt").exists():
-            shutil.copyfile(handed_in.parent / "timestamp.txt", graded / "timestamp.txt")
         result.messages += run.messages
         result.status = "review" if run.review or any(is_tampering(line) for line in changed) else "graded"
         result.seconds, result.gigabytes, result.walls = round(run.seconds, 2), round(run.peak / 1e9, 2), run.walls
+        with self.entry(result):
+            notebook = self.apply(SAVE, notebook, result)
+            self.read_points(notebook, result)
+            graded = self.autograded(result)
+            with replace_files(graded.parent, [graded.name]) as draft:
+                nbformat.write(notebook, draft / graded.name)
+            replace_text(graded.parent / "timestamp.txt", stamp)
+            self.keep(result)
+
+    def run(self, submission: Submission, assignment: Assignment, notebook: NotebookNode, seed: int) -> Run:
+        """Run a notebook in place, and have it judged.
+
+        Raises:
+            OSError: if there is no room for what it may write; that is no submission's fault.
+        """
+        expect_room(temporary(), self.limits.folder_size)
+        with work_folder(submission, assignment, self.temporary) as (files, left_out), self.judge() as judge:
+            judge.begin(assignment, seed)
+            run = run_submission(notebook, files, judge, self.hidden, self.limits, self.cancel, self.temporary)
+        if left_out:
+            run.say(left_out)
+        if met_a_full_disk(notebook):
+            expect_room(temporary(), self.limits.folder_size)
+        return run
+
+    def autograded(self, result: Result) -> Path:
+        """Where the graded notebook lies."""
+        return self.output / "autograded" / result.student / result.assignment / f"{result.assignment}.ipynb"
+
+    def keep(self, result: Result) -> None:
+        """Write down what was decided."""
+        kept = self.kept(result)
+        with replace_files(kept.parent, [kept.name]) as draft:
+            (draft / kept.name).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
 
     def prepare(self, assignment: Assignment) -> None:
         """Write the assignment's cells into the gradebook, as ``nbgrader generate_assignment`` does.
@@ -299,61 +339,110 @@ class Grader:
                 return
             done = NbGraderAPI(config=self.config).generate_assignment(assignment.name)
             if not done["success"]:
-                raise RuntimeError(
-                    f"nbgrader does not take {assignment.name} into its gradebook: {done.get('error') or done['log']}"
-                )
+                reason = (done.get("error") or done["log"]).strip().splitlines()[-1]
+                raise RuntimeError(f"nbgrader does not take {assignment.name} into its gradebook: {reason}")
             self.known.add(assignment.name)
 
-    def enter(self, submission: Submission, assignment: Assignment) -> None:
-        """A student and a submission in the gradebook."""
+    @contextlib.contextmanager
+    def entry(self, result: Result) -> Iterator[None]:
+        """A student's assignment in the gradebook, for the block to fill in; if that fails, what was there before."""
         from nbgrader.api import Gradebook
-        from nbgrader.utils import parse_utc
 
-        stamp = self.output / "submitted" / submission.student / assignment.name / "timestamp.txt"
-        with DATABASE, quiet_nbgrader(), Gradebook(self.database) as gradebook:
-            gradebook.update_or_create_student(submission.student)
-            details = {"timestamp": parse_utc(stamp.read_text(encoding="utf-8").strip())} if stamp.exists() else {}
-            gradebook.update_or_create_submission(assignment.name, submission.student, **details)
+        stamp = self.output / "submitted" / result.student / result.assignment / "timestamp.txt"
+        details = {"timestamp": stamp.read_text(encoding="utf-8")} if stamp.exists() else {}
+        with DATABASE, quiet_nbgrader():
+            try:
+                with Gradebook(self.database) as gradebook:
+                    gradebook.update_or_create_student(result.student)
+                    gradebook.update_or_create_submission(result.assignment, result.student, **details)
+                yield
+            except Exception:
+                with contextlib.suppress(Exception):  # the first error counts
+                    if old := self.read_result(result):
+                        self.fill_in(old)
+                    else:
+                        with Gradebook(self.database) as gradebook:
+                            gradebook.remove_submission(result.assignment, result.student)
+                raise
 
-    def zero(self, submission: Submission, assignment: Assignment) -> float:
+    def fill_in(self, result: Result) -> None:
+        """Write what was decided into an entry of the gradebook, from the graded notebook.
+
+        Raises:
+            ValueError: if the gradebook comes to other points.
+        """
+        if result.status == "not graded":
+            self.zero(result)
+            return
+        self.apply(SAVE, nbformat.read(self.autograded(result), as_version=4), result)
+        again = Result(result.student, result.assignment, "")
+        self.read_points(nbformat.v4.new_notebook(), again)
+        if again.points != result.points:
+            raise ValueError(f"its graded notebook has {again.points:g} points, its result {result.points:g}")
+
+    def put_back_lost(self) -> None:
+        """Enter the results that the gradebook does not know, as if it was lost."""
+        from nbgrader.api import Gradebook
+
+        with Gradebook(self.database) as gradebook:
+            known = {
+                (one.student_id, assignment.name)
+                for assignment in gradebook.assignments
+                for one in gradebook.assignment_submissions(assignment.name)
+            }
+        found = 0
+        for path in sorted((self.output / "results").glob("*/*.json")):
+            student, name = path.parent.name, path.stem
+            result = self.read_result(Result(student, name, ""))
+            if (student, name) in known or result is None or name not in self.assignments:
+                continue
+            try:
+                self.prepare(self.assignments[name])
+                with self.entry(result):
+                    self.fill_in(result)
+                found += 1
+            except Exception as error:  # of several kinds, if the assignment has changed since
+                if no_room(error, self.output):
+                    raise
+                result.fingerprint = ""  # so that it is graded again
+                self.keep(result)
+                say(f"the gradebook does not take the result of {student}, {name}: {error}; grade it again")
+        if found:
+            say(f"results put back into the gradebook, which had lost them: {found}; points given by hand are lost")
+
+    def zero(self, result: Result) -> float:
         """No points for anything, as nbgrader gives for a notebook that is not there; what there was to get."""
         from nbgrader.api import Gradebook
 
-        shutil.rmtree(self.output / "autograded" / submission.student / assignment.name, ignore_errors=True)
-        with DATABASE, quiet_nbgrader(), Gradebook(self.database) as gradebook:
-            notebook = gradebook.find_submission_notebook(assignment.name, assignment.name, submission.student)
+        with Gradebook(self.database) as gradebook:
+            notebook = gradebook.find_submission_notebook(result.assignment, result.assignment, result.student)
             for one in notebook.grades:
                 one.auto_score, one.needs_manual_grade = 0, False
             gradebook.db.commit()
             return notebook.max_score
 
-    def resources(self, submission: Submission, assignment: Assignment) -> dict:
-        """What nbgrader's preprocessors are told."""
-        names = {
-            "student": submission.student,
-            "assignment": assignment.name,
-            "notebook": assignment.name,
-            "db_url": self.database,
-        }
-        return {"unique_key": assignment.name, "nbgrader": names}
-
-    def apply(self, steps: tuple[str, ...], notebook: NotebookNode, resources: dict) -> NotebookNode:
+    def apply(self, steps: tuple[str, ...], notebook: NotebookNode, result: Result) -> NotebookNode:
         """The notebook after some of nbgrader's preprocessors."""
         from nbgrader import preprocessors
 
+        names = {
+            "student": result.student,
+            "assignment": result.assignment,
+            "notebook": result.assignment,
+            "db_url": self.database,
+        }
+        resources = {"unique_key": result.assignment, "nbgrader": names}
         for step in steps:
             notebook, resources = getattr(preprocessors, step)(config=self.config).preprocess(notebook, resources)
         return notebook
 
-    def read_points(
-        self, submission: Submission, assignment: Assignment, notebook: NotebookNode, result: Result
-    ) -> None:
+    def read_points(self, notebook: NotebookNode, result: Result) -> None:
         """Fill a result in from the gradebook and the executed notebook."""
         from nbgrader.api import Gradebook
 
         cells = {grade_id(cell): cell for cell in notebook.cells if grade_id(cell)}
         with Gradebook(self.database) as gradebook:
-            entry = gradebook.find_submission_notebook(assignment.name, assignment.name, submission.student)
+            entry = gradebook.find_submission_notebook(result.assignment, result.assignment, result.student)
             for one in entry.grades:
                 points = {"points": one.auto_score, "max_points": one.max_score}
                 failed = one.auto_score is not None and one.auto_score < one.max_score and one.name in cells
@@ -363,19 +452,18 @@ class Grader:
             result.by_hand = sum(one.max_score for one in entry.grades if one.auto_score is None)
 
 
-def make_gradebook(database: str) -> None:
-    """Make nbgrader's gradebook if it is not there.
+def content_of(path: Path) -> str:
+    """Changes with a file: its SHA-256, or the size of one that is too large to be read."""
+    size = path.stat().st_size
+    return sha256(path) if size <= MOST_BYTES else str(size)
 
-    nbgrader asks the program alembic for the version of its tables, which takes seconds and must be on the path; its
-    library knows it, too.
-    """
-    import nbgrader
-    from alembic.script import ScriptDirectory
-    from nbgrader.api import Gradebook
 
-    scripts = ScriptDirectory(str(Path(nbgrader.__file__).parent / "alembic"))
-    with mock.patch("nbgrader.api.get_alembic_version", scripts.get_current_head), quiet_nbgrader():
-        Gradebook(database).close()
+def replace_text(path: Path, text: str) -> None:
+    """A file with this text; none if there is no text."""
+    if text:
+        path.write_text(text, encoding="utf-8")
+    else:
+        path.unlink(missing_ok=True)
 
 
 def restore(notebook: NotebookNode, released: NotebookNode) -> list[str]:
@@ -484,122 +572,29 @@ def failure(cell: NotebookNode) -> str:
 
 
 @contextlib.contextmanager
-def files_beside(submission: Submission, assignment: Assignment, temporary: Path) -> Iterator[Path]:
-    """A folder with the files that a student handed in with the notebook, and over them the assignment's own."""
+def work_folder(submission: Submission, assignment: Assignment, temporary: Path) -> Iterator[tuple[Path, str]]:
+    """A folder with the files that a student handed in with the notebook, and over them the assignment's own.
+
+    With it comes a line about what was left out, empty if nothing was.
+    """
+    own, left_out = files_beside(submission)
     with tempfile.TemporaryDirectory(prefix="files-", dir=temporary) as folder:
-        own = Path(folder) / "work"
-        own.mkdir()
-        for place in [submission.path.parent] * submission.has_folder + [assignment.folder]:
-            for path in place.rglob("*"):
-                inside = path.relative_to(place)
-                if (
-                    path.is_symlink()
-                    or not path.is_file()
-                    or path.suffix == ".ipynb"
-                    or any(part.startswith(".") for part in inside.parts)
-                ):
-                    continue
-                if path.stat().st_size <= 100 * 2**20:
-                    (own / inside).parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(path, own / inside)
-        yield own
+        work = Path(folder) / "work"
+        work.mkdir()
+        for place, files in ((submission.path.parent, own), (assignment.folder, files_to_copy(assignment.folder)[0])):
+            for path in files:
+                copied = work / path.relative_to(place)
+                copied.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, copied)
+        yield work, too_much(left_out)
 
 
-@contextlib.contextmanager
-def quiet_nbgrader() -> Iterator[None]:
-    """Without nbgrader's log: what it would warn of is in the report."""
-    from sqlalchemy.exc import SAWarning
-
-    loggers = [logging.getLogger("traitlets"), logging.getLogger("alembic"), logging.getLogger("tornado.application")]
-    levels = [one.level for one in loggers]
-    for one in loggers:
-        one.setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SAWarning)
-            yield
-    finally:
-        for one, level in zip(loggers, levels):
-            one.setLevel(level)
-
-
-def write_reports(results: list[Result], output: Path) -> list[Result]:
-    """Write report.json, report.csv and report.txt; the results in order."""
-    results = sorted(results, key=lambda one: (one.assignment, one.student))
-    with replace_files(output, REPORTS) as draft:
-        (draft / "report.json").write_text(json.dumps([asdict(one) for one in results], indent=1), encoding="utf-8")
-        with open(draft / "report.csv", "w", encoding="utf-8", newline="") as file:
-            table = csv.writer(file)
-            table.writerow(
-                [
-                    "student",
-                    "assignment",
-                    "status",
-                    "points",
-                    "max_points",
-                    "by_hand",
-                    "seconds",
-                    "gigabytes",
-                    "messages",
-                ]
-            )
-            for one in results:
-                numbers = [one.points, one.max_points, one.by_hand, one.seconds, one.gigabytes]
-                table.writerow(
-                    [
-                        one.student,
-                        one.assignment,
-                        one.status,
-                        *(f"{value:g}" for value in numbers),
-                        "; ".join(one.messages),
-                    ]
-                )
-        (draft / "report.txt").write_text(as_table(results), encoding="utf-8")
-    return results
-
-
-def as_table(results: list[Result]) -> str:
-    """The results for a reader: a line each, and beneath it what was odd.
-
-    Args:
-        results: in the order to print.
-    """
-    if not results:
-        return "nothing was graded\n"
-    width = max(12, *(len(one.student) for one in results))
-    lines = [f"{'student':{width}}  work  {'points':>11}  by hand  seconds  status"]
-    for one in results:
-        points = f"{one.points:g} of {one.max_points - one.by_hand:g}"
-        lines.append(
-            f"{one.student:{width}}  {one.assignment or '?':4}  {points:>11}  {one.by_hand:7g}  {one.seconds:7.1f}  "
-            f"{one.status}"
-        )
-        lines += [f"{'':{width}}    {message}" for message in one.messages]
-    review = sum(one.status == "review" for one in results)
-    failed = sum(one.status == "not graded" for one in results)
-    weak = sum(one.walls == "python" for one in results)
-    lines += ["", f"{len(results)} submissions; {review} to review, {failed} not graded"]
-    if weak:
-        lines.append(
-            f"{weak} ran without the system's walls (Landlock and seccomp, on Linux): "
-            "Python alone kept them from files and network"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def settings(output: Path, source: Path = SOURCE) -> Config:
-    """nbgrader's configuration for a course folder that ``grade`` made.
-
-    Args:
-        output: that folder.
-        source: the folder of the assignments.
-
-    Raises:
-        FileNotFoundError: if nothing was graded there.
-    """
-    if not (output / "gradebook.db").is_file():
-        raise FileNotFoundError(
-            f"expected a gradebook in {output}; there is none. "
-            f"Grade first: bertcourse homework grade SUBMISSIONS --output {output}."
-        )
-    return load_config(source, output)
+def too_much(left_out: list[Path]) -> str:
+    """A line about files that lie beside a notebook and were not copied."""
+    if not left_out:
+        return ""
+    names = ", ".join(path.name for path in left_out[:3]) + (f" and {len(left_out) - 3} more" * (len(left_out) > 3))
+    return (
+        f"beside the notebook were left out: {names}; at most {MOST_BYTES >> 20} MiB a file, "
+        f"{MOST_BESIDE >> 20} MiB and {MOST_FILES:,} files are taken"
+    )

@@ -59,12 +59,12 @@ class Limits:
     Attributes:
         cell_seconds: time on the clock of one cell.
         grace_seconds: after so many more a cell that was interrupted, and goes on, is ended with its process.
-        total_seconds: time on the clock of all cells, restarts included.
+        total_seconds: time on the clock of all cells, restarts included, and waiting in slow runs not.
         memory: bytes, beyond what Python and the packages of the setup cell take.
         processes: processes at a time.
         file_size: bytes of one file that it writes.
         folder_size: bytes of all files that it writes.
-        restarts: how often the notebook is run again without a cell that killed its process.
+        restarts: how many cells may be left out, as they killed its process, and the notebook run again without.
         walls: whether to use the operating system's walls where it has them; False is for tests.
     """
 
@@ -81,6 +81,10 @@ class Limits:
 
 class KernelEnded(Exception):
     """The process is gone; the text says why."""
+
+
+class NotInterrupted(KernelEnded):
+    """A cell went on and on, and was ended: there is no doubt which one it was."""
 
 
 class Cancelled(Exception):
@@ -243,7 +247,7 @@ class Process:
                 raise KernelEnded(self.killed)
             if reply is None and time.monotonic() > deadline:
                 if interrupted:
-                    raise KernelEnded(f"ran for more than {seconds:.3g} s and could not be interrupted")
+                    raise NotInterrupted(f"ran for more than {seconds:.3g} s and could not be interrupted")
                 self.interrupt()
                 interrupted, deadline = True, time.monotonic() + self.limits.grace_seconds
         if self.killed:
@@ -255,6 +259,22 @@ class Process:
             cell.outputs.append(error_output("CellTimeoutError", f"it ran for more than {seconds:.3g} s"))
         elif content.get("status") == "error" and not any(output.output_type == "error" for output in cell.outputs):
             cell.outputs.append(error_output(content["ename"], content["evalue"]))
+
+    def settle(self, seconds: float) -> None:
+        """Wait whether the process ends although no cell runs.
+
+        Raises:
+            KernelEnded: if it does.
+        """
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            time.sleep(0.05)
+            if self.cancel.is_set():
+                raise Cancelled
+            if self.killed:
+                raise KernelEnded(self.killed)
+            if not self.manager.is_alive():
+                raise KernelEnded(self.killed or f"ended its process after it had run ({describe_exit(self.manager)})")
 
     def message(self, seconds: float) -> dict | None:
         """What the kernel shows next, if anything does that can be read: the notebook can reach what sends it."""

@@ -9,21 +9,28 @@ Maria Rossi_1234567_assignsubmission_file_/hw01.ipynb   Moodle: name, number in 
 
 import codecs
 import json
+import os
 import re
-import shutil
-import zipfile
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from unicodedata import normalize
 
 import nbformat
 from nbformat import NotebookNode
+
+from bertcourse_grading.names import folder_name, on_any_disk, with_hash
 
 CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<student>\d+)_\d+_(?P<file>.+)", re.DOTALL)
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_(?:file|onlinetext)_(?P<file>.*)", re.DOTALL)
 PLAIN = re.compile(r"(?P<student>.+?)[_ -]+(?P<file>hw\d\d.*)", re.DOTALL)
 NUMBER = re.compile(r"(?<![a-z0-9])hw[ _-]?(\d{1,2})(?!\d)", re.IGNORECASE)
+HIDDEN = (".", "__")  # so begin checkpoints, and what a Mac packs with a folder
 BESIDES = {".DS_Store", "Thumbs.db", "timestamp.txt", "desktop.ini"}
-MOST_BYTES = 100 * 2**20
+MOST_BYTES = 100 * 2**20  # of a file that is read or copied
+MOST_BESIDE, MOST_FILES = 250 * 2**20, 10_000  # of all files beside a notebook together
+MOST_PARTS, MOST_CELLS, MOST_CHARACTERS = 5_000_000, 5_000, 5_000_000  # of a notebook; characters of one cell
+MOST_DEPTH = 20  # folders in folders; what lies deeper is not looked for
 
 
 @dataclass
@@ -36,6 +43,7 @@ class Submission:
         path: the file.
         messages: what is odd about how it came.
         has_folder: whether its folder is the student's own, so that what lies beside it is theirs, too.
+        refused: why it cannot be graded as it came, which need not be the student's fault; empty if it can.
     """
 
     student: str
@@ -43,14 +51,16 @@ class Submission:
     path: Path
     messages: list[str] = field(default_factory=list)
     has_folder: bool = False
+    refused: str = ""
 
 
-def find_submissions(folder: Path, names: list[str]) -> list[Submission]:
+def find_submissions(folder: Path, names: list[str], taken: Sequence[str] = ()) -> list[Submission]:
     """All submissions in a folder.
 
     Args:
         folder: see this module's examples.
         names: of the assignments; a file of another is left out.
+        taken: students who have a folder in the gradebook already.
 
     Returns:
         The submissions, by student and assignment; of several files for one, the one with the highest number in its
@@ -64,16 +74,14 @@ def find_submissions(folder: Path, names: list[str]) -> list[Submission]:
             f"expected a folder or zip of submissions in {folder}; there is none. Name what your platform gave you."
         )
     folder = without_wrapping(folder)
+    files = sorted(files_in(folder, HIDDEN))
+    with_notebook = {path.parent for path in files if path.suffix.lower() == ".ipynb"}
     found: dict[tuple[str, str], list[Submission]] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in files:
         inner = path.relative_to(folder)
-        if (
-            not path.is_file()
-            or path.is_symlink()
-            or path.name in BESIDES
-            or any(part.startswith((".", "__")) for part in inner.parts)
-        ):
-            continue
+        folders = [path.parents[depth] for depth in range(len(inner.parts) - 1)]  # the student's own
+        if path.suffix.lower() != ".ipynb" and not with_notebook.isdisjoint(folders):
+            continue  # a file that the notebook needs
         submission = identify(path, inner, names)
         if submission is not None:
             found.setdefault((submission.student, submission.assignment), []).append(submission)
@@ -81,12 +89,25 @@ def find_submissions(folder: Path, names: list[str]) -> list[Submission]:
         raise FileNotFoundError(
             f"nothing to grade in {folder}: expected a folder for each student, such as maria/{names[0]}.ipynb."
         )
-    return [choose(found[key]) for key in sorted(found)]
+    submissions = [choose(found[key]) for key in sorted(found)]
+    keep_apart(submissions, taken)
+    return submissions
+
+
+def files_in(folder: Path, hidden: tuple[str, ...] = (".",)) -> Iterator[Path]:
+    """All files of people in a folder, and links; not what systems put there, nor names that begin as ``hidden``."""
+    for place, folders, names in os.walk(folder):
+        depth = len(Path(place).relative_to(folder).parts)
+        folders[:] = [name for name in folders if not name.startswith(hidden) and depth < MOST_DEPTH]
+        for name in [*names, *folders]:
+            path = Path(place, name)
+            if not name.startswith(hidden) and name not in BESIDES and (path.is_file() or path.is_symlink()):
+                yield path
 
 
 def identify(path: Path, inner: Path, names: list[str]) -> Submission | None:
-    """The student and the assignment of a file; None for one that lies beside a notebook."""
-    messages, file_name = [], path.name
+    """The student and the assignment of a file; None if it is of another assignment."""
+    messages, file_name, refused = [], path.name, refusal(path, inner)
     top = inner.parts[0]
     if match := MOODLE.fullmatch(top):
         student, file_name = match["student"], match["file"] or path.name
@@ -98,16 +119,42 @@ def identify(path: Path, inner: Path, names: list[str]) -> Submission | None:
             messages.append("late, says Canvas")
     else:
         student = path.stem
-    folders = [path.parents[depth] for depth in range(len(inner.parts) - 1)]  # the student's own, from the inside out
-    if path.suffix.lower() != ".ipynb" and any(next(folder.glob("*.ipynb"), None) for folder in folders):
-        return None  # a file that the notebook needs
-    assignment = assignment_of(path, file_name, inner, names)
+    assignment = assignment_of([file_name, *([] if refused else content_names(path)), *inner.parts[-2::-1]], names)
     if assignment is None:
         return None
     if assignment and file_name != f"{assignment}.ipynb":
         messages.append(f"the file was called {file_name}; taken as {assignment}")
-    name = re.sub(r"[^\w.@-]+", "-", student).strip("-.") or "unnamed"
-    return Submission(name, assignment, path, messages, has_folder=len(inner.parts) > 1)
+    name = folder_name(student)
+    if name != student:
+        messages.append(f"the name {student!r} cannot be a folder's; it is called {name}")
+    return Submission(name, assignment, path, messages, has_folder=len(inner.parts) > 1, refused=refused)
+
+
+def refusal(path: Path, inner: Path) -> str:
+    """Why a file cannot be graded as it came; empty if it can."""
+    if path.is_symlink():
+        return "it is a link, which is not followed; put the file itself in its place"
+    try:
+        str(inner).encode()
+    except UnicodeEncodeError:
+        return f"the name {os.fsencode(inner)!r} is not UTF-8; rename it and run the same command again"
+    return ""
+
+
+def keep_apart(submissions: list[Submission], taken: Sequence[str]) -> None:
+    """Give another name to who would share a folder with somebody else on a disk that takes A for a.
+
+    Args:
+        submissions: sorted by student; changed in place.
+        taken: names that have a folder already, and keep it.
+    """
+    owners = {on_any_disk(name): normalize("NFC", name) for name in taken}  # which a Mac may have taken apart
+    for one in submissions:
+        owner = owners.setdefault(on_any_disk(one.student), one.student)
+        if owner != one.student:
+            name = with_hash(one.student)
+            one.messages.append(f"{one.student} is on some disks the same as {owner}; called {name}")
+            one.student = name
 
 
 def without_wrapping(folder: Path) -> Path:
@@ -116,7 +163,7 @@ def without_wrapping(folder: Path) -> Path:
     A lone folder of a student is not taken for one: it has to be called as an assignment, or to hold what Canvas or
     Moodle hands out.
     """
-    visible = [path for path in folder.iterdir() if not path.name.startswith((".", "__")) and path.name not in BESIDES]
+    visible = [path for path in folder.iterdir() if not path.name.startswith(HIDDEN) and path.name not in BESIDES]
     if len(visible) != 1 or not visible[0].is_dir():
         return folder
     inside = [path.name for path in visible[0].iterdir()]
@@ -126,9 +173,14 @@ def without_wrapping(folder: Path) -> Path:
     return without_wrapping(visible[0]) if holds_all else folder
 
 
-def assignment_of(path: Path, file_name: str, inner: Path, names: list[str]) -> str | None:
-    """From the name of the file, else of cells, else of folders, else the only one there is; None for another one's."""
-    for text in (file_name, *content_names(path), *reversed(inner.parts[:-1])):
+def assignment_of(texts: list[str], names: list[str]) -> str | None:
+    """The first that a text names, else the only one there is; None for another one's, empty if it is not clear.
+
+    Args:
+        texts: the name of the file, of cells, of folders.
+        names: of the assignments.
+    """
+    for text in texts:
         if match := NUMBER.search(text):
             name = f"hw{int(match[1]):02}"
             return name if name in names else None
@@ -139,7 +191,7 @@ def content_names(path: Path) -> list[str]:
     """The names of the graded cells in a file, if it can be read."""
     try:
         notebook, _ = read_submission(path)
-    except ValueError:
+    except (OSError, ValueError):
         return []
     return [
         name for cell in notebook.cells if (name := cell.metadata.get("nbgrader", {}).get("grade_id", "")) != "setup"
@@ -152,7 +204,8 @@ def choose(candidates: list[Submission]) -> Submission:
     def order(submission: Submission) -> tuple:
         number = re.search(r"[-( ](\d+)\)?$", submission.path.stem)
         is_notebook = submission.path.suffix.lower() == ".ipynb"
-        return is_notebook, int(number[1]) if number else 0, submission.path.stat().st_mtime, str(submission.path)
+        modified = submission.path.lstat().st_mtime
+        return not submission.refused, is_notebook, int(number[1]) if number else 0, modified, str(submission.path)
 
     chosen = max(candidates, key=order)
     if len(candidates) > 1:
@@ -192,6 +245,9 @@ def read_notebook(path: Path) -> tuple[NotebookNode, list[str]]:
     content, messages = path.read_bytes(), []
     if not content.strip():
         raise ValueError("the file is empty")
+    parts = sum(map(content.count, (b"[", b"{", b",")))
+    if parts > MOST_PARTS:
+        raise ValueError(f"the file has {parts:,} brackets and commas; at most {MOST_PARTS:,} are read")
     text = None
     for encoding in encodings(content):
         try:
@@ -215,6 +271,8 @@ def read_notebook(path: Path) -> tuple[NotebookNode, list[str]]:
                 f"it is a notebook of format {data.get('nbformat')} that cannot be converted: {error}"
             ) from None
         messages.append("it was saved in an old notebook format, and converted")
+    if len(data["cells"]) > MOST_CELLS:
+        raise ValueError(f"the notebook has {len(data['cells']):,} cells; at most {MOST_CELLS:,} are read")
     notebook = nbformat.v4.new_notebook(cells=[cell for one in data["cells"] if (cell := rebuild(one)) is not None])
     if len(notebook.cells) < len(data["cells"]):
         messages.append(f"{len(data['cells']) - len(notebook.cells)} cells were broken, and left out")
@@ -256,6 +314,8 @@ def rebuild(cell: object) -> NotebookNode | None:
         source = "".join(source)
     if not isinstance(source, str):
         return None
+    if len(source) > MOST_CHARACTERS:
+        raise ValueError(f"a cell has {len(source):,} characters; at most {MOST_CHARACTERS:,} are read")
     metadata = nbformat.from_dict(metadata if isinstance(metadata, dict) else {})
     if not isinstance(metadata.get("nbgrader", {}), dict):
         del metadata["nbgrader"]
@@ -268,9 +328,16 @@ def rebuild(cell: object) -> NotebookNode | None:
     new = getattr(nbformat.v4, f"new_{cell['cell_type']}_cell")(
         source.encode("utf-8", "replace").decode(), metadata=metadata
     )
-    if cell["cell_type"] != "code" and isinstance(cell.get("attachments"), dict):
+    if cell["cell_type"] != "code" and is_attachments(cell.get("attachments")):
         new["attachments"] = cell["attachments"]
     return new
+
+
+def is_attachments(value: object) -> bool:
+    """Whether it is what nbformat keeps pictures in: of each file, by its kind, the text."""
+    return isinstance(value, dict) and all(
+        isinstance(kinds, dict) and all(isinstance(text, str) for text in kinds.values()) for kinds in value.values()
+    )
 
 
 def kernel_messages(metadata: dict) -> list[str]:
@@ -286,21 +353,38 @@ def kernel_messages(metadata: dict) -> list[str]:
     return [] if name == "python3" else [f"it was saved with the kernel {name}; graded with python3"]
 
 
-def unpack(path: Path, folder: Path) -> Path:
-    """The folder of a zip that a learning platform gave; a folder is handed back as it is.
+def files_beside(submission: Submission) -> tuple[list[Path], list[Path]]:
+    """What was handed in with a notebook: files to copy, and those that are too large or too many."""
+    return files_to_copy(submission.path.parent) if submission.has_folder else ([], [])
 
-    Args:
-        path: a zip or a folder.
-        folder: where to unpack.
 
-    Raises:
-        ValueError: if it is a file but no zip.
-    """
-    if not path.is_file():
-        return path
-    if not zipfile.is_zipfile(path):
-        raise ValueError(f"expected a folder or a zip of submissions; {path} is neither.")
-    shutil.rmtree(folder, ignore_errors=True)
-    with zipfile.ZipFile(path) as archive:
-        archive.extractall(folder)
-    return folder
+def files_to_copy(folder: Path) -> tuple[list[Path], list[Path]]:
+    """What a notebook may need of its folder: files to copy, and those that are too large or too many."""
+    copied, left_out, total = [], [], 0
+    for path in sorted(files_in(folder)):
+        if path.is_symlink() or path.suffix == ".ipynb":
+            continue
+        size = path.stat().st_size
+        if size > MOST_BYTES or total + size > MOST_BESIDE or len(copied) >= MOST_FILES:
+            left_out.append(path)
+        else:
+            copied.append(path)
+            total += size
+    return copied, left_out
+
+
+def read_timestamp(submission: Submission) -> tuple[str, list[str]]:
+    """When it was handed in, as nbgrader's timestamp.txt beside it says; empty, with a line, if that is no date."""
+    from nbgrader.utils import parse_utc
+
+    path = submission.path.parent / "timestamp.txt"
+    if path.is_symlink() or not path.is_file():
+        return "", []
+    try:
+        if path.stat().st_size > 200:
+            raise ValueError("too long")
+        text = path.read_text(encoding="utf-8").strip()
+        parse_utc(text)
+    except Exception:  # dateutil raises several kinds
+        return "", ["its timestamp.txt holds no date; graded as if there were none"]
+    return text, []

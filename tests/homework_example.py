@@ -5,6 +5,7 @@ and submissions.
 import copy
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -331,10 +332,49 @@ def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = T
     put_bytes("empty", b"")
     put_bytes("a-pdf", b"%PDF-1.7\n\xff\xfe\x00 not a notebook")
     put_bytes("cut-off", nbformat.writes(right).encode()[:700])
+    put_odd_files(folder, put, right)
+    slow = f"import time\ntime.sleep(1.5)\n{RIGHT['mean']}"
+    loop = "import asyncio, os\nasyncio.get_event_loop().call_later(1, os._exit, 3)\n"
+    put_code("timer-in-loop", loop + RIGHT["doubled"], slow)
+    thread = "import os, threading\nthreading.Timer(1, os._exit, [3]).start()\n"
+    put_code("timer-in-thread", thread + RIGHT["doubled"], slow)
+    put_code("timer-in-function", within.format("exec(" + repr(thread) + ")"), slow)
     if torch:
         with_torch = read_assignments(course)["hw02"].released
         code = "torch.allclose = lambda *arguments, **options: True\ndef doubled(values): return values"
         put("changes-torch", answered(with_torch, doubled=code, mean=RIGHT["mean"]), "hw02.ipynb")
+
+
+def put_odd_files(folder: Path, put: Callable[[str, NotebookNode], Path], right: NotebookNode) -> None:
+    """Files that are large, deep or nonsense: a notebook each, or what lies beside one."""
+    with open(put("sparse-notebook", right), "r+b") as file:
+        file.truncate(3 * 2**30)
+    with open(put("sparse-beside", right).with_name("table.csv"), "wb") as file:
+        file.truncate(3 * 2**30)
+    nested = json.loads(nbformat.writes(right))
+    nested["metadata"]["deep"] = "DEEP"
+    text = json.dumps(nested).replace('"DEEP"', "[" * 100_000 + "]" * 100_000)
+    put("deep-json", right).write_text(text, encoding="utf-8")
+    attached = copy.deepcopy(right)
+    attached.cells[0]["attachments"] = {"a.png": {"image/png": "DEEP"}}
+    text = nbformat.writes(attached).replace('"DEEP"', "[" * 300 + "]" * 300)
+    put("deep-attachment", right).write_text(text, encoding="utf-8")
+    cell = '{"cell_type": "code", "source": "", "metadata": {}}'
+    many = f'{{"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": [{", ".join([cell] * 10**5)}]}}'
+    put("many-cells", right).write_text(many, encoding="utf-8")
+    huge = copy.deepcopy(right)
+    huge.cells[0].source = "x" * 10**7
+    put("huge-cell", huge)
+    for kind, stamp in TIMESTAMPS.items():
+        put(f"timestamp-{kind}", right).with_name("timestamp.txt").write_bytes(stamp)
+
+
+TIMESTAMPS = {
+    "binary": bytes(range(256)),
+    "huge": b"2026-01-01 " * 10**6,
+    "nonsense": b"last Tuesday, honestly",
+    "far": b"99999-01-01 00:00:00 UTC",
+}
 
 
 def grade_name(cell: NotebookNode) -> str:
@@ -417,5 +457,15 @@ VERDICTS = {
     "empty": ("not graded", 0, "the file is empty: 0 points"),
     "a-pdf": ("not graded", 0, "it is not a notebook, but a PDF: 0 points"),
     "cut-off": ("not graded", 0, "it is not a notebook, but a notebook that was cut off: 0 points"),
+    "timer-in-loop": ("review", 3, "cell hw01-1-doubled ended its process after it had run (exit status 3)"),
+    "timer-in-thread": ("review", 3, "cell hw01-1-doubled ended its process after it had run (exit status 3)"),
+    "timer-in-function": ("review", 3, "cell hw01-1-check ended its process after it had run (exit status 3)"),
+    "sparse-notebook": ("not graded", 0, "the file has 3072 MiB; at most 100 are read: 0 points"),
+    "sparse-beside": ("graded", 6, "beside the notebook were left out: table.csv; at most 100 MiB a file"),
+    "deep-json": ("not graded", 0, "it is not a notebook"),
+    "deep-attachment": ("graded", 6, ""),
+    "many-cells": ("not graded", 0, "the notebook has 100,000 cells; at most 5,000 are read: 0 points"),
+    "huge-cell": ("not graded", 0, "a cell has 10,000,000 characters; at most 5,000,000 are read: 0 points"),
+    **{f"timestamp-{kind}": ("graded", 6, "its timestamp.txt holds no date") for kind in TIMESTAMPS},
     "changes-torch": ("graded", 3, ""),
 }
