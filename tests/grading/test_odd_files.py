@@ -339,7 +339,7 @@ def test_so_many_files_beside_a_notebook_are_copied(batch, monkeypatch):
     (path.parent / "helpers" / "__init__.py").touch()
     (submission,) = submissions.find_submissions(batch.submissions, ["hw01"])
     assignment = read_assignments(batch.course)["hw01"]
-    with grading.work_folder(submission, assignment, tmp_path) as (folder, message):
+    with grading.work_folder(submission, assignment, batch.submissions.parent) as (folder, message):
         assert sorted(path.name for path in folder.rglob("*")) == ["0.csv", "1.csv", "2.csv"]
     assert message.startswith("beside the notebook were left out: 3.csv, 4.csv, __init__.py; at most 100 MiB a file")
 
