@@ -4,7 +4,7 @@
 
 Each is the solution with one thing done to it, and runs as a student's would: its own process, PyTorch imported anew.
 Exits with 1 if a report is not as expected. ``tests/grading/test_grading.py`` has more kinds, on an assignment without
-PyTorch.
+PyTorch. What a submission changes in its own process costs nothing and gains nothing: the judge is in another one.
 """
 
 import argparse
@@ -43,14 +43,9 @@ CODE = {
     "deletes-files": ("import os; os.remove({source!r})", True, False, "tried to change"),
     "reads-solution": ("open({source!r}).read()", True, False, "tried to read"),
     "many-processes": (MANY, True, False, "started more than 32 processes"),
-    "changes-torch": ("torch.allclose = lambda *a, **k: True", True, True, "changed torch.allclose"),
-    "changes-checks": (
-        "import bertcourse.checks.engine as e; e.Answer.__call__ = None",
-        True,
-        True,
-        "bertcourse.checks.engine.Answer.__call__",
-    ),
-    "redefines-check": ("def check(*a): pass", True, True, "it changed check"),
+    "changes-torch": ("torch.allclose = lambda *a, **k: True", False, True, ""),
+    "changes-checks": ("import bertcourse.checks.engine as e; e.Answer.__call__ = None", False, True, ""),
+    "redefines-check": ("def check(*a): pass", False, True, ""),
     "megabytes": ("for _ in range(300): print('x' * 10_000)", False, True, ""),
     "stderr": ("import sys; print('careful', file=sys.stderr)", False, True, ""),
     "environment": ("import os; os.environ.clear()", False, True, ""),
