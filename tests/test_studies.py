@@ -3,6 +3,7 @@
 import random
 import runpy
 import sys
+import types
 from collections import Counter
 from pathlib import Path
 
@@ -239,3 +240,41 @@ def test_next_sentence_goes_on_where_it_was(next_sentence, monkeypatch, tmp_path
     assert len(measured) == 6 and [row["seed"] for row in rows] == [21, 22] * 4
     table = (tmp_path / "next_sentence.md").read_text()
     assert "| topic | without NSP | [CLS] | 50.0 to 50.0 |" in table and "| topic | no model | majority |" in table
+
+
+@pytest.fixture
+def grading_study(monkeypatch):
+    """A study of grading, by its name; such studies import each other."""
+    pytest.importorskip("nbgrader")
+    monkeypatch.syspath_prepend(str(FORWARD.parent))
+    return lambda name: runpy.run_path(str(FORWARD.with_name(f"{name}.py")))
+
+
+def test_hidden_seeds_finds_a_refusal_and_none_of_the_solution(grading_study, monkeypatch):
+    monkeypatch.setenv("BERTCOURSE_HIDDEN_SEED", "0")
+    study = grading_study("hidden_seeds")
+    names = dict(study["right_answers"]("1.3"))
+    assert len(names) >= 3 and study["refusals"]("1.3", names["the solution"], range(3)) == {}
+    wrong = {**names["the solution"], "window_mask": lambda length, radius: torch.ones(length, length).bool()}
+    assert list(study["refusals"]("1.3", wrong, range(3))) == [0, 1, 2]
+
+
+def test_grading_cost_compares_round_by_round(grading_study):
+    assert grading_study("grading_cost")["medians"]([1.0, 10.0, 2.0], [2.0, 11.0, 3.0]) == (2.0, 3.0, 1.5)
+
+
+def test_grading_kills_sees_who_is_missing_twice_or_graded_otherwise(grading_study, tmp_path):
+    differences = grading_study("grading_kills")["differences"]
+    for student in ("anna", "bo"):
+        (tmp_path / "submissions" / student).mkdir(parents=True)
+
+    def scene(*killed):
+        reports = {"calm": (("anna", 3), ("bo", 2)), "killed": killed}
+        return types.SimpleNamespace(
+            base=tmp_path, report=lambda output: [{"student": name, "points": n} for name, n in reports[output]]
+        )
+
+    assert differences(scene(("anna", 3), ("bo", 2))) == []
+    assert differences(scene(("anna", 3), ("bo", 2), ("bo", 2))) == ["3 rows for 2 students"]
+    assert len(differences(scene(("anna", 3), ("bo", 1)))) == 1
+    assert len(differences(scene(("anna", 3)))) == 2
