@@ -13,6 +13,9 @@ from pathlib import Path
 
 from bertcourse_grading.course import Assignment
 
+# Threads of OpenMP that have nothing to do leave the cores to the other process: judge and submission take turns.
+PATIENT = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
+
 
 class JudgeFailed(RuntimeError):
     """The judge cannot judge: the assignment or this machine is at fault, and no student."""
@@ -37,7 +40,7 @@ class Judge:
         with tempfile.TemporaryDirectory(prefix="judge-", dir=self.temporary) as folder:
             listener = Listener(str(Path(folder) / "judge") if hasattr(os, "fork") else None)
             argv = [sys.executable, "-m", "bertcourse_grading.judge", listener.address]
-            environment = {**os.environ, "TQDM_DISABLE": "1", "MPLBACKEND": "agg"}
+            environment = {**os.environ, **PATIENT, "TQDM_DISABLE": "1", "MPLBACKEND": "agg"}
             self.process = subprocess.Popen(
                 argv, env=environment, stdin=subprocess.DEVNULL, start_new_session=hasattr(os, "setsid")
             )

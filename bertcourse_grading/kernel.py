@@ -25,6 +25,7 @@ import bertcourse.checks
 from bertcourse.checks import engine
 from bertcourse_grading import sandbox, wire
 
+MISSING = object()  # in place of what the notebook does not define
 # What the grader runs for a graded cell.
 SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve()"
 
@@ -115,10 +116,15 @@ class Answers:
         return self.models.get(number) if kind == "module" else self.held[number]
 
     def stand_in(self, names: list[str]) -> None:
-        """Put functions that ask the reference in the place of the notebook's own; all others are its own again."""
-        self.namespace.update(self.own)
-        self.own = {name: self.namespace[name] for name in names if callable(self.namespace.get(name))}
-        self.namespace.update({name: self.asks_reference(name) for name in self.own})
+        """Put functions that ask the reference in the place of the notebook's own, or of what it lacks; all others are
+        its own again."""
+        for name, value in self.own.items():
+            if value is MISSING:
+                self.namespace.pop(name, None)
+            else:
+                self.namespace[name] = value
+        self.own = {name: self.namespace.get(name, MISSING) for name in names}
+        self.namespace.update({name: self.asks_reference(name) for name in names})
 
     def asks_reference(self, name: str) -> Callable:
         """A function that the reference answers, in the judge's process."""

@@ -25,7 +25,7 @@ from bertcourse_grading import cleaning, sandbox, walls
 from bertcourse_grading.cleaning import FAMILY, RUNNING, folder_size, kill_left_behind, read_start
 from bertcourse_grading.course import split_hidden
 from bertcourse_grading.judge import Verdict
-from bertcourse_grading.judge_client import Judge, JudgeFailed, accept
+from bertcourse_grading.judge_client import PATIENT, Judge, JudgeFailed, accept
 from bertcourse_grading.kernel import SERVE
 from bertcourse_grading.wire import MOST_BYTES
 
@@ -207,8 +207,7 @@ class Process:
             "PYTHONIOENCODING": "utf-8",
             "TQDM_DISABLE": "1",
             "NBGRADER_EXECUTION": "autograde",
-            "GOMP_SPINCOUNT": "1000",
-            "OMP_WAIT_POLICY": "PASSIVE",
+            **PATIENT,
             "BERTCOURSE_SUBMISSION": str(self.folder),
         }
 

@@ -97,6 +97,17 @@ def test_the_reference_stands_in_for_an_earlier_answer_that_is_wrong():
     assert court.judge(DOUBLED).kind == "CheckFailed"
 
 
+def test_the_reference_stands_in_for_an_earlier_answer_that_is_not_there():
+    """As where its cell raised an error: a mistake costs its own points."""
+
+    def total(values):
+        return sum(court.names["doubled"](values))
+
+    court = Court({"total": total})
+    assert "doubled is not defined" in court.judge(DOUBLED).message and court.judge(TOTAL) == judge.Verdict()
+    assert "doubled" not in court.names
+
+
 def test_no_reference_is_given_for_what_is_being_asked():
     def asking(values):
         return court.answers.asks_reference("doubled")(values)
