@@ -26,6 +26,10 @@ from grading import solved
 from bertcourse_grading.course import Assignment, read_assignments
 
 ROOT = Path(__file__).resolve().parent.parent
+GRADE = """import sys
+from pathlib import Path
+from bertcourse_grading.grading import grade
+grade(Path(sys.argv[1]), Path(sys.argv[2]), jobs=1)"""
 
 
 def grade(checkout: Path, submissions: Path, output: Path) -> tuple[float, float]:
@@ -34,10 +38,10 @@ def grade(checkout: Path, submissions: Path, output: Path) -> tuple[float, float
     Raises:
         SystemExit: if not all points were given: then it was not the same work.
     """
-    command = [sys.executable, "-m", "bertcourse", "homework", "grade", str(submissions), "--output", str(output)]
+    command = [sys.executable, "-c", GRADE, str(submissions), str(output)]
     environment = {**os.environ, "PYTHONPATH": str(checkout), "TQDM_DISABLE": "1"}
     start = time.perf_counter()
-    done = subprocess.run([*command, "--jobs", "1"], cwd=checkout, env=environment, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
     seconds = time.perf_counter() - start
     if not (output / "report.json").is_file():
         sys.exit(f"{checkout} did not grade {submissions}: {done.stderr[-2000:]}")
