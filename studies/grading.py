@@ -21,8 +21,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from bertcourse_grading.course import Assignment, grade_id, read_assignments
-from bertcourse_grading.grading import as_table, grade
+from bertcourse_grading.grading import grade
 from bertcourse_grading.process import Limits
+from bertcourse_grading.reports import as_table
 
 LOOP = "while True:\n    try:\n        while True:\n            pass\n    except KeyboardInterrupt:\n        pass"
 MANY = "import os, time\nfor _ in range(6): os.fork()\ntime.sleep(20)"
