@@ -1,5 +1,8 @@
 """Studies say what they need before they do any work."""
 
+import ast
+import importlib
+import importlib.util
 import random
 import runpy
 import sys
@@ -17,7 +20,17 @@ from bertcourse.fine_tuning import LabeledText, Splits
 from bertcourse.pretraining import SmallWorld
 from bertcourse.word_senses import Instance, SenseCorpus, corpora
 
-FORWARD = Path(__file__).parent.parent / "studies" / "forward.py"
+STUDIES = Path(__file__).parent.parent / "studies"
+FORWARD = STUDIES / "forward.py"
+
+
+@pytest.mark.parametrize("study", sorted(STUDIES.glob("*.py")), ids=lambda path: path.stem)
+def test_what_a_study_imports_of_the_course_is_there(study):
+    for node in ast.walk(ast.parse(study.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module.partition(".")[0] in ("bertcourse", "bertcourse_grading"):
+            module = importlib.import_module(node.module)
+            for name in node.names:
+                assert hasattr(module, name.name) or importlib.util.find_spec(f"{node.module}.{name.name}"), name.name
 
 
 @pytest.mark.parametrize(
