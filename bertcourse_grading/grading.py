@@ -296,7 +296,8 @@ class Grader:
             self.read_points(notebook, result)
             graded = self.autograded(result)
             with replace_files(graded.parent, [graded.name]) as draft:
-                nbformat.write(notebook, draft / graded.name)
+                text = nbformat.writes(notebook)  # in which half of a character may stand
+                (draft / graded.name).write_text(text, encoding="utf-8", errors="replace")
             replace_text(graded.parent / "timestamp.txt", stamp)
             self.keep(result)
 

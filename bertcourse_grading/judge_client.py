@@ -39,7 +39,7 @@ class Judge:
             return
         with tempfile.TemporaryDirectory(prefix="judge-", dir=self.temporary) as folder:
             listener = Listener(str(Path(folder) / "judge") if hasattr(os, "fork") else None)
-            argv = [sys.executable, "-m", "bertcourse_grading.judge", listener.address]
+            argv = [sys.executable, "-P", "-m", "bertcourse_grading.judge", listener.address]
             environment = {**os.environ, **PATIENT, "TQDM_DISABLE": "1", "MPLBACKEND": "agg"}
             self.process = subprocess.Popen(
                 argv, env=environment, stdin=subprocess.DEVNULL, start_new_session=hasattr(os, "setsid")
@@ -90,10 +90,11 @@ class Judge:
     def stop(self) -> None:
         """End it."""
         if self.process is not None:
-            self.connection.close()
             self.process.kill()
             self.process.wait()
-            self.process = None
+            if self.connection is not None:
+                self.connection.close()
+            self.process, self.connection = None, None
 
 
 def accept(listener: Listener, seconds: float) -> Connection:

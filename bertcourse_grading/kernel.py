@@ -27,7 +27,7 @@ from bertcourse_grading import sandbox, wire
 
 MISSING = object()  # in place of what the notebook does not define
 # What the grader runs for a graded cell.
-SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve()"
+SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve({})"
 
 
 class Answers:
@@ -50,22 +50,30 @@ class Answers:
         """The notebook's names."""
         return self.names()
 
-    def serve(self) -> None:
-        """Answer until the judge has asked enough."""
+    def serve(self, cell: int) -> None:
+        """Answer until the judge has asked enough.
+
+        Args:
+            cell: the number of the graded cell; the end of an earlier one that was broken off is passed over.
+        """
         try:
-            while "done" not in (message := wire.loads(self.connection.recv_bytes())):
-                if "wait" not in message:
-                    self.send({**self.answer(message), "number": message["number"]})
+            while (message := wire.loads(self.connection.recv_bytes())).get("done") != cell:
+                if "number" in message and "wait" not in message:
+                    self.connection.send_bytes(self.reply(message))
         finally:
             self.stand_in([])
 
-    def send(self, reply: dict[str, Any]) -> None:
-        """Send a reply, if it can be sent."""
-        data = wire.dumps(reply)
-        if len(data) > wire.MOST_BYTES:
-            too_much = f"an answer of {len(data) >> 20} MiB; at most {wire.MOST_BYTES >> 20}"
-            data = wire.dumps({"raised": ["ValueError", too_much, ""], "number": reply["number"]})
-        self.connection.send_bytes(data)
+    def reply(self, message: dict[str, Any]) -> bytes:
+        """The reply to a message, or why there is none that could be sent."""
+        number = {"number": message["number"]}
+        try:
+            data = wire.dumps({**self.answer(message), **number})
+            if len(data) <= wire.MOST_BYTES:
+                return data
+            reason = f"an answer of {len(data) >> 20} MiB; at most {wire.MOST_BYTES >> 20}"
+        except Exception as error:  # what it made of its arguments, or an error of its own, cannot be written down
+            reason = f"what cannot be sent ({type(error).__name__})"
+        return wire.dumps({"raised": ["ValueError", reason, ""], **number})
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
         """The reply to one message: what a name is, what a function returns, or that another stands in for some."""

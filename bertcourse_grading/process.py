@@ -22,7 +22,7 @@ from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
 
 from bertcourse_grading import cleaning, sandbox, walls
-from bertcourse_grading.cleaning import FAMILY, RUNNING, folder_size, kill_left_behind, read_start
+from bertcourse_grading.cleaning import FAMILY, RUNNING, folder_size, kill_left_behind, orphans, read_start
 from bertcourse_grading.course import split_hidden
 from bertcourse_grading.judge import Verdict
 from bertcourse_grading.judge_client import PATIENT, Judge, JudgeFailed, accept
@@ -117,6 +117,7 @@ class Process:
         self.work = work.rename(self.make(self.own) / "work")
         self.report_file, self.base, self.helpers, self.peak, self.killed = folder / "reports.jsonl", 0, 0, 0, ""
         self.fault: Exception | None = None  # of the watcher's
+        self.served = 0  # graded cells so far
         has_walls = limits.walls and sys.platform == "linux"
         wrapped = walls.bubblewrap(folder, hidden) if has_walls else []
         grouped = walls.control_group(limits.memory, 8 * limits.processes) if has_walls else []
@@ -189,7 +190,8 @@ class Process:
     def environment(self) -> dict[str, str]:
         """The variables that the kernel gets: none of the instructor's own but the few it needs."""
         home, temporary = self.make(self.own / "home"), self.make(self.own / "tmp")
-        variables = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+        kept = [*KEPT_VARIABLES, *(walls.BUS if "cgroup" in self.around else ())]
+        variables = {name: os.environ[name] for name in kept if name in os.environ}
         return {
             **variables,
             "HOME": str(home),
@@ -234,7 +236,8 @@ class Process:
             if message is not None and parent_of(message) == request:
                 content = message["content"]
                 idle |= message["msg_type"] == "status" and content.get("execution_state") == "idle"
-                characters = store(cell, message, characters)
+                with contextlib.suppress(KeyError, TypeError, AttributeError):  # no output, whoever sent it
+                    characters = store(cell, message, characters)
             if reply is None:
                 reply = self.take_reply(request)
                 drained = time.monotonic() + DRAIN_SECONDS if reply is not None else drained
@@ -257,7 +260,7 @@ class Process:
             cell.outputs = [output for output in cell.outputs if output.output_type != "error"]
             cell.outputs.append(error_output("CellTimeoutError", f"it ran for more than {seconds:.3g} s"))
         elif content.get("status") == "error" and not any(output.output_type == "error" for output in cell.outputs):
-            cell.outputs.append(error_output(content["ename"], content["evalue"]))
+            cell.outputs.append(error_output(str(content.get("ename")), str(content.get("evalue"))))
 
     def settle(self, seconds: float) -> None:
         """Wait whether the process ends although no cell runs.
@@ -303,12 +306,16 @@ class Process:
         self.over = threading.Event()
         relay = threading.Thread(target=self.relay, args=(time.monotonic() + seconds, found), daemon=True)
         relay.start()
-        asked = nbformat.v4.new_code_cell(SERVE)
+        self.served += 1
+        asked = nbformat.v4.new_code_cell(SERVE.format(self.served))
         try:
             self.execute(asked, seconds + 1.0)
         finally:
             self.over.set()
-            relay.join()
+            relay.join(DRAIN_SECONDS)
+            if relay.is_alive():  # it waits for the rest of a message, or for somebody to read one
+                self.kill("stopped in the middle of an answer to the judge")
+                relay.join()
         if isinstance(found[0], Exception):
             raise found[0]
         if self.cancel.is_set():
@@ -331,7 +338,7 @@ class Process:
         except Exception as error:
             found.append(error)
         with contextlib.suppress(OSError):
-            self.connection.send_bytes(b'{"done": true}')
+            self.connection.send_bytes(json.dumps({"done": self.served}).encode())
 
     def reply_to(self, message: dict, deadline: float) -> dict:
         """What the submission says to a message of the judge's, or why it says nothing."""
@@ -388,6 +395,9 @@ class Process:
         if self.base and used > self.base + self.limits.memory:
             self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
         elif with_files:
+            for process in orphans():
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
             size = folder_size(self.folder)
             if size is None:
                 deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES

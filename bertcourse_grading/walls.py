@@ -2,7 +2,7 @@
 
 bubblewrap: it sees no other process, no network, a file system that it can only read, and a /dev/shm of its own that
 goes with it. systemd-run: its memory and its processes are limited by the system (cgroup v2), whatever it does. Where
-one is missing, the walls of ``sandbox`` and the watcher of ``execution`` stand alone.
+one is missing, the walls of ``sandbox`` and the watcher of ``process`` stand alone.
 """
 
 import functools
@@ -14,6 +14,7 @@ from pathlib import Path
 
 SHARED_BYTES = 256 * 2**20  # of /dev/shm within bubblewrap
 MORE_BYTES = 2**30  # what Python and the packages of the setup cell take, at most
+BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd-run finds the user's systemd
 NAMESPACES = ("--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 
 
@@ -37,6 +38,8 @@ def bubblewrap(writable: Path, hidden: Iterable[Path]) -> list[str]:
 def control_group(memory: int, processes: int) -> list[str]:
     """The words that come before a command to run it in a cgroup; none where that cannot be done.
 
+    They need the variables ``BUS``, and take them away from the command.
+
     Args:
         memory: bytes, beyond what Python and its packages take; files in memory and /dev/shm count.
         processes: processes and threads at a time.
@@ -46,6 +49,7 @@ def control_group(memory: int, processes: int) -> list[str]:
     command = ["systemd-run", *(["--user"] if os.geteuid() else []), "--scope", "--quiet", "--collect"]
     limits = {"MemoryMax": memory + MORE_BYTES, "MemorySwapMax": 0, "TasksMax": processes}
     command += [f"--property={name}={value}" for name, value in limits.items()]
+    command += ["env", *(word for name in BUS for word in ("-u", name))]
     return command if works(*command, "true") else []
 
 

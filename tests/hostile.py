@@ -34,7 +34,10 @@ PROTOCOL = {
     "answers-call": "kernel.Answers.call = lambda *a: {'value': {'list': [9, 9]}, 'after': None}",
     "answers-answer": "kernel.Answers.answer = lambda self, message: {'verdict': {'points': None}}",
     "missing": "kernel.Answers.fetch = lambda self, name: {'value': 3}",
-    "serve": "kernel.Answers.serve = lambda self: None",
+    "serve": "kernel.Answers.serve = lambda self, cell: None",
+    "half-a-message": "os.write(kernel.ANSWERS[0].connection.fileno(), b'\\0\\0\\1\\0x')",
+    "never-reads": "kernel.Answers.serve = lambda self, cell: __import__('time').sleep(60)",
+    "iopub": "get_ipython().kernel.session.send(get_ipython().kernel.iopub_socket, 'stream', {'name': 3}, parent=get_ipython().parent_header)",
     "done": "kernel.ANSWERS[0].connection.send_bytes(b'{\"done\": true}')",
     "verdict": 'kernel.ANSWERS[0].connection.send_bytes(b\'{"verdict": {"kind": "", "message": ""}}\')',
     "ask": 'kernel.ANSWERS[0].connection.send_bytes(b\'{"ask": {}, "judge": {}}\')',
@@ -66,6 +69,10 @@ VALUES = {
     "        found = frame.f_locals.get('wanted', frame.f_locals.get('expected', found))\n        frame = frame.f_back\n"
     "    return found or values",
     "looks-into-the-checks": "import example_checks\nV = lambda values: 0",
+    "huge-number": "V = lambda values: 10**6000",
+    "surrogate": "def V(values): raise ValueError('\\ud800')",
+    "error-that-says-nothing": "class E(Exception):\n    def __str__(self): raise OSError\ndef V(values): raise E",
+    "changed-argument": "def V(values):\n    values.append(values)\n    return values",
     "nan": "V = lambda values: [float('nan')] * 2",
 }
 # What it can do to the machine: memory that nobody counts, processes and files that stay, rights that it has not.
@@ -116,7 +123,7 @@ def stay():
 def hostile() -> dict[str, str]:
     """The first answer's cell of each submission, by its kind."""
     found = {f"tampers: {name}": f"{WRONG}{code}" for name, code in TAMPERS.items()}
-    head = "from bertcourse_grading import wire\nimport sys\nkernel = sys.modules['bertcourse_grading.kernel']\n"
+    head = "from bertcourse_grading import wire\nimport os, sys\nkernel = sys.modules['bertcourse_grading.kernel']\n"
     found |= {f"protocol: {name}": f"{WRONG}{head}{code}" for name, code in PROTOCOL.items()}
     found |= {f"machine: {name}": f"{WRONG}{DAEMON}{code}" for name, code in MACHINE.items()}
     found |= {

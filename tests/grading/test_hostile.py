@@ -120,10 +120,16 @@ def test_what_nobody_may_do_is_refused(results, base):
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
 def test_a_submission_runs_in_a_cgroup_where_systemd_makes_one(tmp_path, monkeypatch):
     """A stand-in for systemd-run: it drops its options and runs the command."""
-    program = '#!/bin/sh\necho "$@" >> {}\nwhile case "$1" in -*) true;; *) false;; esac; do shift; done\nexec "$@"\n'
+    program = """#!/bin/sh
+echo "$@" >> {}
+test -n "$XDG_RUNTIME_DIR" || exit 1
+while case "$1" in -*) true;; *) false;; esac; do shift; done
+exec "$@"
+"""
     (tmp_path / "systemd-run").write_text(program.format(tmp_path / "words"), encoding="utf-8")
     (tmp_path / "systemd-run").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     walls.works.cache_clear()
     (result,) = grade_hostile(tmp_path, {"machine: root": hostile.hostile()["machine: root"]}).values()
     walls.works.cache_clear()

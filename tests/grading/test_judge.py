@@ -36,10 +36,10 @@ class Court:
         return wire.loads(self.here.recv_bytes()) if self.here.poll(5) else {"gone": "it does not answer"}
 
     def judge(self, source, shows=False):
-        thread = threading.Thread(target=self.answers.serve, daemon=True)
+        thread = threading.Thread(target=self.answers.serve, args=(0,), daemon=True)
         thread.start()
         verdict = self.session.judge(source, shows)
-        self.here.send_bytes(wire.dumps({"done": True}))
+        self.here.send_bytes(wire.dumps({"done": 0}))
         thread.join(5)
         return verdict
 
@@ -185,10 +185,10 @@ def test_the_courses_solutions_pass_before_the_judge(number, request):
     session = judge.Session(judge.Bench(source.setup, [each.solution for each in source.exercises]), exchange)
     for exercise in source.exercises:
         for test in (f'check("{exercise.number}", {exercise.name})', exercise.hidden):
-            thread = threading.Thread(target=answers.serve)
+            thread = threading.Thread(target=answers.serve, args=(0,))
             thread.start()
             verdict = session.judge(test, shows=False)
-            here.send_bytes(wire.dumps({"done": True}))
+            here.send_bytes(wire.dumps({"done": 0}))
             thread.join()
             assert verdict == judge.Verdict(), exercise.number
 

@@ -32,7 +32,7 @@ def answer_judge(questions: Connection, works: Connection) -> None:
             names = names_in(works.recv())
             answers = Answers(questions, lambda names=names: names)
         else:
-            answers.serve()
+            answers.serve(0)
 
 
 class Court:
@@ -80,5 +80,5 @@ class Court:
         while "ask" in (message := self.judge.receive(SECONDS)):
             self.questions.send_bytes(json.dumps(message["ask"]).encode())
             self.judge.send(json.loads(self.questions.recv_bytes()))
-        self.questions.send_bytes(b'{"done": true}')
+        self.questions.send_bytes(b'{"done": 0}')
         return Verdict(**message["verdict"])
