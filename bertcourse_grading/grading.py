@@ -295,9 +295,7 @@ class Grader:
             notebook = self.apply(SAVE, notebook, result)
             self.read_points(notebook, result)
             graded = self.autograded(result)
-            with replace_files(graded.parent, [graded.name]) as draft:
-                text = nbformat.writes(notebook)  # in which half of a character may stand
-                (draft / graded.name).write_text(text, encoding="utf-8", errors="replace")
+            write_notebook(notebook, graded)
             replace_text(graded.parent / "timestamp.txt", stamp)
             self.keep(result)
 
@@ -570,6 +568,12 @@ def failure(cell: NotebookNode) -> str:
         return "it wrote to stderr" if any(output.get("name") == "stderr" for output in cell.outputs) else ""
     printed = "".join(output.text for output in cell.get("outputs", []) if output.output_type == "stream")
     return " ".join(printed.split())[:500]
+
+
+def write_notebook(notebook: NotebookNode, path: Path) -> None:
+    """Write a notebook, whole or not at all; half a character, which no file can hold, becomes a question mark."""
+    with replace_files(path.parent, [path.name]) as draft:
+        (draft / path.name).write_text(nbformat.writes(notebook), encoding="utf-8", errors="replace")
 
 
 @contextlib.contextmanager

@@ -21,9 +21,9 @@ import time
 from pathlib import Path
 
 import nbformat
-from grading import solved
 
 from bertcourse_grading.course import Assignment, read_assignments
+from grading import solved
 
 ROOT = Path(__file__).resolve().parent.parent
 GRADE = """import sys

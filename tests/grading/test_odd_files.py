@@ -124,7 +124,7 @@ FULL_DISKS = {
         "nbgrader.preprocessors.SaveAutoGrades.preprocess",
         OperationalError("", {}, Exception("database or disk is full")),
     ),
-    "autograded": ("nbformat.write", FULL),
+    "autograded": ("bertcourse_grading.grading.write_notebook", FULL),
     "result": ("bertcourse_grading.grading.Grader.keep", FULL),
 }
 
