@@ -185,6 +185,8 @@ class Bench:
         self.setup: dict[str, Any] = {"__name__": "__main__"}
         exec(compile(setup, "<setup>", "exec"), self.setup)
         self.solutions, self.solved = solutions, {}
+        functions = [node for text in solutions for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+        self.order = {node.name: place for place, node in enumerate(functions)}
 
     def reference(self, name: str) -> Callable:
         """The reference's function of a name."""
@@ -216,11 +218,13 @@ class Session:
         """
         lines, printed, names = ast.parse(source).body, io.StringIO(), students_names(source, self.bench.setup)
         last = lines.pop() if shows and lines and isinstance(lines[-1], ast.Expr) else None
-        known = {name for text in self.bench.solutions for name in defined_in(text)}
+        order = self.bench.order
+        asked = max((order[name] for name in names if name in order), default=len(order))
+        earlier = [name for name in self.wrong if name not in names and order[name] < asked]  # told of no later one
         result, kind, message = None, "", ""
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
-                self.desk.stand_in([name for name in self.wrong if name not in names])
+                self.desk.stand_in(earlier)
                 namespace = {**self.bench.setup, **{name: self.desk.fetch(name) for name in names}}
                 exec(compile(ast.Module(lines, []), "<graded cell>", "exec"), namespace)
                 if last is not None:
@@ -234,7 +238,7 @@ class Session:
         except Exception as error:  # of a test that has not foreseen such a value
             kind, message = type(error).__name__, str(error)
         if kind or result is not None:
-            self.wrong += [name for name in names if name in known and name not in self.wrong]
+            self.wrong += [name for name in names if name in order and name not in self.wrong]
         points = float(result) if isinstance(result, int | float) else None
         return Verdict(points, kind, message[:4000], printed.getvalue()[:20_000] if shows else "")
 

@@ -108,6 +108,12 @@ def test_the_reference_stands_in_for_an_earlier_answer_that_is_not_there():
     assert "doubled" not in court.names
 
 
+def test_no_reference_is_given_for_a_later_exercise():
+    """Not even where a submission has moved that one to the front, and answered it wrongly."""
+    court = Court(total=lambda values: 7, doubled=lambda values: [court.names["total"]([value]) for value in values])
+    assert court.judge(TOTAL).kind == "CheckFailed" and court.judge(DOUBLED).message == "wrong"
+
+
 def test_no_reference_is_given_for_what_is_being_asked():
     def asking(values):
         return court.answers.asks_reference("doubled")(values)
