@@ -4,10 +4,12 @@ import contextlib
 import os
 import re
 import secrets
+import shutil
+import stat
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import psutil
@@ -15,6 +17,7 @@ import psutil
 from bertcourse_grading import sandbox
 
 MOST_DEPTH, MOST_FILES = 60, 100_000  # of a submission's folders in folders, and files
+MOST_PATH = 70  # bytes of a batch's folder: a socket's path may have 104 on macOS, 108 on Linux
 BATCH = re.compile(r"hw-[0-9a-f]{16}")
 RUNNING: set[int] = set()  # the kernels that were started here and have not been ended
 FAMILY = threading.Lock()  # of RUNNING and of whose children are looked at
@@ -70,14 +73,25 @@ def folder_for_a_batch(record: Path) -> Iterator[Path]:
 
     Args:
         record: a file that names the folder as long as it is there.
+
+    Raises:
+        ValueError: if its path would be too long for the sockets in it.
     """
     if record.exists():
         left = Path(record.read_text(encoding="utf-8", errors="replace").strip())
-        if BATCH.fullmatch(left.name) and left.parent == Path(tempfile.gettempdir()):
+        if BATCH.fullmatch(left.name):
             kill_left_behind(left)
             remove(left)
+        for draft in drafts(record.parent):
+            shutil.rmtree(draft, ignore_errors=True)
     sandbox.keep_family_together()
     folder = Path(tempfile.gettempdir()) / f"hw-{secrets.token_hex(8)}"
+    if len(os.fsencode(folder)) > MOST_PATH:
+        raise ValueError(
+            f"temporary files lie in {folder.parent}, which is too long a path for sockets: "
+            f"{len(os.fsencode(folder.parent))} bytes, at most {MOST_PATH - len(folder.name) - 1}. "
+            "Set TMPDIR to a shorter one."
+        )
     record.write_text(str(folder), encoding="utf-8")
     folder.mkdir(mode=0o700)
     try:
@@ -85,6 +99,12 @@ def folder_for_a_batch(record: Path) -> Iterator[Path]:
     finally:
         remove(folder)
         record.unlink(missing_ok=True)
+
+
+def drafts(output: Path) -> Iterator[Path]:
+    """What was being written or unpacked in a course folder."""
+    for pattern in (".unpacking-*", ".saving-*", "results/*/.saving-*", "autograded/*/*/.saving-*"):
+        yield from output.glob(pattern)
 
 
 @contextlib.contextmanager
@@ -125,6 +145,20 @@ def folder_size(folder: Path) -> int | None:
         if depth > MOST_DEPTH or files > MOST_FILES:
             return None
     return total
+
+
+def unlinked_size(pids: Iterable[int]) -> int:
+    """Bytes on disk of files that have no name any more, and that processes hold open or mapped (Linux)."""
+    found: dict[tuple[int, int], int] = {}
+    for pid in pids:
+        for folder in ("fd", "map_files"):
+            with contextlib.suppress(OSError):
+                for name in os.listdir(f"/proc/{pid}/{folder}"):
+                    with contextlib.suppress(OSError):
+                        status = os.stat(f"/proc/{pid}/{folder}/{name}")
+                        if status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
+                            found[status.st_dev, status.st_ino] = status.st_blocks * 512
+    return sum(found.values())
 
 
 def read_start(path: Path) -> str:

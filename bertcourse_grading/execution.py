@@ -89,6 +89,11 @@ def run_submission(
             give_up(notebook, ended.index, ended.reason)
             run.say(f"{name} {ended.reason}; what comes after it was not run", review=True)
             break
+        if pace.settle and not ended.is_sure:
+            give_up(notebook, ended.index, ended.reason)
+            run.say(f"{name} {ended.reason}, maybe for what an earlier one began; the rest was not run", review=True)
+            pace.unexplained = ""
+            break
         if ended.is_sure:
             pace.blame(ended)
             run.say(f"{name} {ended.reason}; the notebook was run again without it", review=True)
@@ -124,12 +129,16 @@ class Pace:
     Attributes:
         deadline: of all its cells, on ``time.monotonic``'s clock.
         settle: seconds to wait after each cell whether its process ends.
+        is_slow_enough: whether that is longer than it took the process to end.
+        suspect: index of the cell that ran when it ended.
         left_out: indices of cells that are to blame, and the reasons.
         unexplained: what a cell seemed to do before it was run slowly; empty once it is known which one it was.
     """
 
     deadline: float
     settle: float = 0.0
+    is_slow_enough: bool = False
+    suspect: int = -1
     left_out: dict[int, str] = field(default_factory=dict)
     unexplained: str = ""
 
@@ -137,15 +146,22 @@ class Pace:
         """Whether there is no time left."""
         return time.monotonic() > self.deadline
 
+    def makes_sure(self, index: int) -> bool:
+        """Whether a process that ended in or after this cell ended because of it: no timer of an earlier one would have
+        waited so long, or met the same cell again in a run with other times."""
+        return self.is_slow_enough or self.settle > 0 and index == self.suspect
+
     def blame(self, ended: Ended) -> None:
         """Leave a cell out from now on, and run the others without waiting."""
         self.left_out[ended.index] = ended.reason
-        self.settle, self.unexplained = 0.0, ""
+        self.settle, self.is_slow_enough, self.unexplained = 0.0, False, ""
 
     def slow_down(self, ended: Ended, notebook: NotebookNode) -> None:
-        """From now on wait after each cell: longer than it took the process to end, so as long as any timer."""
+        """From now on wait after each cell: longer than it took the process to end, so as long as any timer, if all
+        that waiting does not take too long."""
         cells = sum(cell.cell_type == "code" for cell in notebook.cells)
         self.settle = min(ended.after + 0.5, SETTLE_SECONDS / cells)
+        self.is_slow_enough, self.suspect = self.settle > ended.after, ended.index
         self.unexplained = f"{cell_name(notebook.cells[ended.index], ended.index)} {ended.reason}"
 
 
@@ -169,6 +185,7 @@ def run_once(
             files, work, ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints", "__pycache__"), symlinks=True
         )
     process = Process(folder, work, judge, hidden, limits, cancel)
+    judge.forget()
     try:
         process.start()
         start = time.monotonic()
@@ -187,7 +204,7 @@ def run_once(
                 process.settle(pace.settle)
                 pace.deadline += pace.settle
             except KernelEnded as reason:
-                is_sure = pace.settle > 0 or isinstance(reason, NotInterrupted)
+                is_sure = isinstance(reason, NotInterrupted) or pace.makes_sure(index)
                 return Ended(index, str(reason), is_sure, time.monotonic() - start)
             note_limits(cell, index, limits, run)
         return None
@@ -208,10 +225,10 @@ def note_limits(cell: NotebookNode, index: int, limits: Limits, run: Run) -> Non
     for output in cell.outputs:
         if output.output_type != "error":
             continue
-        if output.ename == "Gone":  # the judge's word for it
-            run.say(f"{cell_name(cell, index)} {output.evalue}")
+        if output.ename in ("Gone", "JudgeSilent"):  # of the judge's verdict
+            run.say(f"{cell_name(cell, index)} {output.evalue}", review=output.ename == "JudgeSilent")
         elif output.ename == "CellTimeoutError":
-            run.say(f"{cell_name(cell, index)} ran for more than {limits.cell_seconds:g} s and was stopped")
+            run.say(f"{cell_name(cell, index)} {output.evalue.removeprefix('it ')} and was stopped")
         elif (
             output.ename == "MemoryError" or "allocate memory" in output.evalue or "not enough memory" in output.evalue
         ):

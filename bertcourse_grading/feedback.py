@@ -1,15 +1,22 @@
 """What students get back: an HTML page each, with notebook, points, the checks' messages and an instructor's comments.
 
 The pages are nbgrader's. ``HideTests`` makes them safe to hand out: of a hidden test only the result and its one
-message stay, and whatever the notebook printed of its text goes.
+message stay, and whatever the notebook printed of its text goes. ``safe_html`` makes them, and the formgrader's, safe
+to look at: a notebook may hold JavaScript, and a lecturer's browser may do what the lecturer may.
 """
 
 import html
 import json
 import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlparse
 
+import bleach
+from jinja2 import pass_context
+from jinja2.runtime import Context
+from nbconvert.exporters import HTMLExporter
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
@@ -22,6 +29,10 @@ from bertcourse_grading.grading import failure
 from bertcourse_grading.names import shown
 from bertcourse_grading.release import SHORTEST
 
+TAGS = (
+    "a b blockquote br caption code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img kbd li ol p pre s span "
+    "strong sub summary sup table tbody td tfoot th thead tr tt u ul"
+)
 LEFT_OUT = "(left out: it showed a hidden test)\n"
 PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
@@ -139,8 +150,38 @@ def for_student(message: str) -> str:
     >>> for_student("it tried to write /home/us/answer = 42")
     'it tried to write what is not its own'
     """
-    message = re.sub(r"(it tried to \w+) /.*", r"\1 what is not its own", message, flags=re.DOTALL)
-    return re.sub(r"(for which nbgrader gives 0 points): .*", r"\1", message, flags=re.DOTALL)
+    return re.sub(r"(it tried to \w+) /.*", r"\1 what is not its own", message, flags=re.DOTALL)
+
+
+def safe_html(text: str | bytes) -> str:
+    """HTML without what could run or load anything: text, tables, links, and pictures that it holds itself.
+
+    >>> safe_html('<b onclick="x()">bold</b><script>y()</script>')
+    '<b>bold</b>&lt;script&gt;y()&lt;/script&gt;'
+    """
+
+    def is_harmless(tag: str, name: str, value: str) -> bool:
+        if (tag, name) == ("img", "src"):
+            return value.startswith("data:image/")
+        if (tag, name) == ("a", "href"):
+            return value.startswith(("http:", "https:", "#"))
+        return name in ("class", "alt", "title") or name in ("width", "height") and value.isdecimal()
+
+    text = text.decode() if isinstance(text, bytes) else str(text)
+    protocols = {*bleach.ALLOWED_PROTOCOLS, "data"}
+    return bleach.clean(text, tags={*TAGS.split()}, attributes=is_harmless, protocols=protocols)
+
+
+@pass_context
+def safe_markdown(context: Context, source: str) -> str:
+    """Markdown as nbconvert shows it, and no HTML that could run; a filter of its templates."""
+    return safe_html(exporter().markdown2html(context, source))
+
+
+@cache
+def exporter() -> Any:
+    """nbconvert's, with its own filters."""
+    return HTMLExporter()
 
 
 def summary(result: dict, notebook: NotebookNode | None = None) -> str:

@@ -16,6 +16,7 @@ import os
 import queue
 import secrets
 import shutil
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -79,20 +80,32 @@ def grade(
 
     Raises:
         FileNotFoundError: if there are no submissions, or no assignments.
-        ValueError: if an assignment cannot be released.
+        ValueError: if an assignment cannot be released, or a folder is one that the course itself lies in.
         KeyboardInterrupt: on Ctrl-C; what is graded is kept.
 
     Source: nbgrader's autograde, submission by submission.
     """
     assignments = read_assignments(source)
+    for folder in (submissions, output):
+        refuse_folder_of_the_course(folder.resolve())
     output = make_folder(output).resolve()
     with naming_full_disks(output), alone_in(output), folder_for_a_batch(output / "running") as batch:
         folder = unpack(submissions.resolve(), output / "unpacked", MOST_BYTES)
-        grader = Grader(assignments, source.resolve(), output, limits, batch)
+        jobs = jobs or max(1, (os.cpu_count() or 2) // 2)
+        grader = Grader(assignments, source.resolve(), output, limits, batch, jobs)
         found = find_submissions(folder, list(assignments), grader.students())
         grader.put_back_lost()
         grader.hidden.append(submissions.resolve())
-        return grade_all(grader, found, jobs or max(1, (os.cpu_count() or 2) // 2), again)
+        return grade_all(grader, found, jobs, again)
+
+
+def refuse_folder_of_the_course(folder: Path) -> None:
+    """Refuse, by a ValueError, a folder whose files are hidden from submissions, if what runs them is in it."""
+    for needed in (Path(sys.prefix), Path(__file__).parent.parent):
+        if needed.resolve().is_relative_to(folder):
+            raise ValueError(
+                f"expected a folder with submissions or grades and nothing else; {folder} holds {needed}. Name another."
+            )
 
 
 def grade_all(grader: "Grader", found: list[Submission], jobs: int, again: bool) -> list[Result]:
@@ -153,19 +166,27 @@ class Grader:
         output: nbgrader's course folder.
         limits: what a submission may use.
         temporary: the folder for temporary files.
+        jobs: how many submissions are graded at a time.
     """
 
     def __init__(
-        self, assignments: dict[str, Assignment], source: Path, output: Path, limits: Limits, temporary: Path
+        self,
+        assignments: dict[str, Assignment],
+        source: Path,
+        output: Path,
+        limits: Limits,
+        temporary: Path,
+        jobs: int = 1,
     ) -> None:
         self.assignments, self.output, self.limits, self.temporary = assignments, output, limits, temporary
+        self.room = jobs * limits.folder_size  # for what all of them may write
         self.config = load_config(source, output)
         self.database = self.config.CourseDirectory.db_url
         put_damaged_aside(output)
         if not (output / "gradebook.db").exists():
             with replace_files(output, ["gradebook.db"]) as draft:  # whole or not at all
                 make_gradebook(f"sqlite:///{draft / 'gradebook.db'}")
-        self.hidden = [source, output]
+        self.hidden = [source, output, temporary]
         self.cancel = threading.Event()
         self.known: set[str] = set()
         self.judges: queue.SimpleQueue[Judge] = queue.SimpleQueue()
@@ -198,7 +219,7 @@ class Grader:
             result.fingerprint = self.fingerprint(submission, assignment)
             if old is not None and old.fingerprint == result.fingerprint and not again:
                 return old
-            result.seed = secrets.randbelow(2**32) if old is None else old.seed
+            result.seed = old.seed if old is not None and old.seed else 1 + secrets.randbelow(2**32 - 1)
             self.grade_afresh(submission, assignment, result)
         except Cancelled:
             raise
@@ -305,14 +326,14 @@ class Grader:
         Raises:
             OSError: if there is no room for what it may write; that is no submission's fault.
         """
-        expect_room(temporary(), self.limits.folder_size)
+        expect_room(temporary(), self.room)
         with work_folder(submission, assignment, self.temporary) as (files, left_out), self.judge() as judge:
             judge.begin(assignment, seed)
             run = run_submission(notebook, files, judge, self.hidden, self.limits, self.cancel, self.temporary)
         if left_out:
             run.say(left_out)
         if met_a_full_disk(notebook):
-            expect_room(temporary(), self.limits.folder_size)
+            expect_room(temporary(), self.room)
         return run
 
     def autograded(self, result: Result) -> Path:
@@ -565,7 +586,7 @@ def failure(cell: NotebookNode) -> str:
             shown = any(len(line.strip()) > 20 and line.strip() in output.evalue for line in hidden)
             return f"{output.ename}" if shown else message
     if hidden:
-        return "it wrote to stderr" if any(output.get("name") == "stderr" for output in cell.outputs) else ""
+        return ""
     printed = "".join(output.text for output in cell.get("outputs", []) if output.output_type == "stream")
     return " ".join(printed.split())[:500]
 

@@ -26,7 +26,9 @@ from typing import Any
 
 from bertcourse.checks import engine
 from bertcourse.checks.engine import AnswerRaised, CheckFailed, NotWritten
-from bertcourse_grading import wire
+from bertcourse_grading import sandbox, wire
+
+MOST_MEMORY, MOST_FILE = 4 * 2**30, 2**20  # bytes: what an answer makes of the judge costs that answer, no more
 
 
 @dataclass(frozen=True)
@@ -301,5 +303,6 @@ def serve(connection: Connection) -> None:
 
 
 if __name__ == "__main__":
+    sandbox.limit_memory(MOST_MEMORY, MOST_FILE)
     os.environ["NBGRADER_EXECUTION"] = "autograde"  # a check gives 0 points, and no colours
     serve(Client(sys.argv[1]))

@@ -8,17 +8,24 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
+from collections.abc import Callable
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 
 from bertcourse_grading.course import Assignment
 
-# Threads of OpenMP that have nothing to do leave the cores to the other process: judge and submission take turns.
-PATIENT = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
+# Threads of OpenMP that have nothing to do leave the cores to the other process: judge and submission take turns. A
+# large machine starts no more of them than homework needs.
+PATIENT = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(min(4, os.cpu_count() or 1))}
 
 
 class JudgeFailed(RuntimeError):
     """The judge cannot judge: the assignment or this machine is at fault, and no student."""
+
+
+class JudgeSilent(JudgeFailed):
+    """The judge says nothing any more, and was ended."""
 
 
 class Judge:
@@ -31,7 +38,7 @@ class Judge:
     submissions = itertools.count()
 
     def __init__(self, temporary: Path | None = None) -> None:
-        self.process, self.connection, self.temporary = None, None, temporary
+        self.process, self.connection, self.temporary, self.job = None, None, temporary, {}
 
     def start(self) -> None:
         """Start it, if it does not run."""
@@ -44,7 +51,7 @@ class Judge:
             self.process = subprocess.Popen(
                 argv, env=environment, stdin=subprocess.DEVNULL, start_new_session=hasattr(os, "setsid")
             )
-            self.connection = accept(listener, 120)
+            self.connection = accept(listener, 120, lambda: self.process.poll() is None)
 
     def begin(self, assignment: Assignment, seed: int) -> None:
         """What follows is of another submission.
@@ -59,17 +66,34 @@ class Judge:
             "setup": assignment.setup,
             "solutions": assignment.solutions,
             "seed": seed,
-            "submission": next(self.submissions),
         }
+        self.forget()
 
-    def send(self, message: dict) -> None:
-        """Send a message.
+    def forget(self) -> None:
+        """What follows is of a new run of the submission: what it answered wrongly before does not count."""
+        self.job["submission"] = next(self.submissions)
+
+    def judge(self, source: str, shows: bool) -> None:
+        """Have a graded cell judged; its questions, and its verdict, are then received.
+
+        Args:
+            source: of the cell, hidden tests included.
+            shows: whether its last line's value counts as points, and what it prints is shown.
+
+        Raises:
+            JudgeFailed: if it does not start.
+        """
+        self.start()
+        self.send(json.dumps({"judge": {**self.job, "source": source, "shows": shows}}).encode())
+
+    def send(self, message: bytes) -> None:
+        """Send a message, or pass a submission's on as it came: only the judge, whose memory is limited, reads it.
 
         Raises:
             JudgeFailed: if it is gone.
         """
         try:
-            self.connection.send_bytes(json.dumps(message).encode())
+            self.connection.send_bytes(message)
         except OSError as error:
             raise JudgeFailed(f"the judge ended: {error}") from None
 
@@ -77,7 +101,8 @@ class Judge:
         """A message.
 
         Raises:
-            JudgeFailed: if none comes in time.
+            JudgeSilent: if none comes in time.
+            JudgeFailed: if it is gone.
         """
         try:
             if self.connection.poll(seconds):
@@ -85,7 +110,7 @@ class Judge:
         except (OSError, EOFError) as error:
             raise JudgeFailed(f"the judge ended: {error}") from None
         self.stop()
-        raise JudgeFailed(f"the judge said nothing for {seconds:g} s")
+        raise JudgeSilent(f"the judge said nothing for {seconds:g} s")
 
     def stop(self) -> None:
         """End it."""
@@ -97,8 +122,13 @@ class Judge:
             self.process, self.connection = None, None
 
 
-def accept(listener: Listener, seconds: float) -> Connection:
+def accept(listener: Listener, seconds: float, is_there: Callable[[], bool]) -> Connection:
     """Who connects first.
+
+    Args:
+        listener: closed at the end.
+        seconds: to wait.
+        is_there: whether somebody may still connect.
 
     Raises:
         RuntimeError: if nobody does in time.
@@ -111,8 +141,10 @@ def accept(listener: Listener, seconds: float) -> Connection:
 
     thread = threading.Thread(target=wait, daemon=True)
     thread.start()
-    thread.join(seconds)
+    start = time.monotonic()
+    while thread.is_alive() and is_there() and time.monotonic() < start + seconds:
+        thread.join(0.2)
     listener.close()
     if not found:
-        raise RuntimeError(f"nobody connected to {listener.address} within {seconds:g} s")
+        raise RuntimeError(f"nobody connected within {time.monotonic() - start:.3g} s")
     return found[0]

@@ -41,7 +41,6 @@ class Answers:
     def __init__(self, connection: Connection, names: Callable[[], dict[str, Any]]) -> None:
         self.connection, self.names = connection, names
         self.held: list[Any] = []
-        self.models: dict[int, Any] = {}
         self.own: dict[str, Any] = {}  # what the reference stands in for
         self.asked = 0  # number of the judge's question
 
@@ -120,8 +119,8 @@ class Answers:
         return len(self.held) - 1
 
     def find(self, number: int, kind: str) -> Any:
-        """What was kept, or the model that was sent under this number."""
-        return self.models.get(number) if kind == "module" else self.held[number]
+        """What was kept; a model is made anew from its parameters."""
+        return None if kind == "module" else self.held[number]
 
     def stand_in(self, names: list[str]) -> None:
         """Put functions that ask the reference in the place of the notebook's own, or of what it lacks; all others are
@@ -155,8 +154,8 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
 
     Args:
         connection_file: path of the kernel's connection file.
-        job_file: JSON: own, readable, hidden (paths), judge (address), memory, file_size, processes, reports (path),
-            walls (whether to use the system's).
+        job_file: JSON: own, readable, hidden (paths), judge (address), memory, file_size, tasks, reports (path), walls
+            (whether to use the system's).
 
     Raises:
         RuntimeError: if it is root's, and the system has no walls.
@@ -190,7 +189,8 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
     for name in ("exit", "quit"):
         shell.user_ns[name] = leave
     sandbox.limit_memory(job["memory"], job["file_size"])
-    sys.addaudithook(sandbox.guard(own, map(Path, job["hidden"]), programs=walls, report=reports.add))
+    hidden = [Path(path) for path in [*job["hidden"], *bertcourse.checks.__path__ * (not walls)]]
+    sys.addaudithook(sandbox.guard(own, hidden, programs=walls, report=reports.add))
     app.start()
 
 
@@ -199,9 +199,9 @@ def lock_in(job: dict[str, Any], own: list[Path]) -> bool:  # pragma: no cover (
     del os.environ["JPY_PARENT_PID"]  # it is told by the system when its parent ends
     sandbox.end_with_parent()
     sandbox.keep_family_together()
-    sandbox.limit_processes(job["processes"])
-    places, package = sandbox.readable_places(job["readable"]), Path(bertcourse.__path__[0])
-    walls = [sandbox.lock_files(own, places, [package]), sandbox.lock_calls()]
+    sandbox.limit_tasks(job["tasks"])
+    readable, listed = sandbox.readable_places(job["readable"], map(Path, job["hidden"]))
+    walls = [sandbox.lock_files(own, readable, listed), sandbox.lock_calls()]
     sandbox.drop_capabilities()
     return all(walls)
 

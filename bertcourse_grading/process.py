@@ -17,6 +17,7 @@ from pathlib import Path
 
 import nbformat
 import psutil
+import zmq
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import KernelManager
 from nbformat import NotebookNode
@@ -25,7 +26,7 @@ from bertcourse_grading import cleaning, sandbox, walls
 from bertcourse_grading.cleaning import FAMILY, RUNNING, folder_size, kill_left_behind, orphans, read_start
 from bertcourse_grading.course import split_hidden
 from bertcourse_grading.judge import Verdict
-from bertcourse_grading.judge_client import PATIENT, Judge, JudgeFailed, accept
+from bertcourse_grading.judge_client import PATIENT, Judge, JudgeFailed, JudgeSilent, accept
 from bertcourse_grading.kernel import SERVE
 from bertcourse_grading.wire import MOST_BYTES
 
@@ -47,7 +48,9 @@ KEPT_VARIABLES = (
     "HF_HUB_CACHE",
     "COVERAGE_PROCESS_START",
 )
-CELL_CHARACTERS = 100_000
+CELL_CHARACTERS, MOST_CHARACTERS = 100_000, 5_000_000  # of what a cell prints; of figures, results and errors, too
+MOST_MESSAGE, MOST_WAITING = 16 * 2**20, 100  # bytes of a message of the kernel's; messages that wait to be read
+MOST_TASKS = 1000  # threads and processes, the many that are gone before the watcher looks included
 JUDGE_SECONDS = 120.0  # how long the judge may think about an answer
 DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
 
@@ -117,10 +120,12 @@ class Process:
         self.work = work.rename(self.make(self.own) / "work")
         self.report_file, self.base, self.helpers, self.peak, self.killed = folder / "reports.jsonl", 0, 0, 0, ""
         self.fault: Exception | None = None  # of the watcher's
-        self.served = 0  # graded cells so far
+        self.opened = contextlib.ExitStack()
+        self.headless: set[int] = set()  # processes whose first thread had ended when the watcher last looked
+        self.served, self.deadline = 0, 0.0  # graded cells so far; of the cell that runs
         has_walls = limits.walls and sys.platform == "linux"
         wrapped = walls.bubblewrap(folder, hidden) if has_walls else []
-        grouped = walls.control_group(limits.memory, 8 * limits.processes) if has_walls else []
+        grouped = walls.control_group(limits.memory, MOST_TASKS) if has_walls else []
         self.before = [*grouped, *wrapped]
         self.around = ["bubblewrap"] * bool(wrapped) + ["cgroup"] * bool(grouped)
         self.job = {
@@ -129,7 +134,7 @@ class Process:
             "hidden": list(map(str, hidden)),
             "memory": limits.memory,
             "file_size": limits.file_size,
-            "processes": 8 * limits.processes,
+            "tasks": MOST_TASKS,
             "reports": str(self.report_file),
             "walls": limits.walls,
         }
@@ -147,7 +152,7 @@ class Process:
             RuntimeError: if it does not answer.
         """
         run, job_file = self.make(self.own / "run"), self.folder / "job.json"
-        listener = Listener(str(run / "judge") if hasattr(os, "fork") else None)
+        listener = self.opened.enter_context(Listener(str(run / "judge") if hasattr(os, "fork") else None))
         job_file.write_text(json.dumps({**self.job, "judge": listener.address}), encoding="utf-8")
         self.manager = KernelManager(connection_file=str(run / "connection.json"))
         if sys.platform == "linux":  # sockets within this machine: the kernel can open no others
@@ -165,23 +170,22 @@ class Process:
             display_name="grading",
             language="python",
         )
-        self.log = open(self.folder / "kernel.log", "wb")  # noqa: SIM115, closed when the kernel ends
+        log = self.opened.enter_context((self.folder / "kernel.log").open("wb"))
         with FAMILY:
-            self.manager.start_kernel(
-                cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=self.log
-            )
+            self.manager.start_kernel(cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=log)
             self.process = psutil.Process(self.manager.provisioner.pid)
             RUNNING.add(self.process.pid)
         self.done = threading.Event()
         self.watcher = threading.Thread(target=self.watch, daemon=True)
         self.watcher.start()
         self.client = self.manager.blocking_client()
+        self.client.context.setsockopt(zmq.MAXMSGSIZE, MOST_MESSAGE)
+        self.client.context.setsockopt(zmq.RCVHWM, MOST_WAITING)
         self.client.start_channels()
         try:
-            self.connection = accept(listener, 120)
+            self.connection = accept(listener, 120, self.manager.is_alive)
             self.client.wait_for_ready(timeout=120)
         except RuntimeError as error:
-            self.log.flush()
             last = read_start(self.folder / "kernel.log").strip().splitlines()[-1:]
             raise RuntimeError(f"the kernel did not start: {error} {''.join(last)}".strip()) from None
         family = self.family()
@@ -223,10 +227,14 @@ class Process:
         Raises:
             KernelEnded: if the process ended in it, or would not be interrupted.
         """
+        self.deadline = time.monotonic() + max(seconds, 0.5)
+        self.finish(cell, seconds)
+
+    def finish(self, cell: NotebookNode, seconds: float) -> None:
+        """As ``execute``, until ``deadline``, which may be put off meanwhile."""
         cell.outputs, cell.execution_count, characters = [], None, 0
         request = self.client.execute(cell.source, allow_stdin=False, stop_on_error=False)
-        deadline, interrupted, reply, idle = time.monotonic() + max(seconds, 0.5), False, None, False
-        drained = math.inf
+        interrupted, reply, idle, drained = False, None, False, math.inf
         while reply is None or not idle:
             message = self.message(0.2 if reply is None else 1.0)
             if reply is not None and (
@@ -247,20 +255,22 @@ class Process:
                 raise KernelEnded(self.killed or f"ended its process ({describe_exit(self.manager)})")
             if self.killed and reply is None and not self.process_is_there():
                 raise KernelEnded(self.killed)
-            if reply is None and time.monotonic() > deadline:
+            if reply is None and time.monotonic() > self.deadline:
                 if interrupted:
                     raise NotInterrupted(f"ran for more than {seconds:.3g} s and could not be interrupted")
                 self.interrupt()
-                interrupted, deadline = True, time.monotonic() + self.limits.grace_seconds
+                interrupted, self.deadline = True, time.monotonic() + self.limits.grace_seconds
         if self.killed:
             raise KernelEnded(self.killed)
         content = reply["content"] if reply else {}
-        cell.execution_count = content.get("execution_count")
+        count = content.get("execution_count")
+        cell.execution_count = count if type(count) is int else None
         if interrupted:
             cell.outputs = [output for output in cell.outputs if output.output_type != "error"]
             cell.outputs.append(error_output("CellTimeoutError", f"it ran for more than {seconds:.3g} s"))
         elif content.get("status") == "error" and not any(output.output_type == "error" for output in cell.outputs):
-            cell.outputs.append(error_output(str(content.get("ename")), str(content.get("evalue"))))
+            name, text = (str(content.get(key))[:CELL_CHARACTERS] for key in ("ename", "evalue"))
+            cell.outputs.append(error_output(name, text))
 
     def settle(self, seconds: float) -> None:
         """Wait whether the process ends although no cell runs.
@@ -300,16 +310,15 @@ class Process:
             KernelEnded: if the process ended in it, or would not be interrupted.
             JudgeFailed: if the judge fails.
         """
-        shows = not split_hidden(cell.source)[1]
-        self.judge.send({"judge": {**self.judge.job, "source": cell.source, "shows": shows}})
+        self.judge.judge(cell.source, shows=not split_hidden(cell.source)[1])
         found: list[Verdict | Exception] = []
-        self.over = threading.Event()
-        relay = threading.Thread(target=self.relay, args=(time.monotonic() + seconds, found), daemon=True)
+        self.over, self.deadline = threading.Event(), math.inf  # while the judge thinks
+        relay = threading.Thread(target=self.relay, args=(max(seconds, 0.5), found), daemon=True)
         relay.start()
         self.served += 1
         asked = nbformat.v4.new_code_cell(SERVE.format(self.served))
         try:
-            self.execute(asked, seconds + 1.0)
+            self.finish(asked, seconds)
         finally:
             self.over.set()
             relay.join(DRAIN_SECONDS)
@@ -322,50 +331,60 @@ class Process:
             raise Cancelled
         cell.execution_count, cell.outputs = asked.execution_count, outputs_of(found[0])
 
-    def relay(self, deadline: float, found: list) -> None:
+    def relay(self, seconds: float, found: list) -> None:
         """Carry messages between judge and submission, until there is a verdict.
 
         Args:
-            deadline: after it the judge is told that the submission does not answer.
+            seconds: what all answers together may take; then the judge is told that the submission does not answer.
             found: takes the verdict, or what went wrong.
         """
+        answers = 0
         try:
             while "ask" in (message := self.judge.receive(JUDGE_SECONDS)):
-                self.judge.send(self.reply_to(message["ask"], deadline))
+                start = time.monotonic()
+                self.deadline = start + seconds + 1.0
+                self.judge.send(self.reply_to(message["ask"], start + seconds))
+                seconds, answers = seconds - (time.monotonic() - start), answers + 1
+                self.deadline = math.inf
             if "fault" in message:
                 raise JudgeFailed(message["fault"])
             found.append(Verdict(**message["verdict"]))
+        except JudgeSilent as error:
+            slow = f"gave what the judge could not work through in {JUDGE_SECONDS:g} s"
+            found.append(Verdict(kind="JudgeSilent", message=slow) if answers else error)
         except Exception as error:
             found.append(error)
+        self.deadline = time.monotonic() + 1.0
         with contextlib.suppress(OSError):
             self.connection.send_bytes(json.dumps({"done": self.served}).encode())
 
-    def reply_to(self, message: dict, deadline: float) -> dict:
-        """What the submission says to a message of the judge's, or why it says nothing."""
+    def reply_to(self, message: dict, deadline: float) -> bytes:
+        """What the submission says to a message of the judge's, unread, or why it says nothing."""
+        gone = f"ran for more than {self.limits.cell_seconds:g} s and was stopped"
         try:
             self.connection.send_bytes(json.dumps(message).encode())
             while time.monotonic() < deadline:
                 if self.connection.poll(0.2):
-                    return json.loads(self.connection.recv_bytes(MOST_BYTES))
+                    return self.connection.recv_bytes(MOST_BYTES)
                 if self.over.is_set() or self.cancel.is_set():
-                    return {"gone": self.killed or "did not answer the judge"}
+                    gone = self.killed or "did not answer the judge"
+                    break
         except (OSError, EOFError):
-            return {"gone": self.killed or "did not answer the judge"}
-        except (ValueError, RecursionError):
-            return {"nonsense": True}
-        return {"gone": f"ran for more than {self.limits.cell_seconds:g} s and was stopped"}
+            gone = self.killed or "did not answer the judge"
+        return json.dumps({"gone": gone}).encode()
 
     def take_reply(self, request: str) -> dict | None:
         """The answer to a request, if it is there."""
-        try:
-            while True:
+        for _ in range(MOST_WAITING):  # there may be no end of them
+            try:
                 message = self.client.get_shell_msg(timeout=0)
-                if parent_of(message) == request:
+                if parent_of(message) == request and isinstance(message["content"], dict):
                     return message
-        except queue.Empty:
-            return None
-        except Exception:  # no message: the notebook can reach what sends them
-            return None
+            except queue.Empty:
+                return None
+            except Exception:  # no message: the notebook can reach what sends them
+                continue
+        return None
 
     def process_is_there(self) -> bool:
         """Whether the kernel still runs."""
@@ -385,6 +404,11 @@ class Process:
     def look(self, with_files: bool) -> None:
         """How much memory, how many processes, how large its folder; end it if that is much."""
         family = self.family()
+        headless = {process.pid for process in family if lives_without_head(process)}
+        if headless & self.headless:
+            self.kill("went on in a thread after its first one had ended, where nobody sees its memory")
+            return
+        self.headless = headless
         if len(family) - self.helpers > self.limits.processes:
             self.kill(f"started more than {self.limits.processes} processes")
             return
@@ -399,6 +423,7 @@ class Process:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             size = folder_size(self.folder)
+            size = None if size is None else size + cleaning.unlinked_size([process.pid for process in family])
             if size is None:
                 deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES
                 self.kill(f"made folders in folders, more than {deep} deep, or more than {many:,} files")
@@ -435,7 +460,8 @@ class Process:
                 process.kill()
 
     def stop(self) -> None:
-        """End everything that the notebook started, and close the channels."""
+        """End everything that the notebook started, and close what was opened."""
+        self.opened.close()
         if not hasattr(self, "process"):
             return
         self.done.set()
@@ -448,18 +474,20 @@ class Process:
             self.client.stop_channels()
         self.manager.shutdown_kernel(now=True)
         self.manager.cleanup_resources()
-        self.log.close()
 
     def reports(self) -> list[dict[str, str]]:
-        """What the sandbox wrote down."""
-        if not self.report_file.exists():
+        """What the sandbox wrote down, which walls there are first; the submission can write there, too."""
+        if not hasattr(self, "connection"):  # it has not come so far
             return []
+        lines = read_start(self.report_file).splitlines() if self.report_file.exists() else []
         found = []
-        for line in read_start(self.report_file).splitlines():
-            try:
-                found.append({"kind": str((content := json.loads(line))["kind"]), "text": str(content["text"])})
-            except (ValueError, KeyError, TypeError):
-                found.append({"kind": "changed", "text": "it wrote into the grader's report"})
+        for number, line in enumerate(lines[: sandbox.MOST_REPORTS + 1]):
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                kind, text = (json.loads(line)[key] for key in ("kind", "text"))
+                if kind in sandbox.KINDS and (kind == "walls") == (number == 0) and isinstance(text, str):
+                    found.append({"kind": kind, "text": text[: sandbox.MOST_TEXT]})
+        if not found or len(found) != len(lines) or found[0]["text"] not in ("system", "python"):
+            found.append({"kind": "changed", "text": "it wrote into the grader's report"})
         return found
 
 
@@ -495,18 +523,20 @@ def store(cell: NotebookNode, message: dict, characters: int) -> int:
     if kind not in ("stream", "display_data", "execute_result", "error"):
         return characters
     size = len(json.dumps(content))
-    if kind in ("stream", "display_data") and characters + size > CELL_CHARACTERS * (1 if kind == "stream" else 50):
-        if characters <= CELL_CHARACTERS and kind == "stream":
+    most = CELL_CHARACTERS if kind == "stream" else MOST_CHARACTERS
+    if characters + size > most:
+        if characters <= most and kind == "stream":
             note = "\n… more was printed, and left out here\n"
-            room = max(CELL_CHARACTERS - characters, 0)
-            append_stream(cell, content["name"], content["text"][:room] + note)
-        return characters + size
-    if kind == "stream":
+            append_stream(cell, content["name"], content["text"][: most - characters] + note)
+        elif characters <= most:
+            cell.outputs.append(error_output("TooMuchOutput", f"a figure, result or error of {size:,} characters"))
+    elif kind == "stream":
         append_stream(cell, content["name"], content["text"])
-    elif size > CELL_CHARACTERS * 50:
-        cell.outputs.append(error_output("TooMuchOutput", f"a result or an error of {size:,} characters"))
     else:
-        cell.outputs.append(nbformat.v4.output_from_msg(message))
+        output = nbformat.v4.output_from_msg(message)
+        if "metadata" in output:
+            output.metadata = {}  # a width that is no number would be HTML
+        cell.outputs.append(output)
     return characters + size
 
 
@@ -539,6 +569,13 @@ def memory_of(process: psutil.Process, shared: bool = True) -> int:
         )
     except psutil.Error:
         return 0
+
+
+def lives_without_head(process: psutil.Process) -> bool:
+    """Whether its first thread has ended and others go on; the system then shows none of its memory."""
+    with contextlib.suppress(psutil.Error, OSError):
+        return process.status() == psutil.STATUS_ZOMBIE and len(os.listdir(f"/proc/{process.pid}/task")) > 1
+    return False
 
 
 def hugging_face_home() -> Path:

@@ -6,6 +6,7 @@ Python's, everywhere: an audit hook that refuses the same with a message a perso
 tried. The second alone stops honest mistakes, not a programmer who wants to get out.
 """
 
+import contextlib
 import ctypes
 import json
 import os
@@ -31,11 +32,20 @@ ALL_RIGHTS = (1 << 16) - 1
 READ_RIGHTS, FILE_RIGHTS = EXECUTE | READ_FILE | READ_DIR, EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE, END_WITH_PARENT, ADOPT_ORPHANS = 38, 22, 2, 1, 36
 CAPABILITIES_VERSION = 0x20080522
-# of each architecture: its audit number, its number of socket(2), and those of connect, io_uring_setup, memfd_create,
-# memfd_secret, shmget, semget, msgget and mq_open
-ARCHITECTURES = {
-    "x86_64": (0xC000003E, 41, (42, 425, 319, 447, 29, 64, 68, 240)),
-    "aarch64": (0xC00000B7, 198, (203, 425, 279, 447, 194, 190, 186, 180)),
+# Of each architecture its audit number, then numbers of system calls. Those that are refused: connect, io_uring_setup;
+# memory and queues that belong to no process (memfd_create, memfd_secret, shmget, semget, msgget, mq_open); other
+# processes' priority (setpriority, sched_setparam, sched_setattr, ioprio_set); keys (add_key, request_key, keyctl).
+# The one that is passed over, as if it had been done: sched_setscheduler, which ZeroMQ insists on.
+AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+REFUSED = {
+    "x86_64": (42, 425, 319, 447, 29, 64, 68, 240, 141, 142, 314, 251, 248, 249, 250),
+    "aarch64": (203, 425, 279, 447, 194, 190, 186, 180, 140, 118, 274, 30, 217, 218, 219),
+}
+PASSED_OVER = {"x86_64": 144, "aarch64": 119}
+# What their first argument must be: the family of socket; the process, this one, of prlimit64 and sched_setaffinity.
+FIRST_ARGUMENT = {
+    "x86_64": {41: socket.AF_UNIX, 302: 0, 203: 0},
+    "aarch64": {198: socket.AF_UNIX, 261: 0, 122: 0},
 }
 MOST_OPEN_FILES = 1024  # what pipes and sockets hold counts as nobody's memory
 DEVICES = [Path(name) for name in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")]
@@ -44,6 +54,7 @@ SYSTEM = [
     Path(name)
     for name in ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/etc", "/proc", "/sys", "/nix")
 ]
+OF_ROOT = [Path(name) for name in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh")]  # readable by root only
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES = {
     "os.remove",
@@ -59,7 +70,8 @@ CHANGES = {
 }
 NETWORK = {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.bind"}
 PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"}
-MOST_REPORTS = 20
+KINDS = ("walls", "read", "write", "network", "process")  # of lines about a submission
+MOST_REPORTS, MOST_TEXT = 20, 300
 
 
 def lock_files(
@@ -106,7 +118,7 @@ def lock_files(
 def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own process)
     """From here on this thread, and what it starts, can open no socket but those within this machine, and connect to
     none, so that no other program here (Docker's, say) does for it what it may not do itself; nor make memory that
-    outlives it or that belongs to no process (seccomp).
+    outlives it or that belongs to no process; nor limit or slow down other processes (seccomp).
 
     Returns:
         False if this is not Linux on x86-64 or ARM64.
@@ -116,24 +128,22 @@ def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own proc
 
     Source: seccomp(2), and the classic BPF of bpf(4).
     """
-    if platform.machine() not in ARCHITECTURES:
+    machine = platform.machine()
+    if machine not in AUDIT:
         return False
-    audit, open_socket, refused = ARCHITECTURES[platform.machine()]
     load, equal, at_least, give = 0x20, 0x15, 0x35, 0x06  # load a word, jump if =, jump if ≥, return
-    allow, refuse = 0x7FFF0000, 0x00050000 | 13  # the second: with EACCES
-    end = 8 + len(refused)  # the line that refuses; the one before it allows; jumps count from the next line
-    program = [
-        (load, 0, 0, 4),
-        (equal, 0, end - 2, audit),  # another architecture's calls: refuse
-        (load, 0, 0, 0),
-        (at_least, end - 4, 0, 0x40000000),  # x32's: refuse
-        *((equal, end - 5 - line, 0, number) for line, number in enumerate(refused)),
-        (equal, 0, 2, open_socket),
-        (load, 0, 0, 16),
-        (equal, 0, 1, socket.AF_UNIX),  # socket(): its family
-        (give, 0, 0, allow),
-        (give, 0, 0, refuse),
-    ]
+    allow, refuse, pretend = (
+        (give, 0, 0, result) for result in (0x7FFF0000, 0x00050000 | 13, 0x00050000)
+    )  # 13: EACCES
+    # the second and third number of a jump: how many lines to pass over if it is so, and if not
+    program = [(load, 0, 0, 4), (equal, 1, 0, AUDIT[machine]), refuse]  # another architecture's calls
+    program += [(load, 0, 0, 0), (at_least, 0, 1, 0x40000000), refuse]  # x32's
+    for number in REFUSED[machine]:
+        program += [(equal, 0, 1, number), refuse]
+    program += [(equal, 0, 1, PASSED_OVER[machine]), pretend]
+    for number, argument in FIRST_ARGUMENT[machine].items():
+        program += [(equal, 0, 4, number), (load, 0, 0, 16), (equal, 0, 1, argument), allow, refuse]
+    program.append(allow)
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     libc = ctypes.CDLL(None, use_errno=True)
     checked(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
@@ -183,18 +193,36 @@ def checked(result: int) -> int:
     return result
 
 
-def readable_places(more: Iterable[str]) -> list[Path]:
+def readable_places(more: Iterable[str], hidden: Iterable[Path]) -> tuple[list[Path], list[Path]]:
     """What Python and its packages need to read; not the homework's sources, and not the checks.
 
     Args:
         more: further files and folders.
+        hidden: files and folders that are not to be read, wherever they lie.
+
+    Returns:
+        Files and folders to read; folders whose names of files are needed, since something in them is hidden.
     """
     root = Path(__file__).resolve().parent.parent
     places = [*SYSTEM, Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent]
     on_path = [Path(name).resolve() for name in sys.path if name]
     elsewhere = [place for place in on_path if not place.is_relative_to(root) and not root.is_relative_to(place)]
-    course = [path for path in (root / "bertcourse").iterdir() if path.name != "checks"]
-    return [*places, *course, root / "bertcourse_grading", root / "data", *elsewhere, *map(Path, more)]
+    places += [root / "bertcourse", root / "bertcourse_grading", root / "data", *elsewhere, *map(Path, more)]
+    secret = [path.resolve() for path in [*hidden, root / "bertcourse" / "checks"]]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        secret += OF_ROOT
+    readable, listed = [], []
+    while places:
+        place = places.pop().resolve()
+        if not place.exists() or any(place.is_relative_to(path) for path in secret):
+            continue
+        if any(path.is_relative_to(place) for path in secret):
+            listed.append(place)
+            with contextlib.suppress(OSError):  # nobody of this user can look into it
+                places += place.iterdir()
+        else:
+            readable.append(place)
+    return readable, listed
 
 
 def limit_memory(num_bytes: int, file_bytes: int) -> None:  # pragma: no cover (it would bind the tests' own process)
@@ -222,7 +250,7 @@ def limit_memory(num_bytes: int, file_bytes: int) -> None:  # pragma: no cover (
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
 
 
-def limit_processes(number: int) -> None:  # pragma: no cover (it would bind the tests' own process)
+def limit_tasks(number: int) -> None:  # pragma: no cover (it would bind the tests' own process)
     """Refuse more threads and processes of this user than there are now and ``number``; root is not bound by it.
 
     Source: setrlimit(2), RLIMIT_NPROC.
@@ -253,7 +281,7 @@ class Reports:
 
     def add(self, kind: str, text: str) -> None:
         """Write a line down, once, and no more than so many."""
-        line = json.dumps({"kind": kind, "text": text[:300]})
+        line = json.dumps({"kind": kind, "text": text[:MOST_TEXT]})
         if line not in self.known and len(self.known) < MOST_REPORTS:
             self.known.add(line)
             os.write(self.file, line.encode() + b"\n")
@@ -318,6 +346,8 @@ def guard(
             report("network", "it opened a network socket")
         elif event == "os.kill" and arguments[0] not in (os.getpid(), 0) and not is_child(arguments[0]):
             refuse("process", f"it tried to send a signal to process {arguments[0]}")
+        elif event == "resource.prlimit" and arguments[0] not in (0, os.getpid()):
+            refuse("process", f"it tried to set limits for process {arguments[0]}")
         elif event in PROGRAMS and not programs:
             refuse("process", f"it tried to start a program ({event})")
 

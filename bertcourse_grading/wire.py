@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 from bertcourse.checks.drawing import Drawing, Line, drawing_of, is_axes
 
-MOST_BYTES, MOST_DEPTH, MOST_ITEMS = 64 * 2**20, 40, 2_000_000
+MOST_BYTES, MOST_DEPTH = 64 * 2**20, 40
+MOST_ITEMS, MOST_PARAMETERS = 2_000_000, 50_000_000  # of a range, list or empty array; of a model
 DTYPES = {
     name: getattr(torch, name)
     for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
@@ -99,7 +100,7 @@ def pack(value: Any, hold: Hold | None = None, depth: int = 0) -> Any:
     if isinstance(value, Mapping):
         pairs = [[pack(key, hold, depth + 1), pack(each, hold, depth + 1)] for key, each in value.items()]
         return {"dict": pairs}
-    if isinstance(value, range):
+    if isinstance(value, range) and len(value) <= MOST_ITEMS:
         return {"range": [value.start, value.stop, value.step]}
     for kind in (tuple, list, set, frozenset):
         if isinstance(value, kind):
@@ -161,14 +162,14 @@ def unpack(packed: Any, find: Callable[[int, str], Any] | None = None, depth: in
         return UNPACK[kind](content, find, depth + 1)
     except WireError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RuntimeError) as error:
         raise WireError(f"what came is no {str(kind)[:40]}: {error}"[:200]) from None
 
 
 def unpack_list(content: Any, find: Any, depth: int) -> list[Any]:
     """The values of a list."""
-    if not isinstance(content, list):
-        raise WireError("what came is no list")
+    if not isinstance(content, list) or len(content) > MOST_ITEMS:
+        raise WireError(f"what came is no list of at most {MOST_ITEMS:,} values")
     return [unpack(each, find, depth) for each in content]
 
 
@@ -183,8 +184,10 @@ def sized(shape: Any, data: bytes, size: int) -> list[int]:
     Raises:
         WireError: if not.
     """
-    if not all(isinstance(n, int) and n >= 0 for n in shape) or math.prod(shape) * size != len(data):
-        raise WireError(f"an array of shape {shape}, with {len(data)} bytes")
+    if not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) * size != len(data):
+        raise WireError(f"an array of shape {shape}, with {len(data)} bytes"[:200])
+    if not data and math.prod(max(1, n) for n in shape) > MOST_ITEMS:  # as lists, it would be very many empty ones
+        raise WireError(f"an array of shape {shape}"[:200])
     return shape
 
 
@@ -220,6 +223,14 @@ def unpack_drawing(content: Any, find: Any, depth: int) -> Drawing:
     return Drawing(lines, *texts, tuple(map(str, content["legend"])))
 
 
+def unpack_range(content: Any, find: Any, depth: int) -> range:
+    """A range that is not too long to be made a list."""
+    found = range(*map(int, content))
+    if len(found) > MOST_ITEMS:
+        raise WireError(f"what came is a range of {len(found):,} numbers")
+    return found
+
+
 def unpack_held(content: Any, find: Any, depth: int) -> Any:
     """What is held here, or what stands for it."""
     number, kind = int(content[0]), str(content[1])
@@ -241,6 +252,9 @@ def unpack_module(content: Any, find: Any, depth: int) -> Any:
 
 def skeleton(parameters: dict[str, tuple[int, ...]]) -> nn.Module:
     """A model that has these parameters, all 0, by these names, and does nothing."""
+    numbers = [math.prod(shape) for shape in parameters.values()]
+    if sum(numbers) > MOST_PARAMETERS or len(numbers) > MOST_ITEMS or max(map(len, parameters), default=0) > 1000:
+        raise WireError(f"what came is a model of {sum(numbers):,} parameters in {len(numbers):,} arrays")
     model = nn.Module()
     for path, shape in parameters.items():
         *folders, name = path.split(".")
@@ -259,7 +273,7 @@ UNPACK: dict[str, Callable[[Any, Any, int], Any]] = {
     "set": lambda *content: set(unpack_list(*content)),
     "frozenset": lambda *content: frozenset(unpack_list(*content)),
     "dict": unpack_dict,
-    "range": lambda content, *_: range(*map(int, content)),
+    "range": unpack_range,
     "bytes": lambda content, *_: base64.b64decode(content),
     "number": unpack_number,
     "array": unpack_array,

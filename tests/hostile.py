@@ -48,6 +48,13 @@ PROTOCOL = {
     "huge": "kernel.Answers.call = lambda *a: {'value': 'x' * 2**26, 'after': None}",
     "wants": "kernel.Answers.call = lambda self, *a: {'wants': 'doubled', 'arguments': [], 'keywords': {}}",
     "reference": "kernel.Answers.call = lambda self, n, a, k: {'value': self.asks_reference('doubled')(*map(wire.unpack, a)), 'after': None}",
+    "many-brackets": "kernel.Answers.reply = lambda self, message: b'{\"a\": [' + b'{},' * 2**24 + b'0]}'",
+    "forged-reply": "k.session.send(k.shell_stream.socket, 'execute_reply', [1], parent=k.get_parent(), ident=ident)",
+    "shell-flood": "def flood():\n    end = time.time() + 10\n"
+    "    while time.time() < end: k.session.send(k.shell_stream.socket, 'x', {}, ident=ident)\n"
+    "k.shell_stream.io_loop.add_callback(flood)\ntime.sleep(10)",
+    "large-outputs": "for number in range(30): print('x' * 2**25); sys.stdout.flush()",
+    "many-errors": "for number in range(300): k.session.send(k.iopub_socket, 'error', {'ename': 'x' * 2**20, 'evalue': '', 'traceback': []}, parent=k.get_parent())",
     "no-value": "kernel.Answers.call = lambda self, *a: {'value': None}",
     "raised": "kernel.Answers.call = lambda self, *a: {'raised': []}",
 }
@@ -73,6 +80,11 @@ VALUES = {
     "surrogate": "def V(values): raise ValueError('\\ud800')",
     "error-that-says-nothing": "class E(Exception):\n    def __str__(self): raise OSError\ndef V(values): raise E",
     "changed-argument": "def V(values):\n    values.append(values)\n    return values",
+    "long-range": "V = lambda values: range(10**15)",
+    "empty-rows": "import torch\nV = lambda values: torch.zeros(10**9, 0)",
+    "huge-model": "import torch\nfrom torch import nn\ndef V(values):\n    model = nn.Module()\n"
+    "    model.x = nn.Parameter(torch.empty(10**11, device='meta'))\n    return model",
+    "mixed-set": "V = lambda values: {1, 'a', None}",
     "nan": "V = lambda values: [float('nan')] * 2",
 }
 # What it can do to the machine: memory that nobody counts, processes and files that stay, rights that it has not.
@@ -97,6 +109,15 @@ MACHINE = {
     "root": "os.chroot('.')",
     "mount": "assert libc.mount(b'none', os.getcwd().encode(), b'tmpfs', 0, 0) == 0",
     "limits": "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (2**40, 2**40))",
+    "limits-of-the-grader": "import resource\nresource.prlimit(os.getppid(), resource.RLIMIT_CPU, (1, 1))",
+    "limits-of-the-grader-by-program": "assert libc.prlimit(os.getppid(), 0, (ctypes.c_ulong * 2)(1, 1), None) == 0",
+    "priority-of-all": "assert libc.setpriority(2, 0, 19) == 0",
+    "keys": "assert libc.syscall(248, b'user', b'left-behind', b'x', 1, -3) > 0",
+    "thread-without-head": "import mmap, threading, time\ndef hold():\n    kept = mmap.mmap(-1, 2**30)\n"
+    "    for place in range(0, 2**30, 4096): kept[place] = 1\n    time.sleep(60)\n"
+    "if os.fork() == 0:\n    threading.Thread(target=hold).start()\n    libc.syscall(60 if os.uname().machine == 'x86_64' else 93, 0)\n"
+    "time.sleep(2)",
+    "unlinked-files": "kept = []\nfor number in range(12):\n    kept.append(open(str(number), 'wb', 0)); kept[-1].write(bytes(2**25)); os.unlink(str(number))\nstay()",
     "threads": "import threading, time\nfor number in range(5000): threading.Thread(target=time.sleep, args=(60,)).start()",
     "checks": "import bertcourse.checks\nprint(open(bertcourse.checks.__path__[0] + '/hw01.py').read())",
     "descriptor-of-the-judge": "os.closerange(3, 200)",
@@ -123,7 +144,10 @@ def stay():
 def hostile() -> dict[str, str]:
     """The first answer's cell of each submission, by its kind."""
     found = {f"tampers: {name}": f"{WRONG}{code}" for name, code in TAMPERS.items()}
-    head = "from bertcourse_grading import wire\nimport os, sys\nkernel = sys.modules['bertcourse_grading.kernel']\n"
+    head = (
+        "from bertcourse_grading import wire\nimport os, sys, time\nkernel = sys.modules['bertcourse_grading.kernel']\n"
+        "k = get_ipython().kernel\nident = k._parent_ident['shell']\n"
+    )
     found |= {f"protocol: {name}": f"{WRONG}{head}{code}" for name, code in PROTOCOL.items()}
     found |= {f"machine: {name}": f"{WRONG}{DAEMON}{code}" for name, code in MACHINE.items()}
     found |= {

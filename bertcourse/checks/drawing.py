@@ -73,8 +73,8 @@ def drawing_of(axes: Any) -> Drawing:
     texts = [text.get_text() for legend in legends for text in legend.get_texts()]
     samples = [sample for legend in legends for sample in legend.legend_handles]
     lines = axes.get_lines()
-    places = [tuple(map(float, line.get_xdata())) for line in lines]
-    values = [tuple(map(float, line.get_ydata())) for line in lines]
+    places = [tuple(map(float, line.get_xdata(orig=False))) for line in lines]
+    values = [tuple(map(float, line.get_ydata(orig=False))) for line in lines]
     drawn = tuple(map(Line, names_of(lines, texts, samples), places, values))
     return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), tuple(texts))
 

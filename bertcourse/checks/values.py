@@ -21,8 +21,16 @@ def as_plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: as_plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple | set | frozenset | range):
-        return [as_plain(each) for each in (sorted(value) if isinstance(value, set | frozenset) else value)]
+        return [as_plain(each) for each in (in_order(value) if isinstance(value, set | frozenset) else value)]
     return value
+
+
+def in_order(values: set | frozenset) -> list[Any]:
+    """Sorted, of one type or of several."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=lambda value: (type(value).__name__, repr(value)))
 
 
 def rounded(value: Any) -> Any:

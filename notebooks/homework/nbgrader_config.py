@@ -34,6 +34,13 @@ c.Execute.timeout = 60
 c.Execute.interrupt_on_timeout = True
 c.LimitOutput.max_lines = 1000
 
+# Pages that show a student's notebook, the formgrader's and the feedback, run none of its HTML and JavaScript.
+c.HTMLExporter.sanitize_html = True
+c.HTMLExporter.filters = {
+    "markdown2html": "bertcourse_grading.feedback.safe_markdown",
+    "clean_html": "bertcourse_grading.feedback.safe_html",
+}
+
 # What students get back shows whether a hidden test passed and its message, but not the test.
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",

@@ -16,7 +16,7 @@ from bertcourse_grading.course import read_assignments  # noqa: E402
 from bertcourse_grading.process import Limits  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")]
-LIMITS = Limits(cell_seconds=3, total_seconds=60, memory=2**29, processes=16, grace_seconds=2)
+LIMITS = Limits(cell_seconds=3, total_seconds=60, memory=2**29, processes=16, folder_size=2**28, grace_seconds=2)
 
 
 SECRET = "the-lecturers-own-variable"
@@ -82,10 +82,19 @@ def test_the_other_answer_keeps_its_points(results, kind):
     assert results[kind.replace(": ", "-")].points == 3, results[kind.replace(": ", "-")]
 
 
+@pytest.mark.parametrize("kind", ["garbage", "modules"])
+def test_nothing_of_the_judge_is_there_to_be_found(results, base, kind):
+    notebook = nbformat.read(base / "grading" / "autograded" / f"tampers-{kind}" / "hw01" / "hw01.ipynb", 4)
+    assert example.cell_of(notebook, "1-doubled").outputs == []
+
+
 SAYS = {  # what whoever grades should read
     "nested-folders": "made folders in folders, more than 60 deep",
     "very-many-files": "more than 5,000 files",
     "daemons": "started more than 16 processes",
+    "thread-without-head": "went on in a thread after its first one had ended",
+    "unlinked-files": "wrote more than 256 MiB of files",
+    "reports": "it wrote into the grader's report",
 }
 
 
@@ -97,7 +106,7 @@ def test_what_is_too_much_is_said(results, kind):
 
 REFUSED = (
     "memfd system-v message-queue environment-of-the-grader memory-of-the-grader holes descriptors root mount limits "
-    "threads checks"
+    "threads checks limits-of-the-grader limits-of-the-grader-by-program priority-of-all keys"
 )
 
 

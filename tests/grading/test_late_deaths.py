@@ -56,6 +56,23 @@ def test_all_pauses_of_a_slow_run_take_a_minute_at_most(run):
     assert paces[-1][0] == 6
 
 
+def test_nobody_is_blamed_where_the_pauses_are_too_short_to_know(run):
+    """It ended late, in another cell each time: all that is known is that something went wrong."""
+    done, paces, notebook = run(Ended(5, DIED, False, 50.0), Ended(3, DIED, False, 51.0))
+    assert done.messages == [f"cell 4 {DIED}, maybe for what an earlier one began; the rest was not run"]
+    assert [cell.outputs[0].ename for cell in notebook.cells[3:]] == ["NotRun"] * 7 and len(paces) == 2
+
+
+def test_a_cell_is_to_blame_where_all_pauses_were_long_enough_or_it_was_the_same_one_twice():
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1") for _ in range(10)])
+    pace = execution.Pace(deadline=0.0)
+    assert not pace.makes_sure(5)
+    pace.slow_down(Ended(5, DIED, False, 2.0), notebook)
+    assert pace.makes_sure(5) and pace.makes_sure(3)
+    pace.slow_down(Ended(5, DIED, False, 50.0), notebook)
+    assert pace.makes_sure(5) and not pace.makes_sure(3)
+
+
 def test_who_dies_too_often_is_not_run_to_its_end(run):
     ends = [Ended(0, DIED, False, 1.0), Ended(0, DIED, True, 1.0), Ended(1, DIED, False, 1.0)]
     done, paces, notebook = run(*ends, restarts=1)

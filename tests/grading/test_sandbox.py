@@ -100,12 +100,35 @@ def test_a_report_is_written_once_and_not_without_end(tmp_path):
 
 
 def test_sources_of_the_homework_are_not_among_the_readable_places():
-    places = [place.resolve() for place in sandbox.readable_places([])]
+    places, listed = sandbox.readable_places([], [])
     root = process.Path(sandbox.__file__).resolve().parents[1]
     for secret in (root / "notebooks" / "homework", root / "tests" / "wrong_answers", root / "grading"):
         assert not any(secret.is_relative_to(place) for place in places)
     assert any((root / "bertcourse" / "bert").is_relative_to(place) for place in places)
     assert not any((root / "bertcourse" / "checks").is_relative_to(place) for place in places)
+    assert root / "bertcourse" in listed and root not in listed
+
+
+def test_what_is_hidden_cannot_be_read_wherever_it_lies(tmp_path):
+    """A course in /opt, say, which is readable otherwise."""
+    for name in ("course/homework/hw01", "course/data", "tools"):
+        (tmp_path / "opt" / name).mkdir(parents=True)
+    (tmp_path / "opt" / "course" / "homework" / "hw01" / "hw01.ipynb").touch()
+    hidden = [tmp_path / "opt" / "course" / "homework"]
+    places, listed = sandbox.readable_places([str(tmp_path / "opt"), str(hidden[0] / "hw01")], hidden)
+    assert [place for place in sorted(places) if place.is_relative_to(tmp_path)] == [
+        tmp_path / "opt" / "course" / "data",
+        tmp_path / "opt" / "tools",
+    ]
+    assert {tmp_path / "opt", tmp_path / "opt" / "course"} < {*listed}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="rights of Linux")
+def test_what_only_root_may_read_stays_so(monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    places, listed = sandbox.readable_places([], [])
+    assert not any(secret.is_relative_to(place) for place in places for secret in sandbox.OF_ROOT)
+    assert sandbox.Path("/etc") in listed and sandbox.Path("/etc/passwd") in places
 
 
 @pytest.mark.slow

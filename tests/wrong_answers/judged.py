@@ -76,9 +76,9 @@ class Court:
 
     def verdict(self, source: str, shows: bool) -> Verdict:
         """Of one graded cell."""
-        self.judge.send({"judge": {**self.judge.job, "source": source, "shows": shows}})
+        self.judge.judge(source, shows)
         while "ask" in (message := self.judge.receive(SECONDS)):
             self.questions.send_bytes(json.dumps(message["ask"]).encode())
-            self.judge.send(json.loads(self.questions.recv_bytes()))
+            self.judge.send(self.questions.recv_bytes())
         self.questions.send_bytes(b'{"done": 0}')
         return Verdict(**message["verdict"])
