@@ -70,7 +70,7 @@ CHANGES = {
 }
 NETWORK = {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.bind"}
 PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"}
-KINDS = ("walls", "read", "write", "network", "process")  # of lines about a submission
+KINDS = ("read", "write", "network", "process")  # of lines about a submission; before them one about the walls
 MOST_REPORTS, MOST_TEXT = 20, 300
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import psutil
 import pytest
 
 pytest.importorskip("nbgrader")
+from bs4 import BeautifulSoup  # noqa: E402
 from sqlalchemy import Engine, event  # noqa: E402
 
 from bertcourse import cli  # noqa: E402
@@ -175,6 +177,76 @@ def test_feedback_shows_results_and_no_hidden_test(batch):
     assert "the file is empty" in (batch.output / "feedback" / "empty" / "hw01" / "hw01.html").read_text(
         encoding="utf-8"
     )
+
+
+HOSTILE_PAGE = """from IPython.display import display, HTML, Javascript, Markdown
+display(HTML("<script>alert(1)</script><table><tr><td onclick='alert(2)'>kept</td></tr></table>"))
+display(Javascript("alert(3)"), Markdown("<img src=x onerror=alert(4)>"))
+display({"image/png": "aGk=", "text/plain": ""}, raw=True, metadata={"image/png": {"width": "1 onerror=alert(5)"}})
+display({"image/svg+xml": "<svg onload=alert(6)></svg>", "text/plain": ""}, raw=True)
+"""
+HOSTILE_TEXT = """# Title
+
+<script>alert(7)</script> <img src=x onerror=alert(8)> [link](javascript:alert(9))
+<iframe src="data:text/html,x"></iframe>
+
+| $a<b$ | ![](data:image/png;base64,aGk=) |
+|---|---|
+"""
+
+
+def test_pages_run_nothing_that_a_notebook_brings(batch):
+    """Neither what students get back nor what the formgrader shows: a lecturer's browser may do what a lecturer may."""
+    from nbconvert.exporters import HTMLExporter
+    from nbgrader.server_extensions.formgrader import handlers
+
+    path = batch.submissions / "page" / "hw01.ipynb"
+    path.parent.mkdir()
+    released = read_assignments(batch.course)["hw01"].released
+    notebook = example.answered(released, doubled=HOSTILE_PAGE + example.RIGHT["doubled"], mean=example.RIGHT["mean"])
+    notebook.cells.insert(1, nbformat.v4.new_markdown_cell(HOSTILE_TEXT))
+    nbformat.write(notebook, path)
+    batch.grade()
+    (page,) = write_feedback(batch.output, batch.course, ["page"])
+    config = load_config(batch.course, batch.output)
+    config.HTMLExporter.template_name, config.HTMLExporter.extra_template_basedirs = (
+        "formgrade",
+        [handlers.template_path],
+    )
+    shown = HTMLExporter(config=config).from_filename(
+        str(batch.output / "autograded" / "page" / "hw01" / "hw01.ipynb"),
+        resources={"index": 0, "total": 1},
+    )[0]
+    for text in (page.read_text(encoding="utf-8"), shown):
+        found = BeautifulSoup(text, "html.parser")
+        assert "alert(1)" in found.get_text() and "kept" in [cell.get_text() for cell in found.find_all("td")]
+        values = [str(value) for tag in found.find_all(True) for value in tag.attrs.values()]
+        scripts = [tag.get_text() for tag in found.find_all("script")]
+        assert not any(re.search(r"alert\(\d", text) for text in values + scripts) and not found.find_all("iframe")
+        pictures = [tag["src"] for tag in found.find_all("img") if tag.get("src")]
+        assert pictures and all(place.startswith("data:image/") for place in pictures)
+        assert "<td>$a&lt;b$</td>" in text.replace("<th>", "<td>").replace("</th>", "</td>")
+
+
+def test_each_submission_has_a_seed_of_its_own_and_keeps_it(checks, tmp_path):
+    batch = Batch(tmp_path, ["right", "partly"])
+    seeds = {one.student: one.seed for one in batch.list}
+    assert all(seeds.values()) and len({*seeds.values()}) == 2
+    kept = batch.output / "results" / "partly" / "hw01.json"
+    text = kept.read_text(encoding="utf-8")
+    kept.write_text(text.replace(f'"seed": {seeds["partly"]}', '"seed": 0'), encoding="utf-8")  # of an older grader
+    again = grading.grade(batch.submissions, batch.output, batch.course, limits=batch.limits, again=True)
+    assert {one.student: one.seed for one in again}["right"] == seeds["right"]
+    assert {one.student: one.seed for one in again}["partly"] not in (0, seeds["partly"])
+
+
+def test_a_folder_that_the_course_lies_in_is_refused(checks, tmp_path):
+    course = example.make_course(tmp_path / "course")
+    with pytest.raises(ValueError, match="expected a folder with submissions or grades and nothing else"):
+        grading.grade(Path(sys.prefix).parent, tmp_path / "grading", course)
+    with pytest.raises(ValueError, match="Name another"):
+        grading.grade(tmp_path, Path("/"), course)
+    assert not (tmp_path / "grading").exists()
 
 
 def test_canvas_gets_its_columns_and_keeps_a_roster(batch, tmp_path):

@@ -4,6 +4,8 @@ import json
 import sys
 import threading
 from multiprocessing import Pipe
+from multiprocessing.connection import Listener
+from types import SimpleNamespace
 
 import hostile
 import pytest
@@ -11,6 +13,7 @@ import torch
 
 pytest.importorskip("nbgrader")
 from bertcourse_grading import judge, kernel, wire  # noqa: E402
+from bertcourse_grading.judge_client import Judge, JudgeFailed, JudgeSilent, accept  # noqa: E402
 from bertcourse_grading.source import read_source  # noqa: E402
 
 SETUP = "import math\nimport torch\nfrom bertcourse.checks import Answer, CheckFailed, check\nbase = 10"
@@ -197,6 +200,64 @@ def test_the_courses_solutions_pass_before_the_judge(number, request):
             here.send_bytes(wire.dumps({"done": 0}))
             thread.join()
             assert verdict == judge.Verdict(), exercise.number
+
+
+@pytest.fixture(scope="module")
+def process():
+    """The judge's own process, and a submission whose seed is 1234."""
+    judge = Judge()
+    setup = f"{SETUP}\nfrom bertcourse.checks.engine import hidden_seed"
+    judge.begin(SimpleNamespace(fingerprint="x", setup=setup, solutions=SOLUTIONS), seed=1234)
+    yield judge
+    judge.stop()
+
+
+def verdict_of(process, source, reply=b"{}"):
+    """What the process finds, if whatever it asks is answered so."""
+    process.judge(source, shows=False)
+    while "ask" in (message := process.receive(60)):
+        process.send(json.dumps({"done": 1, "number": message["ask"]["number"]}).encode() if reply is None else reply)
+    return judge.Verdict(**message["verdict"])
+
+
+def test_hidden_inputs_are_drawn_from_the_submissions_seed(process):
+    assert verdict_of(process, "assert hidden_seed() == 1234", None) == judge.Verdict()
+    process.job["seed"] = 7
+    assert verdict_of(process, "assert hidden_seed() == 1234", None).kind == "AssertionError"
+
+
+@pytest.mark.parametrize("reply", [b"", b"\xff", b"[" * 10**6, b"[]", b'{"gone": 3}', b'{"number": []}' + b" " * 2**20])
+def test_bytes_that_are_no_reply_cost_the_answer_and_not_the_judge(process, reply):
+    replies = iter([reply, b'{"gone": "it says no more"}'])
+    process.judge(DOUBLED, shows=False)
+    while "ask" in (message := process.receive(60)):
+        process.send(next(replies))
+    assert message["verdict"]["kind"] in ("CheckFailed", "Gone") and process.process.poll() is None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux")
+def test_the_judges_memory_is_limited(process):
+    too_much = f"numbers = bytearray({2 * judge.MOST_MEMORY})"
+    assert verdict_of(process, too_much, None).kind == "MemoryError" and verdict_of(process, "1", None).kind == ""
+
+
+def test_a_judge_that_ends_or_says_nothing_is_noticed(process):
+    process.judge("import time; time.sleep(60)", shows=False)
+    while "ask" in (message := process.receive(60)):
+        process.send(json.dumps({"done": 1, "number": message["ask"]["number"]}).encode())
+        with pytest.raises(JudgeSilent, match="the judge said nothing for 0.5 s"):
+            process.receive(0.5)
+        break
+    assert verdict_of(process, "1", None).kind == ""  # another one
+    process.process.kill()
+    with pytest.raises(JudgeFailed, match="the judge ended"):
+        process.receive(60)
+
+
+def test_nobody_waits_for_who_has_ended(tmp_path):
+    listener = Listener(str(tmp_path / "nobody"))
+    with pytest.raises(RuntimeError, match="nobody connected within"):
+        accept(listener, 100, lambda: False)
 
 
 def test_no_part_of_the_judge_is_in_the_kernels_process():

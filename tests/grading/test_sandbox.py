@@ -1,6 +1,7 @@
 """What keeps a submission in: what Python refuses."""
 
 import json
+import multiprocessing
 import os
 import socket
 import subprocess
@@ -133,14 +134,15 @@ def test_what_only_root_may_read_stays_so(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
-def test_a_batch_that_is_interrupted_ends_its_kernels():
+def test_a_batch_that_is_interrupted_ends_its_kernels(tmp_path):
     notebook, cancel = (
         nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import time; time.sleep(60)")]),
         threading.Event(),
     )
-    cancel.set()
+    threading.Timer(8, cancel.set).start()
     with pytest.raises(process.Cancelled):
-        execution.run_submission(notebook, None, Judge(), [], process.Limits(), cancel)
+        execution.run_submission(notebook, None, Judge(), [], process.Limits(), cancel, tmp_path)
+    assert cleaning.strays(tmp_path) == [] and not cleaning.RUNNING and [*tmp_path.iterdir()] == []
 
 
 def test_folders_are_measured_by_what_they_hold_and_not_followed_for_ever(tmp_path):
@@ -173,6 +175,101 @@ def test_a_watcher_that_fails_ends_the_run(tmp_path, monkeypatch):
     monkeypatch.setattr(watched, "end", watched.done.set)
     watched.watch()
     assert watched.killed == "was no longer watched" and isinstance(watched.fault, ZeroDivisionError)
+
+
+@pytest.fixture
+def asked(tmp_path):
+    """A submission before a judge who asks once and then says nothing; the submission's end of the connection."""
+
+    class Silent(Judge):
+        def receive(self, seconds):
+            self.send = received.append
+            if received:
+                raise process.JudgeSilent("the judge said nothing")
+            return {"ask": {"fetch": "doubled"}}
+
+    (tmp_path / "work").mkdir()
+    received: list[bytes] = []
+    watched = process.Process(tmp_path, tmp_path / "work", Silent(), [], process.Limits(), threading.Event())
+    watched.over = threading.Event()
+    watched.connection, there = multiprocessing.Pipe()
+    return watched, there, received
+
+
+def test_a_judge_that_an_answer_silences_costs_that_answer(asked):
+    watched, there, received = asked
+    there.send_bytes(b"whatever")
+    found = []
+    watched.relay(60.0, found)
+    assert received == [b"whatever"]  # as it came
+    assert found[0].kind == "JudgeSilent" and "could not work through in 120 s" in found[0].message
+
+
+def test_who_does_not_answer_is_told_of_and_the_judges_thinking_is_not_counted(asked):
+    watched, there, received = asked
+    found = []
+    watched.relay(0.3, found)
+    assert json.loads(received[0]) == {"gone": "ran for more than 60 s and was stopped"}
+    there.close()
+    received.clear()
+    watched.relay(60.0, found)
+    assert json.loads(received[0]) == {"gone": "did not answer the judge"}
+
+
+def reports_of(folder, *lines):
+    """What is made of lines in a submission's report."""
+    (folder / "work").mkdir(exist_ok=True)
+    watched = process.Process(folder, folder / "work", Judge(), [], process.Limits(), threading.Event())
+    watched.connection = None
+    watched.report_file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return [line["text"] for line in watched.reports()]
+
+
+WALLS, LINE = '{"kind": "walls", "text": "system"}', '{"kind": "read", "text": "it tried to read x"}'
+FORGED = "it wrote into the grader's report"
+
+
+@pytest.mark.parametrize(
+    "lines, says",
+    [
+        ([WALLS, LINE], ["system", "it tried to read x"]),
+        ([LINE], [FORGED]),
+        ([], [FORGED]),
+        ([WALLS, '{"kind": "walls", "text": "moon"}'], ["system", FORGED]),
+        (['{"kind": "walls", "text": "moon"}'], [FORGED]),
+        ([WALLS, '{"kind": "points", "text": "9"}'], ["system", FORGED]),
+        ([WALLS, "9"], ["system", FORGED]),
+        ([WALLS, *[LINE] * 30], ["system", *["it tried to read x"] * 20, FORGED]),
+    ],
+)
+def test_lines_that_the_sandbox_did_not_write_are_noticed(tmp_path, lines, says):
+    assert reports_of(tmp_path, *lines) == says
+
+
+def test_files_without_a_name_are_counted(tmp_path):
+    with open(tmp_path / "file", "wb", 0) as file:
+        file.write(bytes(2**20))
+        assert cleaning.unlinked_size([os.getpid()]) < 2**20
+        (tmp_path / "file").unlink()
+        if sys.platform == "linux":
+            assert 2**20 <= cleaning.unlinked_size([os.getpid(), os.getpid()]) < 2**21
+
+
+def test_drafts_of_a_killed_batch_are_removed(tmp_path):
+    for name in (".unpacking-a", "results/anna/.saving-b", "results/anna/kept"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "running").write_text("/tmp/hw-0123456789abcdef", encoding="utf-8")
+    with cleaning.folder_for_a_batch(tmp_path / "running"):
+        assert sorted(path.name for path in tmp_path.rglob("*")) == ["anna", "kept", "results", "running"]
+
+
+def test_a_place_for_temporary_files_that_sockets_cannot_be_in_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(cleaning.tempfile, "gettempdir", lambda: f"/{'long' * 20}")
+    with (
+        pytest.raises(ValueError, match="81 bytes, at most 50. Set TMPDIR"),
+        cleaning.folder_for_a_batch(tmp_path / "x"),
+    ):
+        pass
 
 
 def test_a_folder_is_removed_however_deep_and_locked(tmp_path):

@@ -145,12 +145,20 @@ def test_a_model_comes_through_as_its_parameters_and_is_known_again():
         {"dict": [[1]]},
         {"set": [{"list": []}]},
         {"range": [1, 2, 0]},
+        {"range": [0, 10**15, 1]},
+        {"range": [0, 10**30, 1]},
+        {"number": ["float64", ""]},
+        {"list": [0] * (wire.MOST_ITEMS + 1)},
+        {"tensor": ["float32", [10**9, 0], "", False]},
+        {"array": ["float64", [0, 10**9], ""]},
+        {"module": [1, [["a", [10**6, 10**6], True]]]},
+        {"module": [1, [[".".join("a" * 10**5), [1], True]]]},
         {"drawing": {"lines": [{"label": "a", "xs": ["x"], "ys": []}]}},
         {"module": [1, [["a.b", [1], True]]], "x": 1},
         {"module": [1, 7]},
         {"held": ["a"]},
     ],
-    ids=str,
+    ids=lambda packed: str(packed)[:60],
 )
 def test_what_pack_does_not_make_is_refused(packed):
     with pytest.raises(wire.WireError, match="what came|an array of shape"):
