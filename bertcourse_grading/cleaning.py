@@ -5,7 +5,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import subprocess
 import tempfile
 import threading
@@ -147,17 +146,18 @@ def folder_size(folder: Path) -> int | None:
     return total
 
 
-def unlinked_size(pids: Iterable[int]) -> int:
-    """Bytes on disk of files that have no name any more, and that processes hold open or mapped (Linux)."""
-    found: dict[tuple[int, int], int] = {}
+def unlinked_size(folder: Path, pids: Iterable[int]) -> int:
+    """Bytes of files on a folder's disk that have no name any more, and that processes hold open or mapped (Linux)."""
+    found: dict[int, int] = {}
+    disk = folder.stat().st_dev
     for pid in pids:
-        for folder in ("fd", "map_files"):
+        for kind in ("fd", "map_files"):
             with contextlib.suppress(OSError):
-                for name in os.listdir(f"/proc/{pid}/{folder}"):
+                for name in os.listdir(f"/proc/{pid}/{kind}"):
                     with contextlib.suppress(OSError):
-                        status = os.stat(f"/proc/{pid}/{folder}/{name}")
-                        if status.st_nlink == 0 and stat.S_ISREG(status.st_mode):
-                            found[status.st_dev, status.st_ino] = status.st_blocks * 512
+                        status = os.stat(f"/proc/{pid}/{kind}/{name}")
+                        if status.st_nlink == 0 and status.st_dev == disk:
+                            found[status.st_ino] = status.st_blocks * 512
     return sum(found.values())
 
 

@@ -423,7 +423,11 @@ class Process:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             size = folder_size(self.folder)
-            size = None if size is None else size + cleaning.unlinked_size([process.pid for process in family])
+            size = (
+                None
+                if size is None
+                else size + cleaning.unlinked_size(self.folder, [process.pid for process in family])
+            )
             if size is None:
                 deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES
                 self.kill(f"made folders in folders, more than {deep} deep, or more than {many:,} files")

@@ -249,10 +249,11 @@ def test_lines_that_the_sandbox_did_not_write_are_noticed(tmp_path, lines, says)
 def test_files_without_a_name_are_counted(tmp_path):
     with open(tmp_path / "file", "wb", 0) as file:
         file.write(bytes(2**20))
-        assert cleaning.unlinked_size([os.getpid()]) < 2**20
+        assert cleaning.unlinked_size(tmp_path, [os.getpid()]) < 2**20
         (tmp_path / "file").unlink()
         if sys.platform == "linux":
-            assert 2**20 <= cleaning.unlinked_size([os.getpid(), os.getpid()]) < 2**21
+            assert 2**20 <= cleaning.unlinked_size(tmp_path, [os.getpid(), os.getpid()]) < 2**21
+            assert cleaning.unlinked_size(sandbox.SHARED_MEMORY, [os.getpid()]) < 2**20
 
 
 def test_drafts_of_a_killed_batch_are_removed(tmp_path):
