@@ -146,11 +146,11 @@ def folder_size(folder: Path) -> int | None:
     return total
 
 
-def unlinked_size(folder: Path, pids: Iterable[int]) -> int:
+def unlinked_size(folder: Path, processes: Iterable[psutil.Process]) -> int:
     """Bytes of files on a folder's disk that have no name any more, and that processes hold open or mapped (Linux)."""
     found: dict[int, int] = {}
     disk = folder.stat().st_dev
-    for pid in pids:
+    for pid in (process.pid for process in processes):
         for kind in ("fd", "map_files"):
             with contextlib.suppress(OSError):
                 for name in os.listdir(f"/proc/{pid}/{kind}"):

@@ -423,15 +423,10 @@ class Process:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             size = folder_size(self.folder)
-            size = (
-                None
-                if size is None
-                else size + cleaning.unlinked_size(self.folder, [process.pid for process in family])
-            )
             if size is None:
                 deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES
                 self.kill(f"made folders in folders, more than {deep} deep, or more than {many:,} files")
-            elif size > self.limits.folder_size:
+            elif size + cleaning.unlinked_size(self.folder, family) > self.limits.folder_size:
                 self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
 
     def family(self) -> list[psutil.Process]:

@@ -9,6 +9,7 @@ import sys
 import threading
 
 import nbformat
+import psutil
 import pytest
 
 pytest.importorskip("nbgrader")
@@ -247,13 +248,14 @@ def test_lines_that_the_sandbox_did_not_write_are_noticed(tmp_path, lines, says)
 
 
 def test_files_without_a_name_are_counted(tmp_path):
+    this = psutil.Process()
     with open(tmp_path / "file", "wb", 0) as file:
         file.write(bytes(2**20))
-        assert cleaning.unlinked_size(tmp_path, [os.getpid()]) < 2**20
+        assert cleaning.unlinked_size(tmp_path, [this]) < 2**20
         (tmp_path / "file").unlink()
         if sys.platform == "linux":
-            assert 2**20 <= cleaning.unlinked_size(tmp_path, [os.getpid(), os.getpid()]) < 2**21
-            assert cleaning.unlinked_size(sandbox.SHARED_MEMORY, [os.getpid()]) < 2**20
+            assert 2**20 <= cleaning.unlinked_size(tmp_path, [this, this]) < 2**21
+            assert cleaning.unlinked_size(sandbox.SHARED_MEMORY, [this]) < 2**20
 
 
 def test_drafts_of_a_killed_batch_are_removed(tmp_path):
