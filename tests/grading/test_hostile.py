@@ -112,7 +112,8 @@ def test_what_is_too_much_is_said(results, kind):
 REFUSED = (
     "memfd system-v message-queue environment-of-the-grader memory-of-the-grader holes descriptors root mount limits "
     "threads checks "
-    "files-on-their-way message-to-others pages-in-pipes limits-of-the-grader limits-of-the-grader-by-program priority-of-all keys"
+    "files-on-their-way message-to-others pages-in-pipes "
+    "limits-of-the-grader limits-of-the-grader-by-program priority-of-all keys"
 )
 
 

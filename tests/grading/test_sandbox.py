@@ -263,7 +263,7 @@ def test_files_without_a_name_are_counted(tmp_path):
 
 
 def message_of(kind, **content):
-    return {"msg_type": kind, "content": content, "metadata": {}}
+    return {"header": {"msg_type": kind}, "msg_type": kind, "content": content}
 
 
 def test_what_is_printed_and_what_is_shown_have_limits_of_their_own():
