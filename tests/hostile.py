@@ -21,7 +21,7 @@ TAMPERS = {
     "audit-hook": "import sys\nsys.addaudithook(lambda *a: None)",
     "trace": "import sys\nsys.settrace(lambda *a: None); sys.setprofile(lambda *a: None)",
     "import-hook": "import builtins\nold = builtins.__import__\nbuiltins.__import__ = lambda *a, **k: old(*a, **k)",
-    "garbage": "import gc\nfound = [o for o in gc.get_objects() if type(o).__module__.startswith('bertcourse_grading.judge')]\n"
+    "garbage": "import gc\nfound = [o for o in gc.get_objects() if str(type(o).__module__).startswith('bertcourse_grading.judge')]\n"
     "assert not found",
     "modules": "import sys\nassert not [m for m in sys.modules if m.endswith(('.judge', '.grading', '.execution'))]",
     "atexit": "import atexit\natexit.register(lambda: print('gone'))",
