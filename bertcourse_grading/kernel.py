@@ -209,7 +209,8 @@ def lock_in(job: dict[str, Any], own: list[Path]) -> bool:  # pragma: no cover (
 
 
 def keep_errors_short(kernel: Any) -> None:
-    """Cut long texts of errors before they are sent: the grader takes no message of any length, a reply neither."""
+    """Cut long texts of errors before they are sent: the grader drops very long messages, and a cell whose reply is
+    dropped seems never to end."""
     show, execute = kernel.shell._showtraceback, kernel.do_execute
 
     def show_short(kind: type, error: BaseException, lines: list[str]) -> None:
