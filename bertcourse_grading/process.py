@@ -4,7 +4,7 @@ import contextlib
 import json
 import math
 import os
-import queue
+import secrets
 import shutil
 import signal
 import subprocess
@@ -18,12 +18,12 @@ from pathlib import Path
 
 import nbformat
 import psutil
-import zmq
-from jupyter_client.kernelspec import KernelSpec
-from jupyter_client.manager import KernelManager
+from jupyter_client.connect import write_connection_file
+from jupyter_client.session import Session
 from nbformat import NotebookNode
 
 from bertcourse_grading import cleaning, sandbox, walls
+from bertcourse_grading.channel import MOST_MESSAGE, Channel
 from bertcourse_grading.cleaning import FAMILY, RUNNING, folder_size, kill_left_behind, orphans, read_start
 from bertcourse_grading.course import split_hidden
 from bertcourse_grading.judge import GONE, REPLY, Verdict
@@ -50,7 +50,8 @@ KEPT_VARIABLES = (
     "COVERAGE_PROCESS_START",
 )
 CELL_CHARACTERS, MOST_CHARACTERS = 100_000, 5_000_000  # of what a cell prints; of figures, results and errors, too
-MOST_MESSAGE, MOST_WAITING = 16 * 2**20, 100  # bytes of a message of the kernel's; messages that wait to be read
+MOST_REPLIES = 100  # that are looked at in turn, whether one of them is to what was asked
+START_SECONDS = 120.0  # for the kernel to be there, and to answer
 MOST_TASKS = 1000  # threads and processes, the many that are gone before the watcher looks included
 JUDGE_SECONDS, ALL_JUDGE_SECONDS = 120.0, 300.0  # how long the judge may think about a cell, and about all
 DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
@@ -156,37 +157,36 @@ class Process:
         run, job_file = self.make(self.own / "run"), self.folder / "job.json"
         listener = self.opened.enter_context(Listener(str(run / "judge") if hasattr(os, "fork") else None))
         job_file.write_text(json.dumps({**self.job, "judge": listener.address}), encoding="utf-8")
-        self.manager = KernelManager(connection_file=str(run / "connection.json"))
-        if sys.platform == "linux":  # sockets within this machine: the kernel can open no others
-            self.manager.transport, self.manager.ip = "ipc", str(run / "s")
-        self.manager._kernel_spec = KernelSpec(
-            argv=[
-                *self.before,
-                sys.executable,
-                "-P",
-                "-m",
-                "bertcourse_grading.kernel",
-                "{connection_file}",
-                str(job_file),
-            ],
-            display_name="grading",
-            language="python",
-        )
+        key = secrets.token_hex().encode()
+        connection_file = str(run / "connection.json")
+        _, ports = write_connection_file(connection_file, transport="ipc", ip=str(run / "s"), key=key)
+        self.session = Session(key=key)
+        argv = [*self.before, sys.executable, "-P", "-m", "bertcourse_grading.kernel", connection_file, str(job_file)]
         log = self.opened.enter_context((self.folder / "kernel.log").open("wb"))
         with FAMILY:
-            self.manager.start_kernel(cwd=str(self.work), env=self.environment(), stdout=subprocess.DEVNULL, stderr=log)
-            self.process = psutil.Process(self.manager.provisioner.pid)
+            self.kernel = subprocess.Popen(
+                argv,
+                cwd=self.work,
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                start_new_session=hasattr(os, "setsid"),
+            )
+            self.process = psutil.Process(self.kernel.pid)
             RUNNING.add(self.process.pid)
         self.done = threading.Event()
         self.watcher = threading.Thread(target=self.watch, daemon=True)
         self.watcher.start()
-        self.client = self.manager.blocking_client()
-        self.client.context.setsockopt(zmq.MAXMSGSIZE, MOST_MESSAGE)
-        self.client.context.setsockopt(zmq.RCVHWM, MOST_WAITING)
-        self.client.start_channels()
         try:
-            self.connection = accept(listener, 120, self.manager.is_alive)
-            self.client.wait_for_ready(timeout=120)
+            self.connection = accept(listener, START_SECONDS, self.is_alive)
+            self.iopub, self.shell = (
+                self.opened.enter_context(
+                    contextlib.closing(Channel(f"{run / 's'}-{ports[port]}", kind, START_SECONDS, self.is_alive))
+                )
+                for port, kind in (("iopub_port", "SUB"), ("shell_port", "DEALER"))
+            )
+            self.wait_until_ready()
         except RuntimeError as error:
             last = read_start(self.folder / "kernel.log").strip().splitlines()[-1:]
             raise RuntimeError(f"the kernel did not start: {error} {''.join(last)}".strip()) from None
@@ -217,7 +217,32 @@ class Process:
             "NBGRADER_EXECUTION": "autograde",
             **PATIENT,
             "BERTCOURSE_SUBMISSION": str(self.folder),
+            "JPY_PARENT_PID": str(os.getpid()),  # without the system's walls it ends when the grader does
         }
+
+    def wait_until_ready(self) -> None:
+        """Wait until it answers and what it shows is heard.
+
+        Raises:
+            RuntimeError: if it does not come to that.
+        """
+        start = time.monotonic()
+        while self.is_alive() and time.monotonic() < start + START_SECONDS:
+            request = self.ask("kernel_info_request", {})
+            while (message := self.iopub.receive(0.5)) is not None:
+                if message["request"] == request and is_idle(message):
+                    return
+        raise RuntimeError(f"no answer within {time.monotonic() - start:.3g} s")
+
+    def ask(self, kind: str, content: dict) -> str:
+        """Send the kernel a request of Jupyter's; its identity."""
+        message = self.session.msg(kind, content)
+        self.shell.send(self.session.serialize(message))
+        return message["msg_id"]
+
+    def is_alive(self) -> bool:
+        """Whether the process that was started has not ended."""
+        return self.kernel.poll() is None
 
     def execute(self, cell: NotebookNode, seconds: float) -> None:
         """Run a cell and store its outputs.
@@ -235,17 +260,17 @@ class Process:
     def finish(self, cell: NotebookNode, seconds: float) -> None:
         """As ``execute``, until ``deadline``, which may be put off meanwhile."""
         cell.outputs, cell.execution_count, used = [], None, Counter()
-        request = self.client.execute(cell.source, allow_stdin=False, stop_on_error=False)
+        how = {"silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": False}
+        request = self.ask("execute_request", {"code": cell.source, "user_expressions": {}, **how})
         interrupted, reply, idle, drained = False, None, False, math.inf
         while reply is None or not idle:
-            message = self.message(0.2 if reply is None else 1.0)
+            message = self.iopub.receive(0.2 if reply is None else 1.0)
             if reply is not None and (
                 message is None or time.monotonic() > drained
             ):  # nothing more comes, or no end of it
                 break
-            if message is not None and parent_of(message) == request:
-                content = message["content"]
-                idle |= message["msg_type"] == "status" and content.get("execution_state") == "idle"
+            if message is not None and message["request"] == request:
+                idle |= is_idle(message)
                 with contextlib.suppress(KeyError, TypeError, AttributeError):  # no output, whoever sent it
                     store(cell, message, used)
             if reply is None:
@@ -253,8 +278,8 @@ class Process:
                 drained = time.monotonic() + DRAIN_SECONDS if reply is not None else drained
             if self.cancel.is_set():
                 raise Cancelled
-            if reply is None and not self.manager.is_alive():
-                raise KernelEnded(self.killed or f"ended its process ({describe_exit(self.manager)})")
+            if reply is None and not self.is_alive():
+                raise KernelEnded(self.killed or f"ended its process ({describe_exit(self.kernel)})")
             if self.killed and reply is None and not self.process_is_there():
                 raise KernelEnded(self.killed)
             if reply is None and time.monotonic() > self.deadline:
@@ -287,19 +312,8 @@ class Process:
                 raise Cancelled
             if self.killed:
                 raise KernelEnded(self.killed)
-            if not self.manager.is_alive():
-                raise KernelEnded(self.killed or f"ended its process after it had run ({describe_exit(self.manager)})")
-
-    def message(self, seconds: float) -> dict | None:
-        """What the kernel shows next, if anything does that can be read: the notebook can reach what sends it."""
-        try:
-            message = self.client.get_iopub_msg(timeout=seconds)
-        except queue.Empty:
-            return None
-        except Exception:
-            time.sleep(0.01)  # there may be very many
-            return None
-        return message if isinstance(message.get("content"), dict) else None
+            if not self.is_alive():
+                raise KernelEnded(self.killed or f"ended its process after it had run ({describe_exit(self.kernel)})")
 
     def judged(self, cell: NotebookNode, seconds: float, later: list[str]) -> None:
         """Have the judge ask for what a graded cell tests, and store its verdict as the cell's outputs.
@@ -378,15 +392,10 @@ class Process:
 
     def take_reply(self, request: str) -> dict | None:
         """The answer to a request, if it is there."""
-        for _ in range(MOST_WAITING):  # there may be no end of them
-            try:
-                message = self.client.get_shell_msg(timeout=0)
-                if parent_of(message) == request and isinstance(message["content"], dict):
-                    return message
-            except queue.Empty:
-                return None
-            except Exception:  # no message: the notebook can reach what sends them
-                continue
+        for _ in range(MOST_REPLIES):  # there may be no end of them
+            message = self.shell.receive(0.0)
+            if message is None or message["request"] == request and message["content"] is not None:
+                return message
         return None
 
     def process_is_there(self) -> bool:
@@ -476,10 +485,7 @@ class Process:
         with FAMILY:
             RUNNING.discard(self.process.pid)
         kill_left_behind(self.folder)
-        if hasattr(self, "client"):
-            self.client.stop_channels()
-        self.manager.shutdown_kernel(now=True)
-        self.manager.cleanup_resources()
+        self.kernel.wait()
 
     def reports(self) -> list[dict[str, str]]:
         """What the sandbox wrote down, which walls there are first; the submission can write there, too."""
@@ -497,10 +503,9 @@ class Process:
         return found
 
 
-def parent_of(message: dict) -> str | None:
-    """The request that a message answers."""
-    parent = message.get("parent_header")
-    return parent.get("msg_id") if isinstance(parent, dict) else None
+def is_idle(message: dict) -> bool:
+    """Whether the kernel says that it has done what was asked."""
+    return message["msg_type"] == "status" and (message["content"] or {}).get("execution_state") == "idle"
 
 
 def outputs_of(verdict: Verdict) -> list[NotebookNode]:
@@ -533,15 +538,17 @@ def store(cell: NotebookNode, message: dict, used: Counter) -> None:
         cell.outputs, used["rest"] = [], 0
     if kind not in ("stream", "display_data", "execute_result", "error"):
         return
-    size, place = len(json.dumps(content)), "stream" if kind == "stream" else "rest"
+    size = MOST_MESSAGE if content is None else len(json.dumps(content))  # None: it was too large to be read
+    content, place = content or {}, "stream" if kind == "stream" else "rest"
     before, most = used[place], CELL_CHARACTERS if kind == "stream" else MOST_CHARACTERS
     used[place] += size
     if used[place] > most:
         if before <= most and kind == "stream":
             note = "\n… more was printed, and left out here\n"
-            append_stream(cell, content["name"], content["text"][: most - before] + note)
+            append_stream(cell, content.get("name", "stdout"), content.get("text", "")[: most - before] + note)
         elif before <= most:
-            cell.outputs.append(error_output("TooMuchOutput", f"a figure, result or error of {size:,} characters"))
+            text = f"figures, results and errors of more than {MOST_CHARACTERS:,} characters"
+            cell.outputs.append(error_output("TooMuchOutput", text))
     elif kind == "stream":
         append_stream(cell, content["name"], content["text"])
     else:
@@ -559,10 +566,9 @@ def append_stream(cell: NotebookNode, name: str, text: str) -> None:
         cell.outputs.append(nbformat.v4.new_output("stream", name=name, text=text))
 
 
-def describe_exit(manager: KernelManager) -> str:
+def describe_exit(process: subprocess.Popen) -> str:
     """How a process ended: with an exit status, or by a signal."""
-    process = getattr(manager.provisioner, "process", None)
-    status = process.poll() if process else None
+    status = process.poll()
     if status is None:
         return "no exit status"
     if status > 128 and status - 128 in set(signal.Signals):  # bubblewrap says it so

@@ -60,6 +60,26 @@ PROTOCOL = {
     "says-it-is-gone": "kernel.Answers.call = lambda *a: {'gone': 'was broken by the grader'}",
     "a-judge-that-thinks": "data = json.dumps({'set': [k * (2**61 - 1) for k in range(30_000)]})\n"
     "kernel.Answers.call = lambda self, *a: {'value': json.loads(data), 'after': None}",
+    **{
+        f"many-parts{name}": "parts = [bytes(15 * 2**20)] * 300\n"
+        f"def flood(*a):\n    k.session.send({to}, buffers=parts)\n    return {{'value': None, 'after': None}}\n{when}"
+        for name, to, when in (
+            (
+                "-shown",
+                "k.iopub_socket, 'display_data', {'data': {}, 'metadata': {}}, parent=k.get_parent()",
+                "flood()",
+            ),
+            ("-replied", "k.shell_stream.socket, 'x', {}, ident=ident", "flood()"),
+            ("-shown-when-asked", "k.iopub_socket, 'x', {}, parent=k.get_parent()", "kernel.Answers.call = flood"),
+            ("-replied-when-asked", "k.shell_stream.socket, 'x', {}, ident=ident", "kernel.Answers.call = flood"),
+        )
+    },
+    "many-parts-in-front": "k.session.send(k.iopub_socket, 'x', {}, ident=[bytes(15 * 2**20)] * 300)",
+    "very-many-parts": "k.session.send(k.iopub_socket, 'x', {}, buffers=[b''] * 2_000_000)",
+    "endless-part": "import stat\nfor number in range(3, 60):\n    try:\n"
+    "        if stat.S_ISSOCK(os.fstat(number).st_mode) and not os.get_blocking(number): os.write(number, b'\\3' + b'\\x7f' * 8 + bytes(2**16))\n"
+    "    except OSError: pass",
+    "brackets-shown": "k.session.send(k.iopub_socket, 'display_data', b'{\"data\": {\"a\": [' + b'{},' * 2**22 + b'0]}}', parent=k.get_parent())",
     "no-value": "kernel.Answers.call = lambda self, *a: {'value': None}",
     "raised": "kernel.Answers.call = lambda self, *a: {'raised': []}",
 }

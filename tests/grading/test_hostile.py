@@ -1,6 +1,8 @@
 """Submissions that would rather have points than answers, before the real grader: they get what their answers earn."""
 
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -91,6 +93,33 @@ def test_nothing_of_the_judge_is_there_to_be_found(results, base, kind):
 def test_no_submission_speaks_with_the_graders_voice(results):
     said = "\n".join(message for result in results.values() for message in result.messages)
     assert "points are due" not in said and "broken by the grader" not in said
+
+
+GRADE_AND_MEASURE = """import json, resource, sys
+from pathlib import Path
+import hostile, test_hostile
+kinds = {kind: code for kind, code in hostile.hostile().items() if "parts" in kind or "shown" in kind}
+results = test_hostile.grade_hostile(Path(sys.argv[1]), kinds)
+found = {name: [result.points, result.messages] for name, result in results.items()}
+print(json.dumps([found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
+"""
+STOPPED = "ran for more than 3 s and could not be interrupted; the notebook was run again without it"
+
+
+def test_messages_of_many_parts_do_not_fill_the_graders_memory(tmp_path):
+    """In a grader of its own; the parts of a message have 4.4 GiB together. What comes behind them may come too late;
+    then the cell that sent them is left out, and no other."""
+    path = os.pathsep.join(map(str, (example.ROOT, example.ROOT / "tests", Path(__file__).parent)))
+    command, environment = [sys.executable, "-c", GRADE_AND_MEASURE, str(tmp_path)], {**os.environ, "PYTHONPATH": path}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stderr[-3000:]
+    results, peak = json.loads(done.stdout.splitlines()[-1])
+    assert peak * (1 if sys.platform == "darwin" else 1024) < 600 * 2**20, f"{peak:,}"
+    asked = {kind: results.pop(f"protocol-many-parts-{kind}-when-asked") for kind in ("shown", "replied")}
+    assert len(results) == 5 and all(points == 3 for points, _ in results.values()), results
+    assert all(messages in ([], [f"cell hw01-1-doubled {STOPPED}"]) for _, messages in results.values()), results
+    assert [points for points, _ in asked.values()] == [0, 0]  # whatever is asked, they answer so
+    assert not any("hw01-1-doubled" in message for _, messages in asked.values() for message in messages), asked
 
 
 SAYS = {  # what whoever grades should read
