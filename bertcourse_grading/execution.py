@@ -82,6 +82,7 @@ def run_submission(
     while True:
         with folder_for_a_while(temporary) as folder:
             ended = run_once(notebook, folder, files, judge, hidden, limits, pace, run, cancel)
+        pace.runs += 1
         if ended is None:
             break
         name = cell_name(notebook.cells[ended.index], ended.index)
@@ -132,6 +133,7 @@ class Pace:
         is_slow_enough: whether that is longer than it took the process to end.
         suspect: index of the cell that ran when it ended.
         left_out: indices of cells that are to blame, and the reasons.
+        runs: how many there were.
         unexplained: what a cell seemed to do before it was run slowly; empty once it is known which one it was.
     """
 
@@ -140,6 +142,7 @@ class Pace:
     is_slow_enough: bool = False
     suspect: int = -1
     left_out: dict[int, str] = field(default_factory=dict)
+    runs: int = 0
     unexplained: str = ""
 
     def is_over(self) -> bool:
@@ -185,7 +188,7 @@ def run_once(
             files, work, ignore=shutil.ignore_patterns("*.ipynb", ".ipynb_checkpoints", "__pycache__"), symlinks=True
         )
     process = Process(folder, work, judge, hidden, limits, cancel)
-    judge.forget()
+    judge.forget(pace.runs)
     try:
         process.start()
         start = time.monotonic()

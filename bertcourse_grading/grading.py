@@ -31,7 +31,7 @@ from tqdm import tqdm
 
 from bertcourse.files import make_folder, replace_files, sha256
 from bertcourse_grading.archive import unpack
-from bertcourse_grading.cleaning import folder_for_a_batch
+from bertcourse_grading.cleaning import folder_for_a_batch, folder_size
 from bertcourse_grading.course import CONFIG, SOURCE, Assignment, grade_id, load_config, read_assignments, split_hidden
 from bertcourse_grading.disk import expect_room, met_a_full_disk, naming_full_disks, no_room, temporary
 from bertcourse_grading.execution import Run, run_submission
@@ -326,15 +326,21 @@ class Grader:
         Raises:
             OSError: if there is no room for what it may write; that is no submission's fault.
         """
-        expect_room(temporary(), self.room)
+        self.expect_room_to_run()
         with work_folder(submission, assignment, self.temporary) as (files, left_out), self.judge() as judge:
             judge.begin(assignment, seed)
             run = run_submission(notebook, files, judge, self.hidden, self.limits, self.cancel, self.temporary)
         if left_out:
             run.say(left_out)
         if met_a_full_disk(notebook):
-            expect_room(temporary(), self.room)
+            self.expect_room_to_run()
         return run
+
+    def expect_room_to_run(self) -> None:
+        """Refuse, as a full disk does, to run one more where all together may fill the disk; what those that run
+        have written already is no longer free, and no longer to come."""
+        written = [folder_size(folder) or 0 for folder in self.temporary.glob("hw-*")]
+        expect_room(temporary(), self.room - sum(min(size, self.limits.folder_size) for size in written))
 
     def autograded(self, result: Result) -> Path:
         """Where the graded notebook lies."""

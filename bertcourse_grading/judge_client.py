@@ -1,6 +1,7 @@
 """The grader's end of the judge: starts its process, hands it one submission after the other."""
 
 import contextlib
+import hashlib
 import itertools
 import json
 import os
@@ -38,7 +39,7 @@ class Judge:
     submissions = itertools.count()
 
     def __init__(self, temporary: Path | None = None) -> None:
-        self.process, self.connection, self.temporary, self.job = None, None, temporary, {}
+        self.process, self.connection, self.temporary, self.job, self.seed = None, None, temporary, {}, 0
 
     def start(self) -> None:
         """Start it, if it does not run."""
@@ -58,20 +59,25 @@ class Judge:
 
         Args:
             assignment: that it answers.
-            seed: from which the inputs of its hidden tests are drawn.
+            seed: from which the inputs of its hidden tests are drawn, and the seeds of further runs.
         """
         self.start()
         self.job = {
             "assignment": assignment.fingerprint,
             "setup": assignment.setup,
             "solutions": assignment.solutions,
-            "seed": seed,
         }
+        self.seed = seed
         self.forget()
 
-    def forget(self) -> None:
-        """What follows is of a new run of the submission: what it answered wrongly before does not count."""
-        self.job["submission"] = next(self.submissions)
+    def forget(self, run: int = 0) -> None:
+        """What follows is of a new run of the submission: what it answered wrongly before does not count, and what it
+        may have kept of the hidden inputs, in whatever place, is of no use.
+
+        Args:
+            run: its number; of the first one it is 0.
+        """
+        self.job |= {"submission": next(self.submissions), "seed": seed_of(self.seed, run)}
 
     def judge(self, source: str, shows: bool, later: Iterable[str] = ()) -> None:
         """Have a graded cell judged; its questions, and its verdict, are then received.
@@ -122,6 +128,17 @@ class Judge:
             if self.connection is not None:
                 self.connection.close()
             self.process, self.connection = None, None
+
+
+def seed_of(seed: int, run: int) -> int:
+    """The seed of a submission's run: its own for the first one, and for each other one that is made from it.
+
+    >>> seed_of(1234, 0), seed_of(1234, 1)
+    (1234, 196315069)
+    """
+    if run == 0:
+        return seed
+    return int.from_bytes(hashlib.sha256(f"{seed} {run}".encode()).digest()[:4])
 
 
 def accept(listener: Listener, seconds: float, is_there: Callable[[], bool]) -> Connection:

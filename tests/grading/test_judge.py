@@ -248,6 +248,15 @@ def test_hidden_inputs_are_drawn_from_the_submissions_seed(process):
     assert verdict_of(process, "assert hidden_seed() == 1234", None).kind == "AssertionError"
 
 
+def test_each_run_of_a_submission_has_a_seed_of_its_own_and_keeps_it(process):
+    """What it kept of the inputs of an earlier run is of no use; grading it again asks the same."""
+    seeds = []
+    for run in (0, 1, 2, 0, 1, 2):
+        process.forget(run)
+        seeds.append(process.job["seed"])
+    assert seeds[:3] == seeds[3:] and len({*seeds}) == 3 and seeds[0] == 1234
+
+
 @pytest.mark.parametrize("reply", [b"", b"\xff", b"[" * 10**6, b"[]", b'{"gone": 3}', b'{"number": []}' + b" " * 2**20])
 def test_bytes_that_are_no_reply_cost_the_answer_and_not_the_judge(process, reply):
     replies = iter([judge.REPLY + reply, judge.GONE + b"it says no more"])

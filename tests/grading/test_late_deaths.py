@@ -63,6 +63,20 @@ def test_nobody_is_blamed_where_the_pauses_are_too_short_to_know(run):
     assert [cell.outputs[0].ename for cell in notebook.cells[3:]] == ["NotRun"] * 7 and len(paces) == 2
 
 
+def test_each_run_has_its_number(monkeypatch):
+    """From which the judge makes its seed."""
+    numbers, ends = [], [Ended(0, DIED, True, 1.0), None]
+
+    def run_once(notebook, folder, files, judge, hidden, limits, pace, *_):
+        numbers.append(pace.runs)
+        return ends.pop(0)
+
+    monkeypatch.setattr(execution, "run_once", run_once)
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    run_submission(notebook, None, None, [], Limits())
+    assert numbers == [0, 1]
+
+
 def test_a_cell_is_to_blame_where_all_pauses_were_long_enough_or_it_was_the_same_one_twice():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1") for _ in range(10)])
     pace = execution.Pace(deadline=0.0)

@@ -216,6 +216,26 @@ def test_a_run_without_room_is_no_answer(tmp_path, monkeypatch):
     assert grader.run(*arguments) == Run() and asked == ["judge"] * 2
 
 
+def test_what_others_have_written_already_is_not_to_come_any_more(tmp_path, monkeypatch):
+    """Two at a time, of which one has written 3 MiB of its 4: there must be 1 for it, and 4 for the other one."""
+    batch, usage = Batch(tmp_path), shutil.disk_usage(tmp_path)
+    for name in ("grading", "running/hw-1"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "running" / "hw-1" / "file").write_bytes(bytes(3 * 2**20))
+    limits, running = Limits(folder_size=4 * 2**20), tmp_path / "running"
+    grader = grading.Grader({}, batch.course, tmp_path / "grading", limits, running, jobs=2)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=5 * 2**20))
+    grader.expect_room_to_run()
+    (running / "hw-1" / "file").write_bytes(bytes(2 * 2**20))
+    with pytest.raises(OSError, match="6 MiB must be free"):
+        grader.expect_room_to_run()
+    (running / "hw-1" / "file").write_bytes(bytes(9 * 2**20))  # more than it may: the other one's room is its own
+    grader.expect_room_to_run()
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=3 * 2**20))
+    with pytest.raises(OSError, match="4 MiB must be free"):
+        grader.expect_room_to_run()
+
+
 def test_nothing_is_begun_where_it_could_not_be_kept(batch, monkeypatch):
     batch.put("maria")
     monkeypatch.setattr(grading, "ROOM", 2**60)

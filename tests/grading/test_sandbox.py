@@ -14,6 +14,8 @@ import psutil
 import pytest
 
 pytest.importorskip("nbgrader")
+from homework_example import LOOP_THAT_STAYS  # noqa: E402
+
 from bertcourse_grading import cleaning, execution, process, sandbox, walls  # noqa: E402
 from bertcourse_grading.judge_client import Judge  # noqa: E402
 
@@ -148,6 +150,29 @@ def test_a_batch_that_is_interrupted_ends_its_kernels(tmp_path):
     with pytest.raises(process.Cancelled):
         execution.run_submission(notebook, None, Judge(), [], process.Limits(), cancel, tmp_path)
     assert cleaning.strays(tmp_path) == [] and not cleaning.RUNNING and [*tmp_path.iterdir()] == []
+
+
+KEEPS = """import contextlib, os, tempfile
+folders = [".", "..", os.path.expanduser("~"), tempfile.gettempdir(), "/dev/shm"]
+places = [os.path.join(folder, "kept") for folder in folders]
+print([place for place in places if os.path.exists(place)])
+for place in places:
+    with contextlib.suppress(OSError):
+        open(place, "w").close()"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
+def test_no_file_is_kept_from_one_run_of_a_notebook_to_the_next(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "table.csv").touch()
+    cells = [nbformat.v4.new_code_cell(source) for source in (KEEPS, LOOP_THAT_STAYS, "open('table.csv', 'x')")]
+    limits = process.Limits(cell_seconds=2, grace_seconds=1)
+    run = execution.run_submission(
+        nbformat.v4.new_notebook(cells=cells), tmp_path / "files", Judge(), [], limits, None, tmp_path
+    )
+    assert len(run.messages) == 1 and "the notebook was run again without it" in run.messages[0]
+    assert cells[0].outputs[0].text == "[]\n" and cells[2].outputs[0].ename == "FileExistsError"
 
 
 def test_folders_are_measured_by_what_they_hold_and_not_followed_for_ever(tmp_path):
@@ -373,6 +398,32 @@ def test_processes_behind_our_filters_are_found_and_others_left_alone():
     """In a process of its own: a child that locks itself in and one that does not."""
     done = subprocess.run([sys.executable, "-c", ORPHANS], capture_output=True, text=True, timeout=120)
     assert done.stdout.split("\n")[:2] == ["[True]", "[]"], done.stderr
+
+
+OWN_LIMITS = """
+import os, resource, socket
+from bertcourse_grading import sandbox
+assert sandbox.lock_calls()
+
+def is_refused(call, *arguments):
+    try:
+        call(*arguments)
+    except PermissionError:
+        return True
+    return False
+
+cores = os.sched_getaffinity(0)
+for pid in (0, os.getpid(), os.getppid(), 1):
+    print(is_refused(resource.prlimit, pid, resource.RLIMIT_NOFILE), is_refused(os.sched_setaffinity, pid, cores))
+print(is_refused(socket.socket, socket.AF_UNIX), is_refused(socket.socket, socket.AF_INET))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+def test_a_process_behind_our_filters_may_limit_itself_and_no_other():
+    done = subprocess.run([sys.executable, "-c", OWN_LIMITS], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split("\n")[:4] == ["False False"] * 2 + ["True True"] * 2, done.stderr
+    assert done.stdout.split("\n")[4] == "False True"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="scripts of a shell")
