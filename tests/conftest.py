@@ -48,12 +48,19 @@ class Installed(NamedTuple):
 
 
 @functools.cache
-def install_wheel() -> Installed:
-    """Build sdist and wheel, and install the wheel into an environment that is kept while its requirements stay."""
+def build_wheel() -> tuple[Path, Path]:
+    """Wheel and sdist of this checkout."""
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(BUILT / "dist"), str(ROOT)]
     shutil.rmtree(BUILT / "dist", ignore_errors=True)
     run_quietly(build)
     (wheel,), (sdist,) = (BUILT / "dist").glob("*.whl"), (BUILT / "dist").glob("*.tar.gz")
+    return wheel, sdist
+
+
+@functools.cache
+def install_wheel() -> Installed:
+    """Install the wheel into an environment that is kept while its requirements stay."""
+    wheel, sdist = build_wheel()
     place = BUILT / "environment"
     python = place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
