@@ -94,6 +94,21 @@ def installed() -> Installed:
     return install_wheel()
 
 
+def build_site(notebooks: Path, output: Path, root: Path = ROOT) -> subprocess.CompletedProcess:
+    """As `make course` does."""
+    command = [sys.executable, str(root / "site" / "build.py"), str(notebooks), str(output)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The site, built from the stored lectures."""
+    folder = tmp_path_factory.mktemp("site") / "html"
+    result = build_site(ROOT / "notebooks", folder)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)

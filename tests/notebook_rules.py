@@ -18,9 +18,7 @@ from bertcourse.validation import FIGURE, tolerance_of
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
-MOST_SITE_COLUMNS = (
-    84  # what the site shows on one line; for code in sight in lectures that state a reader's minutes
-)
+MOST_SITE_COLUMNS = 84  # what the site shows on one line; for code in sight in lectures that state a reader's minutes
 MOST_FIGURE_BYTES = 1_500_000  # a notebook's figures that move, together
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 SLIDES = {"slide", "subslide", "fragment", "notes", "skip", "-"}  # nbconvert's, of which "-" is no word of its own

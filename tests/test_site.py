@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -16,6 +15,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from bertcourse.lectures import KERNEL
+from conftest import build_site
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
@@ -41,12 +41,6 @@ LOOK = """async () => {
     growth: Math.max(...heights) / Math.min(...heights),
   };
 }"""
-
-
-def build(notebooks: Path, output: Path) -> subprocess.CompletedProcess:
-    """As `make course` does."""
-    command = [sys.executable, str(ROOT / "site" / "build.py"), str(notebooks), str(output)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 @functools.cache
@@ -131,14 +125,6 @@ def looks(folder: Path) -> dict[tuple[str, int], dict]:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("site") / "html"
-    result = build(ROOT / "notebooks", folder)
-    assert result.returncode == 0, result.stderr
-    return folder
-
-
-@pytest.fixture(scope="module")
 def seen(site) -> dict[tuple[str, int], dict]:
     return looks(site)
 
@@ -165,11 +151,12 @@ def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
     (folder / "solutions").mkdir()
     solved = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Solutions")], metadata=notebook.metadata)
     nbformat.write(solved, folder / "solutions" / "lecture.ipynb")
-    return folder / "html", build(folder, folder / "html")
+    return folder / "html", build_site(folder, folder / "html")
 
 
 def test_every_lecture_card_and_guide_is_a_page_that_the_index_names(site):
-    named = {link["href"] for link in pages(site)["index.html"].select("article a.reference")}
+    index = pages(site)["index.html"]
+    named = {link["href"] for link in index.select("article a.reference, .bd-links a.reference")}
     sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks" / "solutions").glob("*.ipynb")]
     sources += [*(ROOT / "data").rglob("README.md")]
     sources += [*(ROOT / "site" / "guide").glob("*.md"), ROOT / "CONTRIBUTING.md"]
