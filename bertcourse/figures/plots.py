@@ -21,6 +21,7 @@ from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.lattices import explore_lattice, trie_walk
+from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
@@ -41,6 +42,7 @@ __all__ = [
     "explore_bpe",
     "explore_heads",
     "explore_lattice",
+    "explore_layers",
     "explore_mask",
     "explore_plane",
     "explore_scaling",
