@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.core.pylabtools import print_figure
+from IPython.core.pylabtools import retina_figure
 from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -96,8 +96,8 @@ def show(alt: str) -> None:
     if not alt.strip():
         raise ValueError('alt must say in words what the figure shows, such as "Bar chart of …"; got nothing.')
     figure = plt.gcf()
-    png = print_figure(figure, fmt="png", base64=True, bbox_inches="tight")
-    metadata = {"image/png": {"alt": alt}}  # where nbconvert looks for it
+    png, size = retina_figure(figure, base64=True, bbox_inches="tight")  # twice the pixels, for sharp screens and zoom
+    metadata = {"image/png": {"alt": alt, "width": size["width"]}}  # where nbconvert, JupyterLab and the site look
     display({"image/png": png, "text/plain": alt}, metadata=metadata, raw=True)
     plt.close(figure)
 
