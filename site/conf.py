@@ -46,6 +46,7 @@ html_theme_options = {
 }
 html_static_path = ["static", "../.github/bank.png"]
 html_css_files = ["course.css"]
+html_js_files = ["course.js"]
 html_favicon = "static/favicon.svg"
 html_show_sourcelink = False
 html_use_index = False

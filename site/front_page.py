@@ -1,6 +1,6 @@
 """What the front page says of the lectures: made from the notebooks and the README, so that they cannot disagree.
 
-``index.md`` includes the marked parts of the README, and the three files that ``write_front_page`` makes.
+``index.md`` includes the marked parts of the README, and the files that ``write_front_page`` makes.
 """
 
 import html
@@ -11,14 +11,14 @@ from nbformat import NotebookNode
 
 from bertcourse.lectures import human_minutes, read_notebook, stated_cost, stated_minutes
 
-# Pages that are built beside Sphinx's, such as "playground.html" and "slides/{number}.html"; nothing links to "".
+# Pages that are built beside Sphinx's, such as "playground.html" and "slides/{lecture}.html"; nothing links to "".
 BESIDE = {"playground": "", "slides": ""}
 NARROW = "\u202f"  # between a number and its unit, which stay on one line
 FIGURE_TAG = "front-page"  # of the cell whose figure the front page shows
 
 
 def write_front_page(source: Path, notebooks: Path, root: Path) -> None:
-    """Write links, figure and table for ``index.md`` into its folder ``generated``.
+    """Write links, figure, facts and table for ``index.md`` into its folder ``generated``.
 
     Args:
         source: what Sphinx reads.
@@ -30,6 +30,7 @@ def write_front_page(source: Path, notebooks: Path, root: Path) -> None:
     lectures = {path: read_notebook(path) for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))}
     (folder / "links.md").write_text(first_links(list(lectures)), encoding="utf-8")
     (folder / "figure.md").write_text(figure(list(lectures.values())), encoding="utf-8")
+    (folder / "facts.md").write_text(facts(list(lectures.values()), root), encoding="utf-8")
     (folder / "lectures.md").write_text(lecture_table(lectures, root), encoding="utf-8")
 
 
@@ -38,7 +39,7 @@ def first_links(lectures: list[Path]) -> str:
     targets = {
         "Begin with lecture 1": f"notebooks/{lectures[0].stem}.html" if lectures else "",
         "Playground": BESIDE["playground"],
-        "Slides": BESIDE["slides"].format(number="01"),
+        "Slides": BESIDE["slides"].format(lecture=lectures[0].stem if lectures else ""),
         "Homework": "site/guide/homework.html",
         "For lecturers": "site/guide/teaching.html",
         "API reference": "api/index.html",
@@ -59,6 +60,27 @@ def figure(lectures: list[NotebookNode]) -> str:
     return ""
 
 
+def facts(lectures: list[NotebookNode], root: Path) -> str:
+    """What it takes, in five numbers."""
+    hours = sum(map(minutes_of, lectures)) / 60
+    cpu = sum(stated_cost(notebook).cpu_seconds for notebook in lectures if stated_cost(notebook)) / 60
+    sheets = len(list((root / "notebooks" / "homework").glob("hw*/hw*.ipynb")))
+    said = {
+        f"{len(lectures)} lectures": f"{hours:.0f} hours to read and try",
+        f"{sheets} sheets": "of homework, graded by machine",
+        f"{cpu:.0f} minutes": "of CPU time run all lectures",
+        "2 cores": "and no GPU",
+        "No network": "once it is installed",
+    }
+    items = "".join(f"<li><b>{fact}</b> {rest}</li>" for fact, rest in said.items() if fact[0] != "0")
+    return f'<ul class="facts">{items}</ul>\n'
+
+
+def minutes_of(notebook: NotebookNode) -> int:
+    """Of a reader: as the lecture states them, else as they are counted."""
+    return stated_minutes(notebook) or human_minutes(notebook)
+
+
 def lecture_table(lectures: dict[Path, NotebookNode], root: Path) -> str:
     """A row for each lecture: what it builds, the time that it takes of a reader and of a computer, and its homework.
 
@@ -74,7 +96,7 @@ def lecture_table(lectures: dict[Path, NotebookNode], root: Path) -> str:
         row = re.search(rf"^\| \[(.*?)\]\(notebooks/{path.name}\) \| (.*?) \|", readme, re.MULTILINE)
         if not row:
             raise ValueError(f"README.md needs a row in its table that links to notebooks/{path.name}; there is none.")
-        cost, minutes = stated_cost(notebook), stated_minutes(notebook) or human_minutes(notebook)
+        cost, minutes = stated_cost(notebook), minutes_of(notebook)
         cells = [
             f"[{row[1]}](notebooks/{path.name})",
             row[2],
@@ -83,7 +105,7 @@ def lecture_table(lectures: dict[Path, NotebookNode], root: Path) -> str:
         ]
         cells.append(homework.get(path.name, "–"))
         if BESIDE["slides"]:
-            cells.append(f'<a href="{BESIDE["slides"].format(number=path.stem[:2])}">slides</a>')
+            cells.append(f'<a href="{BESIDE["slides"].format(lecture=path.stem)}">slides</a>')
         rows.append(cells)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 

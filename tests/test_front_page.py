@@ -68,10 +68,12 @@ def test_what_people_come_for_is_one_click_away(site):
 
 def test_pages_that_others_build_are_linked_as_soon_as_they_are_named(monkeypatch):
     assert "Playground" not in front_page.first_links(LECTURES) or front_page.BESIDE["playground"]
-    monkeypatch.setattr(front_page, "BESIDE", {"playground": "playground.html", "slides": "slides/{number}.html"})
-    assert '<a href="playground.html">Playground</a>' in front_page.first_links(LECTURES)
+    monkeypatch.setattr(front_page, "BESIDE", {"playground": "playground.html", "slides": "slides/{lecture}.html"})
+    links = front_page.first_links(LECTURES)
+    assert '<a href="playground.html">Playground</a>' in links
+    assert '<a href="slides/01_self_attention.html">Slides</a>' in links
     table = front_page.lecture_table({LECTURES[1]: read_notebook(LECTURES[1])}, ROOT)
-    assert '<a href="slides/02.html">slides</a>' in table
+    assert '<a href="slides/02_multi_head_attention.html">slides</a>' in table
 
 
 @pytest.mark.slow
@@ -99,6 +101,16 @@ def test_a_lecture_that_the_readme_forgets_is_named(tmp_path):
     (tmp_path / "README.md").write_text("no table", encoding="utf-8")
     with pytest.raises(ValueError, match="row"):
         front_page.lecture_table({LECTURES[0]: read_notebook(LECTURES[0])}, tmp_path)
+
+
+@pytest.mark.slow
+def test_the_facts_are_counted(site):
+    facts = [" ".join(item.get_text().split()) for item in pages(site)["index.html"].select("ul.facts li")]
+    notebooks = [read_notebook(path) for path in LECTURES]
+    hours = sum(stated_minutes(notebook) or human_minutes(notebook) for notebook in notebooks) / 60
+    assert facts[0] == f"{len(LECTURES)} lectures {hours:.0f} hours to read and try"
+    assert facts[1].startswith(f"{len(list((ROOT / 'notebooks' / 'homework').glob('hw*')))} sheets")
+    assert facts[2].startswith(f"{sum(stated_cost(notebook).cpu_seconds for notebook in notebooks) / 60:.0f} minutes")
 
 
 @pytest.mark.slow
