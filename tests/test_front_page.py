@@ -1,6 +1,5 @@
 """The front page: one click to everything, the notebooks' own numbers, the README's own words, and little to load."""
 
-import importlib.util
 import re
 import shutil
 from pathlib import Path
@@ -8,6 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
+from browsers import script_of_the_site
 from bs4 import BeautifulSoup
 from test_site import pages
 
@@ -19,15 +19,7 @@ LECTURES = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 OURS = {path.relative_to(ROOT / "site" / "static").as_posix() for path in (ROOT / "site" / "static").rglob("*.*")}
 
 
-def module(name: str):
-    """A module of the site's folder, which is no package."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "site" / f"{name}.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
-address, front_page = module("address"), module("front_page")
+address, front_page = script_of_the_site("address"), script_of_the_site("front_page")
 
 
 def weight(folder: Path, page: str) -> int:
@@ -97,6 +89,18 @@ def test_homework_stands_beside_the_lectures_that_it_follows():
     assert "10_retrieval.ipynb" not in found
 
 
+def test_the_homework_page_has_the_sheets_own_minutes_and_lectures():
+    page = (ROOT / "site" / "guide" / "homework.md").read_text(encoding="utf-8")
+    rows = {row[0]: row for row in re.findall(r"^\| (hw\d\d) \|(.*)\| (\d+) \|$", page, re.MULTILINE)}
+    sheets = sorted((ROOT / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
+    assert list(rows) == [path.stem for path in sheets]
+    for path in sheets:
+        opening = read_notebook(path).cells[0].source
+        _, row, minutes = rows[path.stem]
+        assert re.findall(r"/(\w+\.ipynb)", row) == re.findall(r"/(\w+\.ipynb)", opening)
+        assert f"**Takes** {minutes} minutes" in opening
+
+
 def test_a_lecture_that_the_readme_forgets_is_named(tmp_path):
     (tmp_path / "README.md").write_text("no table", encoding="utf-8")
     with pytest.raises(ValueError, match="row"):
@@ -136,6 +140,78 @@ def test_the_self_test_has_ten_questions_whose_answers_are_folded_without_a_scri
     questions = pages(site)["index.html"].select("article details")
     assert [q.summary.get_text().split(".")[0] for q in questions] == [str(n) for n in range(1, 11)]
     assert all(len(q.get_text()) > len(q.summary.get_text()) + 20 and not q.has_attr("open") for q in questions)
+
+
+@pytest.fixture
+def tab(browser):
+    """A page in a browser; that it asked only for files and reported no error of a script is checked at the end."""
+    found = browser.new_page(viewport={"width": 1400, "height": 900}, reduced_motion="reduce")
+    found.add_init_script("navigator.clipboard.writeText = async (text) => { window.copied = text; };")
+    requests, errors = [], []
+    found.on("request", lambda request: requests.append(request.url))
+    found.on("pageerror", lambda error: errors.append(str(error)))
+    yield found
+    found.close()
+    assert [url for url in requests if urlsplit(url).scheme not in ("file", "data")] == [] and errors == []
+
+
+def focused(tab) -> str:
+    return tab.evaluate("document.activeElement.textContent || document.activeElement.className")
+
+
+@pytest.mark.slow
+def test_a_newcomer_gets_everywhere_by_keyboard(site, tab):
+    for link in pages(site)["index.html"].select("nav.first-links a"):
+        tab.goto((site / "index.html").as_uri())
+        tab.keyboard.press("Tab")
+        assert focused(tab) == "Skip to main content"
+        tab.keyboard.press("Enter")
+        for _ in range(20):
+            tab.keyboard.press("Tab")
+            if focused(tab) == link.get_text():
+                break
+        assert focused(tab) == link.get_text()
+        tab.keyboard.press("Enter")
+        tab.wait_for_url(f"**/{link['href']}")
+        assert tab.locator("article h1").inner_text()
+
+
+@pytest.mark.slow
+def test_code_is_copied_and_figures_are_enlarged_by_keyboard(site, tab):
+    tab.goto((site / "notebooks" / "06_anisotropy.html").as_uri())
+    lecture = read_notebook(ROOT / "notebooks" / "06_anisotropy.ipynb")
+    tab.locator("button.copy").first.press("Enter")
+    shown = [
+        cell.source
+        for cell in lecture.cells
+        if cell.cell_type == "code" and "colab" not in cell.metadata.get("tags", [])
+    ]
+    assert tab.evaluate("copied") == shown[0]
+    assert focused(tab) == "Copied"
+    assert tab.locator(".cell_output button.copy").count() == 0
+    figures = tab.locator("div.plot > button.zoom > img")
+    assert figures.count() == tab.locator("div.plot").count() > 5
+    for key in ("Escape", "Enter"):
+        figures.nth(1).locator("..").press("Enter")
+        large = tab.locator("dialog.enlarged[open] > img")
+        assert large.get_attribute("alt") == figures.nth(1).get_attribute("alt")
+        assert large.bounding_box()["width"] > 1.5 * figures.nth(1).bounding_box()["width"]
+        tab.keyboard.press(key)
+        large.wait_for(state="detached")
+        assert focused(tab) == "zoom"
+
+
+@pytest.mark.slow
+def test_every_control_of_a_page_has_a_name_that_it_shows(site, tab):
+    """What the theme leaves unnamed, or calls otherwise than it reads, is named by course.js."""
+    unnamed = """() => [...document.querySelectorAll("summary, button, .bd-article a[href]")].filter((control) => {
+        const shown = control.textContent.trim(), name = control.getAttribute("aria-label") ?? control.title;
+        return control.checkVisibility() && (shown ? control.ariaLabel === "Toggle hidden content" : !name
+          && !control.querySelector("[alt]"));
+    }).map((control) => control.outerHTML.slice(0, 200))"""
+    for page in ("index.html", "notebooks/01_self_attention.html"):
+        tab.goto((site / page).as_uri())
+        assert tab.evaluate(unnamed) == []
 
 
 @pytest.mark.slow

@@ -33,10 +33,9 @@ function enlarge(image) {
   dialog.setAttribute("aria-label", "Enlarged figure; Escape closes it");
   dialog.addEventListener("click", () => dialog.close());
   dialog.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      dialog.close();
-    }
+    if (!["Escape", "Enter", " "].includes(event.key)) return;
+    event.preventDefault();
+    dialog.close();
   });
   dialog.addEventListener("close", () => dialog.remove()); // and the browser gives the focus back
   document.body.append(dialog);
