@@ -12,6 +12,10 @@ from pathlib import Path
 from sphinx.cmd.build import main as sphinx
 
 SITE = Path(__file__).resolve().parent
+sys.path.insert(0, str(SITE.parent))  # the lectures' times are counted by this checkout
+
+from front_page import write_front_page  # noqa: E402
+
 PACKAGE = SITE.parent / "bertcourse"
 
 
@@ -35,13 +39,17 @@ ROOMS = {
 
 
 def write_reference(folder: Path) -> None:
-    """A page for each module, of what it exports, by its docstrings."""
+    """A page for each module, of what it exports, by its docstrings; and one that lists them."""
     folder.mkdir()
     for module in sum(ROOMS.values(), []):
         page = f"{module}\n{'=' * len(module)}\n\n.. automodule:: bertcourse.{module}\n   :members:\n"
         if (PACKAGE / module / "__init__.py").is_file():
             page += "   :imported-members:\n"  # those in __all__
         (folder / f"{module}.rst").write_text(page, encoding="utf-8")
+    index = "API reference\n=============\n"
+    for name, modules in ROOMS.items():
+        index += f"\n.. toctree::\n   :caption: {name}\n   :maxdepth: 1\n\n" + "".join(f"   {one}\n" for one in modules)
+    (folder / "index.rst").write_text(index, encoding="utf-8")
 
 
 def lay_out(notebooks: Path, data: Path, source: Path) -> None:
@@ -52,9 +60,10 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
         shutil.copy(notebook, place)
     shutil.copytree(data, source / "data", ignore=shutil.ignore_patterns("*.safetensors", "__pycache__"))
     shutil.copytree(SITE / "guide", source / "site" / "guide")
-    shutil.copy(SITE.parent / "CONTRIBUTING.md", source)
-    shutil.copy(SITE.parent / "CHANGELOG.md", source)
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
+        shutil.copy(SITE.parent / name, source)
     shutil.copy(SITE / "index.md", source)
+    write_front_page(source, notebooks, SITE.parent)
     write_reference(source / "api")
 
 

@@ -1,14 +1,20 @@
 """Sphinx: the site is the lectures, already executed, and a page for each set of data."""
 
+import html
 import re
 import sys
+import textwrap
+import tomllib
 from pathlib import Path
 
 from docutils import nodes
 from math_core import LatexError, LatexToMathML
 from sphinx.util import logging
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the reference is of this checkout
+SITE = Path(__file__).resolve().parent
+sys.path[:0] = [str(SITE.parent), str(SITE)]  # the reference is of this checkout
+
+from address import find_address  # noqa: E402
 
 project = "bertcourse"
 author = "the bertcourse authors"
@@ -30,6 +36,7 @@ myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # `bertcourse run` has executed them
 nb_merge_streams = True
+exclude_patterns = ["README.md", "generated/*"]  # the front page includes them
 
 html_theme = "sphinx_book_theme"
 html_title = "bertcourse"
@@ -37,11 +44,29 @@ html_theme_options = {
     "show_toc_level": 2,
     "navbar_persistent": [],  # the sidebar has a search button already
 }
-html_static_path = ["static"]
+html_static_path = ["static", "../.github/bank.png"]
 html_css_files = ["course.css"]
+html_js_files = ["course.js"]
+html_favicon = "static/favicon.svg"
 html_show_sourcelink = False
 html_use_index = False
 html_math_renderer = "mathml"  # formulas that browsers draw themselves: MathJax would be fetched from the network
+
+# What only works in public: buttons to Colab and Binder on each lecture, and the page's own address.
+address = find_address(SITE.parent)
+html_baseurl = address.site
+if address.repository:
+    html_theme_options |= {
+        "repository_url": address.repository,
+        "repository_branch": address.edition,
+        "use_repository_button": True,
+        "launch_buttons": {
+            "colab_url": "https://colab.research.google.com",
+            "binderhub_url": "https://mybinder.org",
+            "notebook_interface": "jupyterlab",
+        },
+    }
+DESCRIPTION = tomllib.loads((SITE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]["description"]
 
 logger = logging.getLogger(__name__)
 formulas = LatexToMathML(fancy_error=False)
@@ -74,6 +99,33 @@ def describe_figures(app, doctree):
             box += image
 
 
+def first_paragraph(doctree: nodes.document | None) -> str:
+    """How a page begins, in at most 200 characters; the course's description for a page without text."""
+    for paragraph in doctree.findall(nodes.paragraph) if doctree else ():
+        if len(text := " ".join(paragraph.astext().split())) > 40:
+            return textwrap.shorten(text, 200, placeholder=" …")
+    return DESCRIPTION
+
+
+def describe_page(app, pagename, templatename, context, doctree):
+    """What search engines and messengers show of a page."""
+    title = html.unescape(re.sub(r"<[^>]+>", "", context.get("title", project)))
+    description = first_paragraph(doctree)
+    values = {
+        "og:site_name": project,
+        "og:type": "website",
+        "og:title": title,
+        "og:description": description,
+    }
+    if address.site:
+        picture = "For two sentences with the word bank, what bank attends to in each head."
+        values["og:url"] = f"{address.site}{pagename}.html"
+        values |= {"og:image": f"{address.site}_static/bank.png", "og:image:alt": picture}
+    tags = [f'<meta name="description" content="{html.escape(description)}">']
+    tags += [f'<meta property="{name}" content="{html.escape(value)}">' for name, value in values.items()]
+    context["metatags"] = context.get("metatags", "") + "\n".join(tags)
+
+
 def formula(latex: str, display: bool, node: nodes.Node) -> str:
     """A formula in MathML. What the converter does not know is a warning, and so stops the build."""
     try:
@@ -104,5 +156,6 @@ def write_display(translator, node):
 def setup(app):
     app.add_html_math_renderer("mathml", (write_inline, None), (write_display, None))
     app.connect("doctree-read", describe_figures)
+    app.connect("html-page-context", describe_page)
     app.connect("autodoc-skip-member", is_described_above)
     app.connect("autodoc-process-docstring", plain_docstring, priority=400)  # before napoleon, which writes markup

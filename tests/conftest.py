@@ -19,6 +19,7 @@ from typing import NamedTuple
 import pytest
 import safetensors.torch
 import torch
+from browsers import chromium
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from bertcourse.bert import BertConfig, BertModel, load_pretrained
@@ -48,12 +49,19 @@ class Installed(NamedTuple):
 
 
 @functools.cache
-def install_wheel() -> Installed:
-    """Build sdist and wheel, and install the wheel into an environment that is kept while its requirements stay."""
+def build_wheel() -> tuple[Path, Path]:
+    """Wheel and sdist of this checkout."""
     build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(BUILT / "dist"), str(ROOT)]
     shutil.rmtree(BUILT / "dist", ignore_errors=True)
     run_quietly(build)
     (wheel,), (sdist,) = (BUILT / "dist").glob("*.whl"), (BUILT / "dist").glob("*.tar.gz")
+    return wheel, sdist
+
+
+@functools.cache
+def install_wheel() -> Installed:
+    """Install the wheel into an environment that is kept while its requirements stay."""
+    wheel, sdist = build_wheel()
     place = BUILT / "environment"
     python = place / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -85,6 +93,21 @@ def run_quietly(command: list[str]) -> None:
 @pytest.fixture(scope="session")
 def installed() -> Installed:
     return install_wheel()
+
+
+def build_site(notebooks: Path, output: Path, root: Path = ROOT) -> subprocess.CompletedProcess:
+    """As `make course` does."""
+    command = [sys.executable, str(root / "site" / "build.py"), str(notebooks), str(output)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The site, built from the stored lectures."""
+    folder = tmp_path_factory.mktemp("site") / "html"
+    result = build_site(ROOT / "notebooks", folder)
+    assert result.returncode == 0, result.stderr
+    return folder
 
 
 @pytest.fixture(autouse=True)
@@ -177,3 +200,10 @@ def small_tokenizer() -> Tokenizer:
 @pytest.fixture(scope="session")
 def minilm():
     return load_pretrained("minilm")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium or Chrome; closed after a file's tests."""
+    with chromium() as started:
+        yield started

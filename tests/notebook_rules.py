@@ -18,11 +18,16 @@ from bertcourse.validation import FIGURE, tolerance_of
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
-MOST_SITE_COLUMNS = 84  # what the site shows on one line; for what is in sight in lectures that are marked up
+MOST_SITE_COLUMNS = 84  # what the site shows on one line; for code in sight in lectures that state a reader's minutes
 MOST_FIGURE_BYTES = 1_500_000  # a notebook's figures that move, together
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 SLIDES = {"slide", "subslide", "fragment", "notes", "skip", "-"}  # nbconvert's, of which "-" is no word of its own
 COLAB, COLLAPSED = "colab", "hide-input"  # tags: what installs the course there; what the site folds
+INSTALL = """import importlib.util, subprocess, sys
+
+if importlib.util.find_spec("bertcourse") is None:  # as on Colab
+    install = [sys.executable, "-m", "pip", "install", "-q", "bertcourse[lectures]"]
+    subprocess.check_call(install)"""
 SUMMARY = re.compile(r"<summary>(.*?)</summary>", re.DOTALL)
 MINUTES_APART = 0.2  # share by which a lecture's stated minutes may differ from those of the rule
 VERDICT = re.compile(r"[^\n]*:\s*(?:True|False)$", re.MULTILINE)  # what is printed where a number would say more
@@ -46,7 +51,7 @@ def problems(path: Path) -> list[str]:
     kernel = notebook.metadata.get("kernelspec", {}).get("name")
     if kernel != "python3":
         found.append(f'the kernelspec must be "python3"; got {kernel!r}')
-    on_slides = any(COLAB in cell.metadata.get("tags", []) for cell in code)  # a lecture that is marked up
+    is_marked_up = stated_minutes(notebook) is not None
     for number, cell in enumerate(code, start=1):
         tags = set(cell.metadata.get("tags", []))
         for output in cell.outputs:
@@ -63,7 +68,7 @@ def problems(path: Path) -> list[str]:
             )
         if (lines := sum(map(bool, cell.source.splitlines()))) > MOST_LINES and not is_homework:
             found.append(f"code cell {number} has {lines} lines; at most {MOST_LINES}")
-        most = MOST_SITE_COLUMNS if on_slides and COLLAPSED not in tags else MOST_COLUMNS
+        most = MOST_SITE_COLUMNS if is_marked_up and COLLAPSED not in tags else MOST_COLUMNS
         if (columns := max(map(len, cell.source.splitlines()), default=0)) > most:
             found.append(f"code cell {number} has a line of {columns} characters; at most {most}")
     ignored = sum(bool(set(cell.metadata.get("tags", [])) & IGNORING_TAGS) for cell in code)

@@ -5,17 +5,17 @@ import importlib
 import inspect
 import os
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from browsers import chromium
 from bs4 import BeautifulSoup
 
 from bertcourse.lectures import KERNEL
+from conftest import build_site
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent
@@ -41,12 +41,6 @@ LOOK = """async () => {
     growth: Math.max(...heights) / Math.min(...heights),
   };
 }"""
-
-
-def build(notebooks: Path, output: Path) -> subprocess.CompletedProcess:
-    """As `make course` does."""
-    command = [sys.executable, str(ROOT / "site" / "build.py"), str(notebooks), str(output)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 @functools.cache
@@ -101,41 +95,16 @@ def figures_without_words(folder: Path) -> list[str]:
     return wordless
 
 
-def absent(what: str) -> None:
-    """In CI all tests run; elsewhere those that look at pages in a browser are left out where there is none."""
-    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{what} is needed to look at the pages")
-
-
 def looks(folder: Path) -> dict[tuple[str, int], dict]:
     """What LOOK finds on each page at each width."""
-    try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError:
-        absent("playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    which = {"executable_path": chromium} if chromium else {"channel": "chrome"}
-    options = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
     found = {}
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(args=options, **which)
-        except Error:
-            absent("Chromium or Chrome")
+    with chromium() as browser:
         for width in WIDTHS:
             tab = browser.new_page(viewport={"width": width, "height": 900})
             for page in pages(folder):
                 tab.goto((folder / page).as_uri())
                 found[page, width] = tab.evaluate(LOOK)
-        browser.close()
     return found
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("site") / "html"
-    result = build(ROOT / "notebooks", folder)
-    assert result.returncode == 0, result.stderr
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -165,11 +134,12 @@ def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
     (folder / "solutions").mkdir()
     solved = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Solutions")], metadata=notebook.metadata)
     nbformat.write(solved, folder / "solutions" / "lecture.ipynb")
-    return folder / "html", build(folder, folder / "html")
+    return folder / "html", build_site(folder, folder / "html")
 
 
 def test_every_lecture_card_and_guide_is_a_page_that_the_index_names(site):
-    named = {link["href"] for link in pages(site)["index.html"].select("article a.reference")}
+    index = pages(site)["index.html"]
+    named = {link["href"] for link in index.select("article a.reference, .bd-links a.reference")}
     sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks" / "solutions").glob("*.ipynb")]
     sources += [*(ROOT / "data").rglob("README.md")]
     sources += [*(ROOT / "site" / "guide").glob("*.md"), ROOT / "CONTRIBUTING.md"]

@@ -1,15 +1,19 @@
 """What people install: everything is in it, it is described as an index wants it, and it works outside a checkout."""
 
+import os
 import re
 import subprocess
 import sys
 import tarfile
+import venv
 import zipfile
 from pathlib import Path
 
 import pytest
+from notebook_rules import INSTALL
 
 from bertcourse.datasets import data
+from conftest import build_wheel
 
 ROOT = Path(__file__).parent.parent
 TRACKED = ("bertcourse", "bertcourse_grading", "data", "notebooks", "tests", "studies", "site")
@@ -84,6 +88,35 @@ def test_the_doctor_fails_if_something_is_missing(installed, tmp_path):
     assert result.returncode == 1
     assert "nli/dev.tsv is missing, tickets/dev.tsv is altered" in result.stdout
     assert re.search(r"^FIX +homework +no .*hw03\.json", result.stdout, re.MULTILINE)
+
+
+def test_the_first_cell_of_a_lecture_installs_the_course_where_there_is_none(tmp_path):
+    """As on Colab: in an empty folder and an environment with nothing but pip, here with the wheel as pip's index."""
+    wheel, _ = build_wheel()
+    (tmp_path / "empty").mkdir()
+    venv.create(tmp_path / "environment", with_pip=True)
+    python = tmp_path / "environment" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    hidden = {"PYTHONPATH", "PYTHONHOME"}
+    environment = {name: value for name, value in os.environ.items() if name not in hidden}
+    environment |= {"PIP_NO_INDEX": "1", "PIP_NO_DEPS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+
+    def cell(wheels: Path) -> subprocess.CompletedProcess:
+        program = f"{INSTALL}\nimport bertcourse\nprint(bertcourse.__file__)"
+        return subprocess.run(
+            [str(python), "-c", program],
+            cwd=tmp_path / "empty",
+            env=environment | {"PIP_FIND_LINKS": str(wheels)},
+            capture_output=True,
+            text=True,
+        )
+
+    nowhere = cell(tmp_path / "empty")
+    assert nowhere.returncode != 0 and "bertcourse" in nowhere.stderr  # pip says that it found none
+    installed, again = cell(wheel.parent), cell(tmp_path / "empty")  # the second does not ask pip at all
+    for result in (installed, again):
+        assert result.returncode == 0, result.stderr
+        assert Path(result.stdout.splitlines()[-1]).is_relative_to(tmp_path / "environment")
+    assert not list((tmp_path / "empty").iterdir())
 
 
 def test_the_package_alone_needs_no_extra(installed, tmp_path):

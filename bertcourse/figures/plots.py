@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from IPython.core.pylabtools import print_figure
+from IPython.core.pylabtools import retina_figure
 from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
@@ -21,6 +21,7 @@ from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.lattices import explore_lattice, trie_walk
+from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
@@ -41,6 +42,7 @@ __all__ = [
     "explore_bpe",
     "explore_heads",
     "explore_lattice",
+    "explore_layers",
     "explore_mask",
     "explore_plane",
     "explore_scaling",
@@ -94,8 +96,8 @@ def show(alt: str) -> None:
     if not alt.strip():
         raise ValueError('alt must say in words what the figure shows, such as "Bar chart of …"; got nothing.')
     figure = plt.gcf()
-    png = print_figure(figure, fmt="png", base64=True, bbox_inches="tight")
-    metadata = {"image/png": {"alt": alt}}  # where nbconvert looks for it
+    png, size = retina_figure(figure, base64=True, bbox_inches="tight")  # twice the pixels, for sharp screens and zoom
+    metadata = {"image/png": {"alt": alt, "width": size["width"]}}  # where nbconvert, JupyterLab and the site look
     display({"image/png": png, "text/plain": alt}, metadata=metadata, raw=True)
     plt.close(figure)
 

@@ -5,8 +5,10 @@ import base64
 import numpy as np
 import pytest
 import torch
+from sklearn.decomposition import PCA
 
 from bertcourse.figures.heads import explore_heads, habit_shares
+from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import MOST_DRAWS, explore_scaling, most_typical, softmax_gradient
@@ -75,6 +77,28 @@ def test_the_plane_says_the_weights_and_where_the_word_moves():
             explore_plane(words, wrong, 1)
     with pytest.raises(ValueError, match="one of which is the row"):
         explore_plane(words, vectors, 3)
+
+
+def test_layers_are_drawn_in_the_last_ones_plane_and_the_nearest_is_found_in_all_dimensions():
+    texts = [f"They {verb} to the bank." for verb in ("swam", "rowed", "paid", "lied", "walked")]
+    states = torch.randn(3, 5, 12).double()
+    states[0] = states[0, 0]  # the table has one row for all
+    figure = explore_layers(texts, states, "bank", ["river", "river", "money", "money", ""])
+    points = np.array(figure.data["points"])
+    last = states[2] - states[2].mean(dim=0)
+    np.testing.assert_allclose(abs(points[2]), abs(PCA(2).fit_transform(last)), atol=2e-3)
+    axes = torch.linalg.lstsq(last, torch.tensor(points[2]))[0]
+    np.testing.assert_allclose(points[1], (states[1] - states[1].mean(dim=0)) @ axes, atol=5e-3)
+    assert not points[0].any() and figure.data["nearest"][0] == [-1] * 5
+    distances = torch.cdist(states[2], states[2]).fill_diagonal_(torch.inf)
+    assert figure.data["nearest"][2] == distances.argmin(dim=1).tolist()
+    own = sum(int(nearest) // 2 == i // 2 for i, nearest in enumerate(distances.argmin(dim=1)[:4]))
+    assert repr(figure).endswith(f"own sense: {own} of 4.") and figure.data["own"][2] == own
+    for wrong, message in (((texts, states[:, :2]), "shape"), ((["no such word"] * 5, states), "must have the word")):
+        with pytest.raises(ValueError, match=message):
+            explore_layers(*wrong, "bank", ["river"] * 5)
+    with pytest.raises(ValueError, match="senses"):
+        explore_layers(texts, states, "bank", list("abcde"))
 
 
 def test_mask_is_given_scores_values_and_what_one_can_return_to():

@@ -12,6 +12,7 @@ import torch
 from bertcourse.figures.heads import explore_heads, habit_shares
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
+from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling, softmax_gradient
@@ -132,8 +133,15 @@ def long_words() -> Figure:
     return explore_mask(vectors, vectors, vectors, [*"the bank is".split(), *["considerably"] * 9])
 
 
+def layers() -> Figure:
+    states = torch.randn(4, 5, 12)
+    states[0] = states[0, 0]
+    texts = [f"They {verb} to the bank." for verb in ("swam", "rowed", "paid", "lied", "walked")]
+    return explore_layers(texts, states, "bank", ["river", "river", "money", "money", ""])
+
+
 def everything() -> list[Figure]:
-    return [steps(), plane()[0], scaling()[0], mask()[0], mask(40)[0], long_words(), heads()[0], points()]
+    return [steps(), layers(), plane()[0], scaling()[0], mask()[0], mask(40)[0], long_words(), heads()[0], points()]
 
 
 def test_steps_are_walked_by_button_dot_and_key(shown):
@@ -198,6 +206,48 @@ def test_scaling_draws_scores_weights_and_gradient(shown):
         assert f"largest of 8 weights is {weights.max():.3f}" in said
         assert said.startswith("Divided by √d" if divided else "Not divided")
         assert tab.get_by_role("button", name=f"divide by √d: {'on' if divided else 'off'}").count() == 1
+
+
+def test_a_words_vectors_part_layer_by_layer(shown):
+    figure = layers()
+    tab, data = shown(figure), figure.data
+    slider, said = tab.get_by_role("slider", name="layer"), tab.locator(".say")
+
+    def places() -> list[list[float]]:
+        drawn = [numbers(dot.get_attribute("style")) for dot in tab.locator("g.dot").all()]
+        middle = [float(side) / 2 for side in tab.locator(".both > svg").get_attribute("viewBox").split()[2:]]
+        return [[x - middle[0], middle[1] - y] for x, y in drawn]
+
+    for move, layer in ((None, 3), ("ArrowLeft", 2), ("Home", 0), ("End", 3)):
+        if move:
+            slider.press(move)
+        drawn, points = torch.tensor(places()), torch.tensor(data["points"][layer])
+        assert slider.get_attribute("aria-valuetext") == f"layer {layer}"
+        assert torch.allclose(drawn * points.abs().max(), points * drawn.abs().max(), atol=0.3)  # of a pixel
+        if layer == 0:
+            assert "one point" in said.inner_text()
+            continue
+        for chosen in (4, 1):
+            tab.locator("button.row").nth(chosen).press("Enter")
+            nearest = data["sentences"][data["nearest"][layer][chosen]]
+            assert f"“{data['sentences'][chosen]}” lies nearest to “{nearest}”" in said.inner_text()
+            assert f"{data['own'][layer]} of 4" in said.inner_text()
+
+
+def test_layers_are_played_one_after_the_other_until_the_reader_stops_it(shown):
+    tab = shown(layers())
+    tab.clock.install()
+    tab.get_by_role("button", name="play").click()
+    slider = tab.get_by_role("slider", name="layer")
+    for layer in (0, 1, 2):
+        assert slider.get_attribute("aria-valuetext") == f"layer {layer}"
+        tab.clock.run_for(900)
+    assert slider.get_attribute("aria-valuetext") == "layer 3"
+    tab.get_by_role("button", name="play").click()
+    tab.clock.run_for(900)
+    slider.press("ArrowRight")
+    tab.clock.run_for(5000)
+    assert slider.get_attribute("aria-valuetext") == "layer 2"
 
 
 @pytest.mark.parametrize("size", [3, 40])
