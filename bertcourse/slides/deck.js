@@ -1,0 +1,65 @@
+// What the deck adds to reveal.js: light or dark, figures as large as the slide allows, keys that a figure keeps.
+
+const FIGURE = "[data-figure][data-live]";
+const WIDEST = 1160;
+const NARROWEST = 560;
+
+/** Light or dark: first as the system has it, then as the D key says. Paper is light. */
+function chooseTheme() {
+  const isPrinted = location.search.includes("print-pdf");
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches && !isPrinted;
+  document.documentElement.dataset.theme = dark ? "dark" : "light";
+}
+
+function switchTheme() {
+  const root = document.documentElement;
+  root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
+}
+
+/** In its shadow root a figure's drawing has a size of its own. On a slide it fills the width that it is given. */
+function enlarge(host) {
+  if (host.shadowRoot.querySelector("style.slide")) return;
+  const style = document.createElement("style");
+  style.className = "slide";
+  style.textContent = ":host(:not(:fullscreen)) .stage > svg { width: 100%; }";
+  host.shadowRoot.append(style);
+}
+
+/** Give each figure that can be seen the greatest width at which it is no taller than its place. */
+function fitFigures() {
+  for (const host of document.querySelectorAll(FIGURE)) {
+    const room = host.parentElement.clientHeight;
+    if (!room || document.fullscreenElement) continue;
+    enlarge(host);
+    let width = WIDEST;
+    do {
+      host.style.width = `${width}px`;
+      width -= 20;
+    } while (host.offsetHeight > room && width >= NARROWEST);
+  }
+}
+
+/** Keys belong to the figure that has the focus, but those of a clicker; Escape gives them back to the slides. */
+function isForSlides(event) {
+  const host = event.composedPath().find((node) => node.matches?.(FIGURE));
+  if (!host) return true;
+  if (event.key === "Escape") document.activeElement.blur();
+  return event.key === "PageDown" || event.key === "PageUp";
+}
+
+function leaveFigure() {
+  if (document.activeElement?.matches(FIGURE)) document.activeElement.blur();
+}
+
+/** Start the deck. */
+function present(settings) {
+  chooseTheme();
+  const reveal = new Reveal({ ...settings, keyboardCondition: isForSlides, plugins: [RevealNotes] });
+  reveal.addKeyBinding({ keyCode: 68, key: "D", description: "Light or dark" }, switchTheme);
+  reveal.on("ready", fitFigures);
+  reveal.on("pdf-ready", fitFigures);
+  reveal.on("slidechanged", leaveFigure);
+  reveal.on("slidechanged", fitFigures);
+  document.fonts.ready.then(() => reveal.initialize()).then(fitFigures);
+  window.deck = reveal;
+}

@@ -1,0 +1,62 @@
+"""Which cells of a lecture are shown, and where a slide begins.
+
+Lectures that are marked up say it themselves, with nbconvert's ``slide_type`` (CONTRIBUTING.md). For the others there
+is a rule: a heading begins a slide, and so does prose; what stands beyond the spine is left out.
+"""
+
+import re
+from dataclasses import dataclass
+
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+HEADING = re.compile(r"^(?=#{1,3} )", re.MULTILINE)
+BEYOND = {"What can go wrong", "Exercises", "Going deeper", "Further reading"}  # sections after the spine
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell that is shown.
+
+    Attributes:
+        cell: of the notebook, or the part of it under one heading.
+        kind: "slide" begins a section, "subslide" a slide, "fragment" appears at a key, "notes" are for the speaker
+            only, "-" goes on.
+        number: its place in the notebook, from 1.
+        may_shorten: whether long code may be left out, because nobody has marked that it belongs on a slide.
+    """
+
+    cell: NotebookNode
+    kind: str
+    number: int
+    may_shorten: bool
+
+
+def shown_cells(notebook: NotebookNode) -> list[Cell]:
+    """The cells of a lecture's spine, each with its slide type."""
+    kinds = [cell.metadata.get("slideshow", {}).get("slide_type") for cell in notebook.cells]
+    if any(kinds):
+        marked = [
+            Cell(cell, kind or "-", number, may_shorten=False)
+            for number, (cell, kind) in enumerate(zip(notebook.cells, kinds), start=1)
+        ]
+        return [each for each in marked if each.kind != "skip" and "colab" not in each.cell.metadata.get("tags", [])]
+    return unmarked_cells(notebook)
+
+
+def unmarked_cells(notebook: NotebookNode) -> list[Cell]:
+    """The same by rule: headings divide a cell, and nothing is shown between the opening and section 1."""
+    shown, in_sections, in_spine = [], False, True
+    for number, cell in enumerate(notebook.cells, start=1):
+        if cell.cell_type == "code":
+            if in_sections and in_spine:
+                shown.append(Cell(cell, "-", number, may_shorten=True))
+            continue
+        for text in filter(str.strip, HEADING.split(cell.source)):
+            level, heading = re.match(r"(#*)[ ]*(.*)", text).groups()
+            if level in ("#", "##"):
+                in_sections, in_spine = level == "##", heading.strip() not in BEYOND
+            if in_spine and (in_sections or level == "#"):
+                kind = "slide" if level in ("#", "##") else "subslide"  # also of prose without a heading
+                shown.append(Cell(new_markdown_cell(text.strip()), kind, number, may_shorten=True))
+    return shown
