@@ -3,6 +3,7 @@
 const FIGURE = "[data-figure][data-live]";
 const WIDEST = 1160;
 const NARROWEST = 560;
+const ZOOMS = [1, 0.9, 0.8, 0.7, 0.6];
 
 /** Light or dark: first as the system has it, then as the D key says. Paper is light. */
 function chooseTheme() {
@@ -25,17 +26,24 @@ function enlarge(host) {
   host.shadowRoot.append(style);
 }
 
-/** Give each figure that can be seen the greatest width at which it is no taller than its place. */
+/** The widest form of a figure that is no taller than its place; smaller as a whole only if none is. */
+function fitFigure(host) {
+  const room = host.parentElement.clientHeight;
+  for (const zoom of ZOOMS) {
+    host.style.zoom = zoom;
+    for (let width = WIDEST; width >= NARROWEST; width -= 20) {
+      host.style.width = `${width / zoom}px`;
+      if (host.offsetHeight * zoom <= room) return;
+    }
+  }
+}
+
+/** Fit each figure that can be seen. */
 function fitFigures() {
   for (const host of document.querySelectorAll(FIGURE)) {
-    const room = host.parentElement.clientHeight;
-    if (!room || document.fullscreenElement) continue;
+    if (!host.parentElement.clientHeight || document.fullscreenElement) continue;
     enlarge(host);
-    let width = WIDEST;
-    do {
-      host.style.width = `${width}px`;
-      width -= 20;
-    } while (host.offsetHeight > room && width >= NARROWEST);
+    fitFigure(host);
   }
 }
 

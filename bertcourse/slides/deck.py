@@ -129,8 +129,8 @@ def section(slides: list[Slide], minutes: dict[str, int]) -> str:
 def slide_html(slide: Slide) -> str:
     """One slide."""
     kinds = {block.kind for block in slide.blocks}
-    classes = ["title"] if slide.level == 1 else ["opens"] if slide.level == 2 else []
-    classes += ["statement"] if kinds <= {"text"} and slide.level == 3 else []
+    classes = [{1: "title", 2: "section", 3: "part", 4: "goes-on"}[slide.level]]
+    classes += ["statement"] if kinds <= {"text"} and slide.level == 4 else []
     text, code = slide.sizes
     heading = f"<h{min(slide.level, 2)}>{markup.rendered_line(slide.heading)}</h{min(slide.level, 2)}>"
     body = []

@@ -14,12 +14,15 @@ from dataclasses import dataclass, field, replace
 from bertcourse.slides import markup
 from bertcourse.slides.outline import Cell
 
-WIDTH, ROOM = 1160, 574  # pixels for what stands on a slide, below its heading
+WIDTH, ROOM = 1160, 628  # pixels for heading and body, some left over for what the estimate does not see
+HEADING_SIZES = {1: 60, 2: 46, 3: 38, 4: 24}
 # Sizes of text and code in pixels, largest first; 26 and 18 of 720 can still be read from the back row.
 SIZES = [(38, 24), (34, 24), (32, 22), (30, 22), (28, 20), (26, 18)]
+COMFORTABLE, SMALLEST = SIZES[4], SIZES[5]  # things share a slide at the first; what is alone may need the second
 LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths and height of a line, in sizes
 GAP, BOX = 18, 28  # between blocks; what a box of code adds
-LONG_CODE, WIDE_CODE, SHORT_CALL = 12, 84, 3  # lines and columns beyond which unmarked code is left out
+LONG_CODE, WIDE_CODE, SHORT_CALL = 12, 84, 5  # lines and columns beyond which unmarked code is left out
+WIDE_FORMULA = 80  # characters of LaTeX
 LOOKS = {"picture", "figure"}
 QUESTION = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
@@ -68,21 +71,23 @@ class Slide:
 
     Attributes:
         heading: of its section, as Markdown.
-        level: 1 for the title, 2 where a section begins, 3 within it.
+        level: 1 for the title, 2 where a section begins, 3 where a part of it does, 4 where the heading is repeated.
         sizes: of text and code, in pixels.
+        goes_on: whether it holds what did not fit on the one before.
     """
 
     heading: str
     level: int
     blocks: list[Block] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    sizes: tuple[int, int] = SIZES[-1]
+    sizes: tuple[int, int] = SMALLEST
+    goes_on: bool = False
 
     def room(self) -> float:
         """Pixels below the heading, which may take two lines where a section begins."""
-        size = {1: 60, 2: 46, 3: 26}[self.level]
-        lines = math.ceil(markup.visible_length(self.heading) * 0.5 * size / WIDTH)
-        return ROOM + 40 - LINE * size * lines
+        size = HEADING_SIZES[self.level]
+        lines = math.ceil(markup.visible_length(self.heading) * LETTER * size / WIDTH)
+        return ROOM - 1.2 * size * lines
 
     def height(self, sizes: tuple[int, int]) -> float:
         return sum(block.height(sizes) for block in self.blocks) + GAP * max(0, len(self.blocks) - 1)
@@ -94,14 +99,15 @@ def make_slides(cells: list[Cell]) -> list[Slide]:
     heading = ""
     for group in grouped(cells):
         blocks = [block for cell in group for block in blocks_of(cell)]
-        level = 3
+        level = 4
         if blocks and blocks[0].kind == "heading":
             hashes, heading = re.match(r"(#+) *(.*)", blocks.pop(0).html).groups()
-            level = min(3, len(hashes))
+            level = len(hashes)
         slides += divided(Slide(heading, level), blocks)
+    slides = introduced(slides)
     for slide in slides:
         fitting = [sizes for sizes in SIZES if slide.height(sizes) <= slide.room() and is_narrow(slide, sizes)]
-        slide.sizes = fitting[0] if fitting else SIZES[-1]
+        slide.sizes = fitting[0] if fitting else SMALLEST
         if slide.sizes[0] > 32 and any(block.kind not in ("text", "question", "list") for block in slide.blocks):
             slide.sizes = (32, slide.sizes[1])  # text beside something to look at
     return slides
@@ -128,22 +134,48 @@ def is_narrow(slide: Slide, sizes: tuple[int, int]) -> bool:
 
 def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
     """The blocks of one group on as many slides as they need, the first of which is given."""
-    slides, smallest = [slide], SIZES[-1]
-    for whole in blocks:
+    slides = [slide]
+    followers = [block.kind for block in blocks[1:]] + [""]
+    for whole, follower in zip(blocks, followers):
         for block in split(whole, slide.room()):
             page = slides[-1]
             page.notes += [block.notes] if block.kind == "notes" else []
             if block.kind == "notes":
                 continue
-            is_full = page.height(smallest) + GAP + block.height(smallest) > page.room()
-            if page.blocks and (is_full or not belongs(page, block)):
-                page = Slide(slide.heading, 3)
+            is_full = page.height(COMFORTABLE) + GAP + block.height(COMFORTABLE) > page.room()
+            introduces = block.kind == "text" and follower in LOOKS and not is_text(page) and not is_answer(page)
+            if page.blocks and (is_full or introduces or not belongs(page, block)):
+                page = Slide(slide.heading, 4, goes_on=True)
                 slides.append(page)
             if not page.blocks:
                 block = replace(block, fragment=0)  # turning the page reveals it
             page.blocks.append(block)
             page.notes += [block.notes] if block.notes else []
     return slides
+
+
+def introduced(slides: list[Slide]) -> list[Slide]:
+    """The slides, a sentence that was left alone by the division now above what comes next, where it fits."""
+    found: list[Slide] = []
+    for slide in slides:
+        before = found[-1] if found else None
+        if before and before.goes_on and is_text(before) and len(before.blocks) == 1 and slide.level == 4:
+            together = slide.height(COMFORTABLE) + GAP + before.height(COMFORTABLE)
+            if together <= slide.room() and slide.blocks[0].kind in LOOKS | {"code"}:
+                slide.blocks, slide.notes = before.blocks + slide.blocks, before.notes + slide.notes
+                found.pop()
+        found.append(slide)
+    return found
+
+
+def is_answer(slide: Slide) -> bool:
+    """Whether a question has been asked on a slide."""
+    return any(block.kind == "question" for block in slide.blocks)
+
+
+def is_text(slide: Slide) -> bool:
+    """Whether nothing but sentences stands on a slide."""
+    return all(block.kind == "text" for block in slide.blocks)
 
 
 def belongs(slide: Slide, block: Block) -> bool:
@@ -160,14 +192,13 @@ def belongs(slide: Slide, block: Block) -> bool:
 
 def split(block: Block, room: float) -> list[Block]:
     """A list, code or output in parts that fit on a slide at the smallest size."""
-    smallest = SIZES[-1]
-    if not block.parts or block.height(smallest) <= room:
+    if not block.parts or block.height(SMALLEST) <= room:
         return [block]
     found: list[Block] = []
     for part, length in zip(block.parts, block.lengths):
         if found:
             longer = replace(found[-1], parts=(*found[-1].parts, part), lengths=(*found[-1].lengths, length))
-            if longer.height(smallest) <= room:
+            if longer.height(SMALLEST) <= room:
                 found[-1] = longer
                 continue
         found.append(replace(block, parts=(part,), lengths=(length,), notes="" if found else block.notes))
@@ -239,9 +270,12 @@ def sentence_blocks(text: str, common: dict) -> Iterator[Block]:
 
 
 def formula_block(text: str, fragment: int) -> Block:
-    """A formula by itself; one of several lines is taller."""
-    rows = 1 + text.count(r"\\") if "begin{" in text else 1 + text.count(r"\qquad") // 3
-    return Block("formula", markup.rendered(text), needs=2.6 * rows, fragment=fragment)
+    """A formula by itself; its parts stand below each other where they are too wide for a line."""
+    parts = markup.divided_formula(text.strip("$ \n"))
+    is_wide = len(parts) > 1 and len(text) > WIDE_FORMULA
+    rows = 1 + text.count(r"\\") if "begin{" in text else len(parts) if is_wide else 1
+    shown = "".join(f"<div>{markup.rendered(f'$${part}$$')}</div>" for part in parts)
+    return Block("formula", shown, needs=2.6 * rows, fragment=fragment)
 
 
 def code_blocks(cell: Cell) -> Iterator[Block]:
@@ -269,7 +303,7 @@ def output_blocks(output: dict, fragment: int) -> Iterator[Block]:
     data = output.get("data", {})
     words = data.get("text/plain", "")
     if "bertcourse-figure" in data.get("text/html", ""):
-        yield Block("figure", data["text/html"], needs=450, fragment=fragment, notes=f"<p>{html.escape(words)}</p>")
+        yield Block("figure", data["text/html"], needs=500, fragment=fragment, notes=f"<p>{html.escape(words)}</p>")
     elif "image/png" in data:
         picture = data["image/png"].replace("\n", "")
         shown = f'<img src="data:image/png;base64,{picture}" alt="{html.escape(" ".join(words.split()))}">'

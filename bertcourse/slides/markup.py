@@ -28,6 +28,17 @@ def formula(latex: str, options: dict) -> str:
         raise ValueError(f"a slide's formula must be LaTeX that MathML can show; got {latex!r}: {error}") from error
 
 
+def divided_formula(latex: str) -> list[str]:
+    r"""The parts between \\qquad, which may stand below each other, if each is a formula of its own.
+
+    >>> divided_formula(r"q=xW_Q\qquad k=xW_K")
+    ['q=xW_Q', 'k=xW_K']
+    """
+    pairs = (("{", "}"), (r"\begin", r"\end"), (r"\left", r"\right"))
+    parts = [part.strip() for part in latex.split(r"\qquad")]
+    return parts if all(part.count(a) == part.count(b) for part in parts for a, b in pairs) else [latex]
+
+
 def open_link(renderer, tokens, index, options, env) -> str:
     """Links to other hosts stay; those to other files of the course lead nowhere from a deck."""
     href = tokens[index].attrGet("href") or ""
@@ -76,8 +87,8 @@ def items(text: str) -> list[str]:
 def first_sentence(text: str) -> str:
     """How a paragraph begins; a sentence more where the first is only a label.
 
-    >>> first_sentence("*One. Two.* Three (e.g. BERT. Or not). Four.")
-    '*One. Two.*'
+    >>> first_sentence("*Call me Ishmael. Or not.* So it begins (cf. BERT. Or not). More.")
+    '*Call me Ishmael. Or not.*'
     >>> first_sentence("**Why?** Because it helps a lot in practice. More.")
     '**Why?** Because it helps a lot in practice.'
     """

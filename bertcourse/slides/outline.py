@@ -35,28 +35,47 @@ class Cell:
 def shown_cells(notebook: NotebookNode) -> list[Cell]:
     """The cells of a lecture's spine, each with its slide type."""
     kinds = [cell.metadata.get("slideshow", {}).get("slide_type") for cell in notebook.cells]
-    if any(kinds):
-        marked = [
-            Cell(cell, kind or "-", number, may_shorten=False)
-            for number, (cell, kind) in enumerate(zip(notebook.cells, kinds), start=1)
-        ]
-        return [each for each in marked if each.kind != "skip" and "colab" not in each.cell.metadata.get("tags", [])]
-    return unmarked_cells(notebook)
+    return marked_cells(notebook, kinds) if any(kinds) else unmarked_cells(notebook)
+
+
+def marked_cells(notebook: NotebookNode, kinds: list[str | None]) -> list[Cell]:
+    """The cells as they are marked. A heading in the middle of one begins a slide, too."""
+    shown = []
+    for number, (cell, kind) in enumerate(zip(notebook.cells, kinds), start=1):
+        if kind == "skip" or "colab" in cell.metadata.get("tags", []):
+            continue
+        if cell.cell_type == "code":
+            shown.append(Cell(cell, kind or "-", number, may_shorten=False))
+            continue
+        for text in parts(cell.source):
+            begins = "subslide" if text.startswith("#") else "-"
+            part_kind = begins if shown and shown[-1].number == number else kind or "-"
+            shown.append(Cell(new_markdown_cell(text), part_kind, number, may_shorten=False))
+    return shown
 
 
 def unmarked_cells(notebook: NotebookNode) -> list[Cell]:
-    """The same by rule: headings divide a cell, and nothing is shown between the opening and section 1."""
+    """The same by rule; nothing is shown between the opening and section 1."""
     shown, in_sections, in_spine = [], False, True
     for number, cell in enumerate(notebook.cells, start=1):
         if cell.cell_type == "code":
             if in_sections and in_spine:
                 shown.append(Cell(cell, "-", number, may_shorten=True))
             continue
-        for text in filter(str.strip, HEADING.split(cell.source)):
+        for text in parts(cell.source):
             level, heading = re.match(r"(#*)[ ]*(.*)", text).groups()
             if level in ("#", "##"):
                 in_sections, in_spine = level == "##", heading.strip() not in BEYOND
             if in_spine and (in_sections or level == "#"):
                 kind = "slide" if level in ("#", "##") else "subslide"  # also of prose without a heading
-                shown.append(Cell(new_markdown_cell(text.strip()), kind, number, may_shorten=True))
+                shown.append(Cell(new_markdown_cell(text), kind, number, may_shorten=True))
     return shown
+
+
+def parts(source: str) -> list[str]:
+    """A Markdown text, divided where a heading stands.
+
+    >>> parts("So far.\\n\\n### The rest\\n\\nIt is short.")
+    ['So far.', '### The rest\\n\\nIt is short.']
+    """
+    return [text.strip() for text in HEADING.split(source) if text.strip()]
