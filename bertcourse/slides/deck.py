@@ -29,6 +29,7 @@ SETTINGS = {
     "height": 720,
     "margin": 0.02,
     "center": False,
+    "display": "flex",
     "hash": True,
     "slideNumber": "c/t",
     "navigationMode": "linear",  # a clicker has one key for *on*
@@ -129,7 +130,7 @@ def section(slides: list[Slide], minutes: dict[str, int]) -> str:
 def slide_html(slide: Slide) -> str:
     """One slide."""
     kinds = {block.kind for block in slide.blocks}
-    classes = [{1: "title", 2: "section", 3: "part", 4: "goes-on"}[slide.level]]
+    classes = ["slide", {1: "title", 2: "section", 3: "part", 4: "goes-on"}[slide.level]]
     classes += ["statement"] if kinds <= {"text"} and slide.level == 4 else []
     text, code = slide.sizes
     heading = f"<h{min(slide.level, 2)}>{markup.rendered_line(slide.heading)}</h{min(slide.level, 2)}>"

@@ -21,7 +21,7 @@ SIZES = [(38, 24), (34, 24), (32, 22), (30, 22), (28, 20), (26, 18)]
 COMFORTABLE, SMALLEST = SIZES[4], SIZES[5]  # things share a slide at the first; what is alone may need the second
 LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths and height of a line, in sizes
 GAP, BOX = 18, 28  # between blocks; what a box of code adds
-LONG_CODE, WIDE_CODE, SHORT_CALL = 12, 84, 5  # lines and columns beyond which unmarked code is left out
+LONG_CODE, WIDE_CODE, SHORT_CALL = 12, 104, 5  # lines and columns beyond which unmarked code is left out
 WIDE_FORMULA = 80  # characters of LaTeX
 LOOKS = {"picture", "figure"}
 QUESTION = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
@@ -142,7 +142,9 @@ def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
             page.notes += [block.notes] if block.kind == "notes" else []
             if block.kind == "notes":
                 continue
-            is_full = page.height(COMFORTABLE) + GAP + block.height(COMFORTABLE) > page.room()
+            is_printed = block.kind == "output" and page.blocks and page.blocks[-1].kind == "code"
+            sizes = SMALLEST if is_printed else COMFORTABLE
+            is_full = page.height(sizes) + GAP + block.height(sizes) > page.room()
             introduces = block.kind == "text" and follower in LOOKS and not is_text(page) and not is_answer(page)
             if page.blocks and (is_full or introduces or not belongs(page, block)):
                 page = Slide(slide.heading, 4, goes_on=True)
@@ -155,11 +157,12 @@ def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
 
 
 def introduced(slides: list[Slide]) -> list[Slide]:
-    """The slides, a sentence that was left alone by the division now above what comes next, where it fits."""
+    """The slides, a sentence that the division left alone, or that ends in a colon, now above what it introduces."""
     found: list[Slide] = []
     for slide in slides:
-        before = found[-1] if found else None
-        if before and before.goes_on and is_text(before) and len(before.blocks) == 1 and slide.level == 4:
+        before = found[-1] if found else Slide("", 1)
+        is_alone = before.level == 4 and is_text(before) and len(before.blocks) == 1
+        if is_alone and slide.level == 4 and (before.goes_on or before.blocks[0].html.endswith(":")):
             together = slide.height(COMFORTABLE) + GAP + before.height(COMFORTABLE)
             if together <= slide.room() and slide.blocks[0].kind in LOOKS | {"code"}:
                 slide.blocks, slide.notes = before.blocks + slide.blocks, before.notes + slide.notes
@@ -289,7 +292,7 @@ def code_blocks(cell: Cell) -> Iterator[Block]:
     is_call = any(block.kind == "figure" for block in looks) and len(lines) <= SHORT_CALL
     is_long = len(lines) > (SHORT_CALL if looks else LONG_CODE) or max(map(len, lines), default=0) > WIDE_CODE
     where = f"cell [{cell.cell.execution_count}] of the notebook"
-    if is_folded or is_call:
+    if is_folded or is_call or (cell.may_shorten and is_long and looks):
         drawn = [replace(block, notes=f"{block.notes}<p>Made by {where}.</p>") for block in drawn]
     elif cell.may_shorten and is_long:
         yield Block("pointer", f"The code, {len(lines)} lines: {where}", needs=36, fragment=fragment)
@@ -303,7 +306,7 @@ def output_blocks(output: dict, fragment: int) -> Iterator[Block]:
     data = output.get("data", {})
     words = data.get("text/plain", "")
     if "bertcourse-figure" in data.get("text/html", ""):
-        yield Block("figure", data["text/html"], needs=500, fragment=fragment, notes=f"<p>{html.escape(words)}</p>")
+        yield Block("figure", data["text/html"], needs=460, fragment=fragment, notes=f"<p>{html.escape(words)}</p>")
     elif "image/png" in data:
         picture = data["image/png"].replace("\n", "")
         shown = f'<img src="data:image/png;base64,{picture}" alt="{html.escape(" ".join(words.split()))}">'
