@@ -3,7 +3,7 @@
 const FIGURE = "[data-figure][data-live]";
 const WIDEST = 1160;
 const NARROWEST = 560;
-const ZOOMS = [1, 0.9, 0.8, 0.7, 0.6];
+const ZOOMS = [1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6];
 
 /** Light or dark: first as the system has it, then as the D key says. Paper is light. */
 function chooseTheme() {
@@ -22,26 +22,42 @@ function enlarge(host) {
   if (host.shadowRoot.querySelector("style.slide")) return;
   const style = document.createElement("style");
   style.className = "slide";
-  style.textContent = ":host(:not(:fullscreen)) .stage > svg { width: 100%; }";
+  style.textContent = ":host(:not(:fullscreen)) .stage > svg { width: 100%; } .bar .say { min-height: 2.7em; align-content: center; }";
   host.shadowRoot.append(style);
+  grown.observe(host);
 }
 
-/** The widest form of a figure that is no taller than its place; smaller as a whole only if none is. */
+/** The widest form of a figure that is no taller than its place, in the middle; smaller as a whole only if none is. */
 function fitFigure(host) {
   const room = host.parentElement.clientHeight;
   for (const zoom of ZOOMS) {
     host.style.zoom = zoom;
     for (let width = WIDEST; width >= NARROWEST; width -= 20) {
       host.style.width = `${width / zoom}px`;
-      if (host.offsetHeight * zoom <= room) return;
+      const left = room - host.offsetHeight * zoom;
+      host.style.marginTop = `${Math.max(0, left) / 2 / zoom}px`;
+      if (left >= 0) return;
     }
   }
 }
 
+/** Whether a figure can be seen as a part of its slide: another slide's has no place now, and one may fill the screen. */
+function isOnSlide(host) {
+  return host.parentElement.clientHeight > 0 && !document.fullscreenElement;
+}
+
+function sticksOut(host) {
+  return host.getBoundingClientRect().bottom > host.parentElement.getBoundingClientRect().bottom + 1;
+}
+
+/** A caption may grow by a line when the figure is used; then the figure becomes smaller, and stays so. */
+const grown = new ResizeObserver((entries) => {
+  for (const { target } of entries) if (isOnSlide(target) && sticksOut(target)) fitFigure(target);
+});
+
 /** Fit each figure that can be seen. */
 function fitFigures() {
-  for (const host of document.querySelectorAll(FIGURE)) {
-    if (!host.parentElement.clientHeight || document.fullscreenElement) continue;
+  for (const host of [...document.querySelectorAll(FIGURE)].filter(isOnSlide)) {
     enlarge(host);
     fitFigure(host);
   }

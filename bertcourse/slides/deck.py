@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 from bertcourse.lectures import read_notebook, section_minutes
 from bertcourse.slides import markup
-from bertcourse.slides.layout import Block, Slide, make_slides
+from bertcourse.slides.layout import READ, Block, Slide, make_slides
 from bertcourse.slides.outline import shown_cells
 
 ROOT = Path(__file__).parents[2]
@@ -131,7 +131,8 @@ def slide_html(slide: Slide) -> str:
     """One slide."""
     kinds = {block.kind for block in slide.blocks}
     classes = ["slide", {1: "title", 2: "section", 3: "part", 4: "goes-on"}[slide.level]]
-    classes += ["statement"] if kinds <= {"text"} and slide.level == 4 else []
+    classes += ["opener"] if kinds <= {"text"} and slide.level in (2, 3) else []
+    classes += ["statement"] if kinds <= READ | {"output"} and slide.level == 4 else []
     text, code = slide.sizes
     heading = f"<h{min(slide.level, 2)}>{markup.rendered_line(slide.heading)}</h{min(slide.level, 2)}>"
     body = []
@@ -155,8 +156,8 @@ def block_html(block: Block) -> str:
         return f'<pre class="code">{markup.colored(lines)}</pre>'
     if block.kind == "output":
         return f'<pre class="printed">{html.escape(lines)}</pre>'
-    if block.kind in ("text", "pointer"):
-        return f'<p class="{block.kind}">{block.html}</p>'
+    if block.kind == "text":
+        return f'<p class="text">{block.html}</p>'
     if block.kind == "question":
         return f'<p class="question"><span>Before you read on</span>{block.html}</p>'
     return f'<div class="{block.kind}">{block.html}</div>'

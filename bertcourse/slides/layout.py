@@ -14,16 +14,19 @@ from dataclasses import dataclass, field, replace
 from bertcourse.slides import markup
 from bertcourse.slides.outline import Cell
 
-WIDTH, ROOM = 1160, 628  # pixels for heading and body, some left over for what the estimate does not see
+WIDTH, ROOM = 1160, 616  # pixels for heading and body, some left over for what the estimate does not see
 HEADING_SIZES = {1: 60, 2: 46, 3: 38, 4: 24}
-# Sizes of text and code in pixels, largest first; 26 and 18 of 720 can still be read from the back row.
-SIZES = [(38, 24), (34, 24), (32, 22), (30, 22), (28, 20), (26, 18)]
-COMFORTABLE, SMALLEST = SIZES[4], SIZES[5]  # things share a slide at the first; what is alone may need the second
+# Sizes of text and code in pixels, largest first; 26 and 20 of 720 can still be read from the back row.
+SIZES = [(38, 28), (34, 28), (32, 26), (32, 24), (30, 22), (28, 20), (26, 20)]
+COMFORTABLE, SMALLEST = SIZES[4], SIZES[6]  # things share a slide at the first; what is alone may need the second
+BESIDE, CAPTION = 32, 28  # the largest text beside code or pictures, and above a figure, which takes what is left
 LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths and height of a line, in sizes
-GAP, BOX = 18, 28  # between blocks; what a box of code adds
+GAP, BOX, SIDES = 18, 28, 38  # between blocks; what a box of code adds to the height and the width
+TALL_CODE = 15  # lines of code and what it prints beyond which it is divided, where a blank line allows it
 LONG_CODE, WIDE_CODE, SHORT_CALL = 12, 104, 5  # lines and columns beyond which unmarked code is left out
 WIDE_FORMULA = 80  # characters of LaTeX
 LOOKS = {"picture", "figure"}
+READ = {"text", "question", "list", "formula", "table"}
 QUESTION = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
@@ -32,7 +35,7 @@ class Block:
     """One thing on a slide.
 
     Attributes:
-        kind: heading, text, list, formula, table, code, output, picture, figure, question or pointer.
+        kind: heading, text, list, formula, table, code, output, picture, figure, question, or notes only.
         html: what is shown; of a list, code and output it is made from ``parts``.
         parts: the items of a list, the lines of code or output, which can be divided among slides.
         needs: pixels in height, of what has no lines to count.
@@ -53,8 +56,10 @@ class Block:
         """Pixels that it takes where text and code have these sizes."""
         text, code = sizes
         if self.kind in ("code", "output"):
-            columns = (WIDTH - BOX) // (CODE_LETTER * code)
-            return LINE * code * sum(max(1, math.ceil(length / columns)) for length in self.lengths) + BOX
+            columns = (WIDTH - SIDES) // (CODE_LETTER * code)
+            words = columns - 8  # broken lines end with a word
+            rows = sum(1 if length <= columns else math.ceil(length / words) for length in self.lengths)
+            return LINE * code * rows + BOX
         if self.kind in ("text", "list", "question"):
             indent, between = (text, 0.35 * text) if self.kind == "list" else (0, 0)
             columns = (WIDTH - indent) // (LETTER * text)
@@ -73,7 +78,6 @@ class Slide:
         heading: of its section, as Markdown.
         level: 1 for the title, 2 where a section begins, 3 where a part of it does, 4 where the heading is repeated.
         sizes: of text and code, in pixels.
-        goes_on: whether it holds what did not fit on the one before.
     """
 
     heading: str
@@ -81,7 +85,6 @@ class Slide:
     blocks: list[Block] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sizes: tuple[int, int] = SMALLEST
-    goes_on: bool = False
 
     def room(self) -> float:
         """Pixels below the heading, which may take two lines where a section begins."""
@@ -91,6 +94,15 @@ class Slide:
 
     def height(self, sizes: tuple[int, int]) -> float:
         return sum(block.height(sizes) for block in self.blocks) + GAP * max(0, len(self.blocks) - 1)
+
+    def take(self, number: int) -> "Slide":
+        """A slide that goes on with this one's last blocks, which leave it; turning the page reveals them."""
+        at = len(self.blocks) - number
+        moved, self.blocks = [replace(block, fragment=0) for block in self.blocks[at:]], self.blocks[:at]
+        notes = [block.notes for block in moved if block.notes]
+        for note in notes:
+            self.notes.remove(note)
+        return Slide(self.heading, 4, moved, notes)
 
 
 def make_slides(cells: list[Cell]) -> list[Slide]:
@@ -106,10 +118,12 @@ def make_slides(cells: list[Cell]) -> list[Slide]:
         slides += divided(Slide(heading, level), blocks)
     slides = introduced(slides)
     for slide in slides:
-        fitting = [sizes for sizes in SIZES if slide.height(sizes) <= slide.room() and is_narrow(slide, sizes)]
-        slide.sizes = fitting[0] if fitting else SMALLEST
-        if slide.sizes[0] > 32 and any(block.kind not in ("text", "question", "list") for block in slide.blocks):
-            slide.sizes = (32, slide.sizes[1])  # text beside something to look at
+        fitting = [sizes for sizes in SIZES if slide.height(sizes) <= slide.room() and is_narrow(slide, sizes, "code")]
+        unbroken = [sizes for sizes in fitting if is_narrow(slide, sizes, "output")]
+        slide.sizes = (unbroken or fitting or [SMALLEST])[0]
+        kinds = {block.kind for block in slide.blocks}
+        largest = CAPTION if "figure" in kinds else SIZES[0][0] if kinds <= READ else BESIDE
+        slide.sizes = (min(largest, slide.sizes[0]), slide.sizes[1])
     return slides
 
 
@@ -126,10 +140,10 @@ def grouped(cells: list[Cell]) -> Iterator[list[Cell]]:
         yield group
 
 
-def is_narrow(slide: Slide, sizes: tuple[int, int]) -> bool:
-    """Whether no line of code has to be broken; at the smallest size it may be."""
-    columns = (WIDTH - BOX) // (CODE_LETTER * sizes[1])
-    return all(length <= columns for block in slide.blocks if block.kind == "code" for length in block.lengths)
+def is_narrow(slide: Slide, sizes: tuple[int, int], kind: str) -> bool:
+    """Whether no line of code, or of output, has to be broken."""
+    columns = (WIDTH - SIDES) // (CODE_LETTER * sizes[1])
+    return all(length <= columns for block in slide.blocks if block.kind == kind for length in block.lengths)
 
 
 def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
@@ -139,15 +153,16 @@ def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
     for whole, follower in zip(blocks, followers):
         for block in split(whole, slide.room()):
             page = slides[-1]
-            page.notes += [block.notes] if block.kind == "notes" else []
-            if block.kind == "notes":
+            if block.kind == "notes" or is_comment(page, block, follower):
+                page.notes.append(block.notes)
                 continue
-            is_printed = block.kind == "output" and page.blocks and page.blocks[-1].kind == "code"
-            sizes = SMALLEST if is_printed else COMFORTABLE
+            before = page.blocks[-1].kind if page.blocks else ""
+            is_printed = block.kind == "output" and before in ("code", "picture")
+            is_said_of_it = block.kind == "text" and (before == "output" or not follower)
+            sizes = SMALLEST if is_printed or is_said_of_it else COMFORTABLE  # rather small than alone
             is_full = page.height(sizes) + GAP + block.height(sizes) > page.room()
-            introduces = block.kind == "text" and follower in LOOKS and not is_text(page) and not is_answer(page)
-            if page.blocks and (is_full or introduces or not belongs(page, block)):
-                page = Slide(slide.heading, 4, goes_on=True)
+            if page.blocks and (is_full or introduces(page, block, follower) or not belongs(page, block)):
+                page = page.take(companions(page, block) if is_printed else 0)
                 slides.append(page)
             if not page.blocks:
                 block = replace(block, fragment=0)  # turning the page reveals it
@@ -157,23 +172,67 @@ def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
 
 
 def introduced(slides: list[Slide]) -> list[Slide]:
-    """The slides, a sentence that the division left alone, or that ends in a colon, now above what it introduces."""
+    """The slides, a sentence that ended one now above the code or the picture that it introduces, and few alone."""
     found: list[Slide] = []
     for slide in slides:
         before = found[-1] if found else Slide("", 1)
-        is_alone = before.level == 4 and is_text(before) and len(before.blocks) == 1
-        if is_alone and slide.level == 4 and (before.goes_on or before.blocks[0].html.endswith(":")):
-            together = slide.height(COMFORTABLE) + GAP + before.height(COMFORTABLE)
-            if together <= slide.room() and slide.blocks[0].kind in LOOKS | {"code"}:
-                slide.blocks, slide.notes = before.blocks + slide.blocks, before.notes + slide.notes
+        if may_move(before, slide):
+            taken = before.take(1)
+            slide.blocks, slide.notes = taken.blocks + slide.blocks, taken.notes + slide.notes
+            if not before.blocks:
+                slide.notes = before.notes + slide.notes
                 found.pop()
-        found.append(slide)
+        if may_join(before, slide):
+            before.blocks, before.notes = before.blocks + slide.blocks, before.notes + slide.notes
+        else:
+            found.append(slide)
     return found
 
 
-def is_answer(slide: Slide) -> bool:
-    """Whether a question has been asked on a slide."""
-    return any(block.kind == "question" for block in slide.blocks)
+def may_join(before: Slide, slide: Slide) -> bool:
+    """Whether sentences go on with what little stands on the slide before them."""
+    are_few = before.level == slide.level == 4 and len(before.blocks) + len(slide.blocks) <= 3
+    is_short = before.height(COMFORTABLE) + GAP + slide.height(COMFORTABLE) <= slide.room()
+    return are_few and is_short and is_text(slide) and {block.kind for block in before.blocks} <= {"text", "output"}
+
+
+def may_move(before: Slide, slide: Slide) -> bool:
+    """Whether the last sentence of a slide rather introduces the next one, and has room there."""
+    if slide.level < 4 or not before.blocks or before.blocks[-1].kind != "text":
+        return False
+    *others, sentence = before.blocks
+    is_alone = not others and before.level == 4
+    is_second = bool(others) and (others[-1].kind in ("text", "code") or sentence.html.endswith(("?", ":")))
+    has_room = slide.height(COMFORTABLE) + GAP + sentence.height(COMFORTABLE) <= slide.room()
+    can_take = {"code", "picture"} | ({"figure"} if is_alone else set())  # a figure would become smaller
+    return (is_alone or is_second) and has_room and slide.blocks[0].kind in can_take
+
+
+def companions(slide: Slide, output: Block) -> int:
+    """How many last blocks move on with an output that has no room: its code, and a sentence that leads to it."""
+    for number in (2, 1):
+        rest, moved = slide.blocks[:-number], slide.blocks[-number:]
+        is_whole = [block.kind for block in moved] in (["text", "code"], ["code"])
+        is_left_alone = not rest or (slide.level == 4 and [block.kind for block in rest] == ["text"])
+        together = Slide(slide.heading, 4, [*moved, output])
+        if is_whole and not is_left_alone and together.height(SMALLEST) <= together.room():
+            return number
+    return 0
+
+
+def is_comment(slide: Slide, block: Block, follower: str) -> bool:
+    """Whether a sentence is best said while a figure is seen, which needs the room and has a caption of its own."""
+    is_below = bool(slide.blocks) and slide.blocks[-1].kind == "figure"
+    return is_below and block.kind == "text" and follower in ("", "text", "notes", "question")
+
+
+def introduces(slide: Slide, block: Block, follower: str) -> bool:
+    """Whether a sentence belongs to the code or the figure that follows it, rather than to what a slide has already."""
+    if block.kind != "text" or follower not in LOOKS | {"code"} or is_text(slide):
+        return False
+    before = slide.blocks[-1]
+    is_answer = before.kind == "question" or (before.fragment and before.fragment == block.fragment)
+    return not is_answer and before.kind != "formula"  # of which it says what the letters are
 
 
 def is_text(slide: Slide) -> bool:
@@ -187,9 +246,11 @@ def belongs(slide: Slide, block: Block) -> bool:
     others = [each for each in slide.blocks if each.kind in ("code", "list", "formula", "table", "question")]
     if block.kind in LOOKS:
         has_look = any(each.kind in LOOKS for each in slide.blocks)
-        return not others and not has_look and slide.height(SIZES[3]) < 130
+        return not others and not has_look and slide.height(COMFORTABLE) < (90 if block.kind == "figure" else 130)
     if before.kind in LOOKS:
-        return block.kind in ("text", "output", "pointer")
+        return before.kind == "picture" and block.kind in ("text", "output")
+    if before.kind == block.kind == "code":
+        return len(before.parts) + len(block.parts) <= TALL_CODE
     return block.kind != "question" and not (slide.level == 1 and block.html.startswith("<strong>You will"))
 
 
@@ -291,14 +352,23 @@ def code_blocks(cell: Cell) -> Iterator[Block]:
     is_folded = "hide-input" in cell.cell.metadata.get("tags", [])
     is_call = any(block.kind == "figure" for block in looks) and len(lines) <= SHORT_CALL
     is_long = len(lines) > (SHORT_CALL if looks else LONG_CODE) or max(map(len, lines), default=0) > WIDE_CODE
-    where = f"cell [{cell.cell.execution_count}] of the notebook"
-    if is_folded or is_call or (cell.may_shorten and is_long and looks):
-        drawn = [replace(block, notes=f"{block.notes}<p>Made by {where}.</p>") for block in drawn]
-    elif cell.may_shorten and is_long:
-        yield Block("pointer", f"The code, {len(lines)} lines: {where}", needs=36, fragment=fragment)
-    else:
-        yield Block("code", parts=lines, lengths=tuple(map(len, lines)), fragment=fragment)
+    is_shown = not (is_folded or is_call or (cell.may_shorten and is_long))
+    if is_shown:
+        printed = sum(len(block.parts) for block in drawn)
+        for part in halves(lines) if len(lines) + printed > TALL_CODE else [lines]:
+            yield Block("code", parts=part, lengths=tuple(map(len, part)), fragment=fragment)
     yield from sorted(drawn, key=lambda block: block.kind not in LOOKS)  # what was printed stands below
+    if not is_shown:
+        yield Block("notes", notes=f"<p>The code is in cell [{cell.cell.execution_count}] of the notebook.</p>")
+
+
+def halves(lines: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Code in two parts, divided at the blank line nearest its middle that does not stand within something."""
+    blanks = [at for at, line in enumerate(lines[:-1]) if not line and not lines[at + 1].startswith((" ", ")"))]
+    if not blanks:
+        return [lines]
+    middle = min(blanks, key=lambda at: abs(2 * at + 1 - len(lines)))
+    return [lines[:middle], lines[middle + 1 :]]
 
 
 def output_blocks(output: dict, fragment: int) -> Iterator[Block]:
@@ -310,7 +380,7 @@ def output_blocks(output: dict, fragment: int) -> Iterator[Block]:
     elif "image/png" in data:
         picture = data["image/png"].replace("\n", "")
         shown = f'<img src="data:image/png;base64,{picture}" alt="{html.escape(" ".join(words.split()))}">'
-        yield Block("picture", shown, needs=380, fragment=fragment)
+        yield Block("picture", shown, needs=400, fragment=fragment)
     elif "text/html" in data:
         rows = data["text/html"].count("<tr") + 1
         yield Block("table", data["text/html"], needs=1.4 * rows, fragment=fragment)

@@ -11,7 +11,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 HEADING = re.compile(r"^(?=#{1,3} )", re.MULTILINE)
-BEYOND = {"What can go wrong", "Exercises", "Going deeper", "Further reading"}  # sections after the spine
+# Sections after the spine.
+BEYOND = {"What can go wrong", "Check yourself", "Exercises", "Going deeper", "Further reading"}
 
 
 @dataclass(frozen=True)
