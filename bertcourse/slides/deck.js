@@ -30,6 +30,7 @@ function enlarge(host) {
 /** The widest form of a figure that is no taller than its place, in the middle; smaller as a whole only if none is. */
 function fitFigure(host) {
   const room = host.parentElement.clientHeight;
+  host.dataset.room = room;
   for (const zoom of ZOOMS) {
     host.style.zoom = zoom;
     for (let width = WIDEST; width >= NARROWEST; width -= 20) {
@@ -55,9 +56,10 @@ const grown = new ResizeObserver((entries) => {
   for (const { target } of entries) if (isOnSlide(target) && sticksOut(target)) fitFigure(target);
 });
 
-/** Fit each figure that can be seen. */
+/** Fit each figure that can be seen and does not yet fit the room that it has. */
 function fitFigures() {
   for (const host of [...document.querySelectorAll(FIGURE)].filter(isOnSlide)) {
+    if (Number(host.dataset.room) === host.parentElement.clientHeight) continue;
     enlarge(host);
     fitFigure(host);
   }
@@ -65,7 +67,8 @@ function fitFigures() {
 
 /** Keys belong to the figure that has the focus, but those of a clicker; Escape gives them back to the slides. */
 function isForSlides(event) {
-  const host = event.composedPath().find((node) => node.matches?.(FIGURE));
+  const path = event.composedPath?.() ?? []; // a key of the speaker view is no event, only its code
+  const host = path.find((node) => node.matches?.(FIGURE));
   if (!host) return true;
   if (event.key === "Escape") document.activeElement.blur();
   return event.key === "PageDown" || event.key === "PageUp";

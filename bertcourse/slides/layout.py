@@ -120,7 +120,7 @@ def make_slides(cells: list[Cell]) -> list[Slide]:
     for slide in slides:
         fitting = [sizes for sizes in SIZES if slide.height(sizes) <= slide.room() and is_narrow(slide, sizes, "code")]
         unbroken = [sizes for sizes in fitting if is_narrow(slide, sizes, "output")]
-        slide.sizes = (unbroken or fitting or [SMALLEST])[0]
+        slide.sizes = (unbroken or fitting[-1:] or [SMALLEST])[0]
         kinds = {block.kind for block in slide.blocks}
         largest = CAPTION if "figure" in kinds else SIZES[0][0] if kinds <= READ else BESIDE
         slide.sizes = (min(largest, slide.sizes[0]), slide.sizes[1])

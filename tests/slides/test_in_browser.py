@@ -71,7 +71,7 @@ def test_slides_fit_can_be_read_and_their_figures_live(opened, name):
 
 
 def test_a_slide_that_is_too_tall_or_too_wide_would_be_noticed(opened):
-    tab = opened(NAMES[0])
+    tab = opened(NAMES[-1])
     for style in ("height: 700px; flex: none", "width: 1300px"):
         planted = tab.evaluate_handle(
             "(style) => { const box = document.createElement('div'); box.style = style;"
@@ -123,6 +123,9 @@ def test_speaker_view_shows_notes_and_follows(opened):
     notes = view.locator(".speaker-controls-notes .value")
     notes.get_by_text("About 10 minutes for this section.").wait_for()
     assert "nobody labels them" in notes.inner_text()  # the last words of the paragraph
+    before = tab.evaluate("deck.getSlidePastCount()")
+    view.locator("body").press("ArrowRight")  # leads on in the hall, too
+    tab.wait_for_function("(before) => deck.getSlidePastCount() === before + 1", arg=before)
 
 
 @pytest.mark.parametrize("name", [NAMES[0], NAMES[3]])
