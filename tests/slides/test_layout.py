@@ -108,6 +108,44 @@ def test_long_output_is_divided_and_no_line_is_lost():
     assert all(slide.height(SMALLEST) <= slide.room() for slide in slides)
 
 
+def kinds(slide) -> list[str]:
+    return [block.kind for block in slide.blocks]
+
+
+def lines(name: str, number: int) -> str:
+    return "\n".join(f"{name}_{row} = {row}" for row in range(number))
+
+
+def test_a_sentence_stands_above_the_code_that_it_introduces():
+    opening = [prose("## 1.1 Words\n\nThey are long, all of them.", "slide"), code("first()", "one")]
+    *_, before, slide = slides_of(*opening, prose("Now for the second of the two."), code("second()"))
+    assert kinds(before) == ["text", "code", "output"] and kinds(slide) == ["text", "code"]
+    assert "second of the two" in slide.blocks[0].html and "second of the two" in "".join(slide.notes)
+
+
+def test_an_output_without_room_takes_its_code_along():
+    opening = prose(
+        "## 1.1 Words\n\n" + "\n\n".join(f"Sentence {number} is not short." for number in range(4)), "slide"
+    )
+    *_, before, slide = slides_of(opening, code(lines("x", 10), lines("out", 4)))
+    assert kinds(before) == ["text"] * 3 and kinds(slide) == ["text", "code", "output"]
+
+
+def test_long_code_is_divided_at_the_blank_line_nearest_its_middle():
+    source = f"import this\n\n{lines('x', 8)}\n\n{lines('y', 9)}"
+    *_, before, slide = slides_of(prose("## 1.1 Words\n\nThey are long.", "slide"), code(source, "printed"))
+    assert before.blocks[-1].parts[-1] == "x_7 = 7"
+    assert slide.blocks[0].parts[0] == "y_0 = 0" and kinds(slide) == ["code", "output"]
+
+
+def test_what_is_said_of_a_figure_is_in_the_notes():
+    cell = code("show()")
+    figure = {"text/html": '<div class="bertcourse-figure"></div>', "text/plain": "a box"}
+    cell.outputs = [nbformat.v4.new_output("display_data", data=figure)]
+    *_, slide = slides_of(prose("## 1.1 Words\n\nThey are long.", "slide"), cell, prose("Look at the third one."))
+    assert kinds(slide) == ["text", "figure"] and "Look at the third one." in "".join(slide.notes)
+
+
 @pytest.mark.parametrize("path", LECTURES, ids=NAMES)
 def test_no_output_is_lost_and_all_prose_is_shown_or_said(path):
     notebook = read_notebook(path)
