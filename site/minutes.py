@@ -20,7 +20,7 @@ def with_minutes(guide: str, folder: Path = ROOT / "notebooks") -> str:
         notebook = read_notebook(path)
         minutes = section_minutes(notebook)
         title = notebook.cells[0].source.splitlines()[0].removeprefix("# ")
-        rows.append(f"| **[{title}](../../notebooks/{path.name})** | **{sum(minutes.values())}** |")
+        rows.append(f"| **{title}** | **{sum(minutes.values())}** |")
         rows += [f"| {heading} | {number} |" for heading, number in minutes.items()]
     table = "\n".join(rows)
     return PLACE.sub(lambda place: f"{place[1]}\n{table}\n\n", guide)
