@@ -17,7 +17,7 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/.ready
 
-.PHONY: course test quick lab release clean constraints sums
+.PHONY: course test quick lab release clean constraints sums minutes
 
 course: $(READY)
 	rm -rf build/lectures build/site
@@ -51,6 +51,10 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(PIP_OPTIONS) -c constraints.txt -e ".[all]"
 	@$(PYTHON) -c 'open("$(READY)", "w").close()'
+
+# After a change to a lecture: how many minutes each of its sections takes, in the lecturers' guide.
+minutes: $(READY)
+	$(BIN)/python site/minutes.py
 
 # After a change to data/: the hashes by which an installation is checked.
 sums:

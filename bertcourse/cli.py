@@ -35,6 +35,9 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument(
         "--cell-timeout", type=seconds, default=900, help="seconds that one cell may take (default: %(default)s)"
     )
+    slides = commands.add_parser("slides", help="write the slides of lectures, to be opened in a browser")
+    slides.add_argument("lectures", nargs="+", metavar="LECTURE", help="its number, such as 01, or its notebook")
+    slides.add_argument("--output", type=Path, default=Path("build/slides"), help="folder (default: %(default)s)")
     train = commands.add_parser("train-tokenizer", help="train the course's WordPiece tokenizer on Standard Ebooks")
     train.add_argument("--output", type=Path, default=Path("runs/tokenizer"), help="folder (default: %(default)s)")
     train.add_argument("--vocab-size", type=int, default=8192, help="how many tokens at most (default: %(default)s)")
@@ -76,6 +79,9 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "benchmark":
             run_benchmark(options)
             return 0
+        if options.command == "slides":
+            write_slides(options.lectures, options.output)
+            return 0
         from bertcourse.lectures import run_lectures
 
         return 0 if run_lectures(options.notebooks, options.output, options.cell_timeout) else 1
@@ -88,6 +94,22 @@ def main(arguments: list[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 130
+
+
+def write_slides(names: list[str], output: Path) -> None:
+    """Write the decks of lectures, and say where they are and how long each section takes."""
+    try:
+        from bertcourse.slides import find_lecture, write_deck
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[site]".'
+        ) from None
+    from bertcourse.lectures import read_notebook, section_minutes
+
+    for notebook in [find_lecture(name) for name in names]:
+        print(write_deck(notebook, output))
+        for heading, minutes in section_minutes(read_notebook(notebook)).items():
+            print(f"{minutes:5} min  {heading}")
 
 
 def seconds(text: str) -> int:

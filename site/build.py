@@ -17,7 +17,9 @@ sys.path.insert(0, str(SITE.parent))  # the lectures' times are counted by this 
 from front_page import write_front_page  # noqa: E402
 
 PACKAGE = SITE.parent / "bertcourse"
+sys.path.insert(0, str(SITE.parent))
 
+from bertcourse.slides import write_deck  # noqa: E402
 
 # The pages of the API reference: chapters in the order of the lectures, then the rooms that they share.
 ROOMS = {
@@ -67,13 +69,29 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
     write_reference(source / "api")
 
 
+def lectures(notebooks: Path) -> list[Path]:
+    """The lectures among the notebooks of a folder."""
+    return sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))
+
+
+def list_slides(notebooks: Path, page: Path) -> None:
+    """Put links to all decks where the lecturers' page has a place for them; they are written after the pages."""
+    links = [f'<li><a href="../../slides/{path.stem}.html">{path.stem}</a></li>' for path in lectures(notebooks)]
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("<!-- slides -->", f"<ul>{''.join(links)}</ul>"), encoding="utf-8")
+
+
 def build(notebooks: Path, output: Path) -> int:
     """Sphinx's exit status: not 0 after any warning, such as of a link that leads nowhere or a formula that fails."""
     with tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch, "source")
         lay_out(notebooks, SITE.parent / "data", source)
+        list_slides(notebooks, source / "site" / "guide" / "lecturing.md")
         trees = ["-d", f"{scratch}/doctrees"]
-        return sphinx(["-q", "-W", "--keep-going", "-b", "html", *trees, "-c", str(SITE), str(source), str(output)])
+        status = sphinx(["-q", "-W", "--keep-going", "-b", "html", *trees, "-c", str(SITE), str(source), str(output)])
+    for notebook in lectures(notebooks):
+        write_deck(notebook, output / "slides")
+    return status
 
 
 if __name__ == "__main__":

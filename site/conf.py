@@ -16,6 +16,8 @@ sys.path[:0] = [str(SITE.parent), str(SITE)]  # the reference is of this checkou
 
 from address import find_address  # noqa: E402
 
+from bertcourse.slides.markup import divided_formula  # noqa: E402
+
 project = "bertcourse"
 author = "the bertcourse authors"
 copyright = "2026, the bertcourse authors; text CC BY 4.0, code MIT"
@@ -140,20 +142,22 @@ def write_inline(translator, node):
     raise nodes.SkipNode
 
 
-def divided(latex: str) -> list[str]:
-    """The parts between \\qquad, which a narrow page may put below each other, if each is a formula of its own."""
-    pairs = (("{", "}"), (r"\begin", r"\end"), (r"\left", r"\right"))
-    parts = latex.split(r"\qquad")
-    return parts if all(part.count(a) == part.count(b) for part in parts for a, b in pairs) else [latex]
-
-
 def write_display(translator, node):
-    parts = [f"<div>{formula(part, display=True, node=node)}</div>" for part in divided(node.astext())]
+    parts = [f"<div>{formula(part, display=True, node=node)}</div>" for part in divided_formula(node.astext())]
     translator.body.append(f'<div class="formula">{"".join(parts)}</div>')
     raise nodes.SkipNode
 
 
+def link_slides(app, pagename, templatename, context, doctree):
+    """A lecture's page has a button that leads to its slides."""
+    lecture = re.fullmatch(r"notebooks/(\d\d_\w+)", pagename)
+    if lecture:
+        link = {"type": "link", "url": f"../slides/{lecture[1]}.html", "text": "", "icon": "fas fa-display"}
+        context["header_buttons"].append({**link, "tooltip": "Slides", "label": "slides"})
+
+
 def setup(app):
+    app.connect("html-page-context", link_slides, priority=600)  # after the theme, which makes the list of buttons
     app.add_html_math_renderer("mathml", (write_inline, None), (write_display, None))
     app.connect("doctree-read", describe_figures)
     app.connect("html-page-context", describe_page)

@@ -35,6 +35,7 @@ ABOVE = {
     "cli",
     "doctor",
     "lectures",
+    "slides",
     "validation",
     "__main__",
 }  # they may import all

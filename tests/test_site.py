@@ -45,12 +45,12 @@ LOOK = """async () => {
 
 @functools.cache
 def pages(folder: Path) -> dict[str, BeautifulSoup]:
-    """Each page's path and what it holds; not the theme's own files."""
+    """Each page's path and what it holds; not the theme's own files, and not the slides, which tests/slides opens."""
     paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.html"))}
     return {
         name: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
         for name, path in paths.items()
-        if not name.startswith("_static/")
+        if not name.startswith(("_static/", "slides/"))
     }
 
 
@@ -135,6 +135,14 @@ def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
     solved = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Solutions")], metadata=notebook.metadata)
     nbformat.write(solved, folder / "solutions" / "lecture.ipynb")
     return folder / "html", build_site(folder, folder / "html")
+
+
+def test_lectures_and_their_slides_are_under_3_mb_and_linked(site):
+    for lecture in sorted(path.stem for path in (ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb")):
+        page, deck = (site / folder / f"{lecture}.html" for folder in ("notebooks", "slides"))
+        assert page.stat().st_size < 3e6 and deck.stat().st_size < 3e6
+        buttons = pages(site)[f"notebooks/{lecture}.html"].select("article a, .article-header-buttons a, header a")
+        assert f"../slides/{lecture}.html" in {link.get("href") for link in buttons}
 
 
 def test_every_lecture_card_and_guide_is_a_page_that_the_index_names(site):
