@@ -4,6 +4,7 @@ What a lecture takes stands in its opening: minutes of a reader's time, which ``
 processor's, and memory.
 """
 
+import itertools
 import math
 import os
 import re
@@ -30,6 +31,8 @@ WORDS_PER_MINUTE, CODE_CELL, FIGURE, QUESTION = 100, 1.0, 2.0, 2.0
 # what stands after the lecture's spine
 BEYOND = re.compile(r"^## (?:Check yourself|Exercises|Going deeper)\b", re.MULTILINE)
 ASIDE = re.compile(r"<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)  # comments, tags, and where links lead
+SECTION, SECTION_HEADING = re.compile(r"^(?=## )", re.MULTILINE), re.compile(r"## (.*)")
+OPENING = "Opening"  # what stands before the first section
 WORD = re.compile(r"[^\W_][\w'’.,-]*")
 # A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
 # lecture then takes four times the CPU seconds, and a test that trains ten times as long, all of it spent waiting; if
@@ -98,19 +101,40 @@ def human_minutes(notebook: NotebookNode) -> int:
     A minute for 100 words, one for a code cell that is not collapsed, two for a figure, and two to answer a folded
     question; rounded up to five minutes. Notes for the lecturer are left out.
     """
-    minutes = 0.0
+    return 5 * math.ceil(round(sum(counted_minutes(notebook).values()), 6) / 5)
+
+
+def section_minutes(notebook: NotebookNode) -> dict[str, int]:
+    """Whole minutes for each section of a lecture's spine; together they are the minutes that the lecture states.
+
+    Where it states none, they are those of ``human_minutes``. What stands before the first section is the opening.
+    """
+    counted = counted_minutes(notebook)
+    scale = (stated_minutes(notebook) or human_minutes(notebook)) / (sum(counted.values()) or 1)
+    ends = [round(scale * end) for end in itertools.accumulate(counted.values())]  # rounded ends: the sum stays right
+    return {heading: end - start for heading, start, end in zip(counted, [0, *ends], ends)}
+
+
+def counted_minutes(notebook: NotebookNode) -> dict[str, float]:
+    """The minutes of each section of the spine, by its heading, at the speeds that stand at the top."""
+    heading, minutes = OPENING, {OPENING: 0.0}
     for cell in notebook.cells:
         if cell.metadata.get("slideshow", {}).get("slide_type") == "notes":
             continue
         if cell.cell_type == "markdown":
             text, *beyond = BEYOND.split(cell.source, maxsplit=1)
-            minutes += len(WORD.findall(ASIDE.sub(" ", text))) / WORDS_PER_MINUTE + QUESTION * text.count("<details>")
+            for part in SECTION.split(text):
+                if found := SECTION_HEADING.match(part):
+                    heading = found[1].strip()
+                words = len(WORD.findall(ASIDE.sub(" ", part)))
+                spent = words / WORDS_PER_MINUTE + QUESTION * part.count("<details>")
+                minutes[heading] = minutes.get(heading, 0.0) + spent
             if beyond:
                 break
         elif cell.cell_type == "code":
-            minutes += CODE_CELL * ("hide-input" not in cell.metadata.get("tags", []))
-            minutes += FIGURE * sum(map(is_figure, cell.outputs))
-    return 5 * math.ceil(minutes / 5)
+            minutes[heading] += CODE_CELL * ("hide-input" not in cell.metadata.get("tags", []))
+            minutes[heading] += FIGURE * sum(map(is_figure, cell.outputs))
+    return minutes
 
 
 def is_figure(output: NotebookNode) -> bool:
