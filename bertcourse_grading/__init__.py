@@ -1,4 +1,5 @@
-"""Homework for instructors: what students get, how their work is graded, and what they get back.
+"""Homework for instructors: what students get, how their work is graded, and what they get back; and ``exam``, the bank
+of exam questions.
 
 In reading order. The assignments: ``course``, ``source`` (their notebooks, with nbgrader's markers), ``release`` (the
 student tree without solutions). What is handed in: ``names`` (told apart, safe to show), ``archive`` (zips),
@@ -6,6 +7,6 @@ student tree without solutions). What is handed in: ``names`` (told apart, safe 
 ``judge``, ``judge_client`` (the grader's end of it), ``sandbox`` (what student code may do), ``walls`` (what other
 programs add to that), ``kernel``, ``cleaning`` (what is left behind), ``process`` (the kernel, watched), ``execution``
 (a whole notebook within limits). What is kept: ``reports``, ``disk`` (full ones), ``gradebook``, ``grading`` (a batch,
-with nbgrader's points), ``feedback``, ``export``. The exams: ``exam`` (the bank of questions, and papers from it). And
-``command`` (``bertcourse homework``). This folder is left out of the student release.
+with nbgrader's points), ``feedback``, ``export``; and ``command`` (``bertcourse homework``). This folder is left out of
+the student release.
 """
