@@ -43,6 +43,11 @@ lab: $(READY)
 release: $(READY)
 	$(BIN)/bertcourse homework release --output build/release
 
+# After a change to a lecture or to site/syllabi.toml: the syllabi of the lecturers' guide.
+.PHONY: syllabus
+syllabus: $(READY)
+	$(BIN)/python site/syllabus.py
+
 clean:
 	rm -rf $(VENV) build .coverage .pytest_cache *.egg-info
 

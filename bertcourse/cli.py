@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
 
         command.add_arguments(pretrain)
     if Path(__file__).parents[1].joinpath("bertcourse_grading").is_dir():  # students have none
-        homework = commands.add_parser("homework", help="for instructors: release, grade, feedback, export")
+        homework = commands.add_parser("homework", help="for instructors: release, grade, feedback, export, exam")
         if arguments[:1] == ["homework"]:
             from bertcourse_grading import command
 

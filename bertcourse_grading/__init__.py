@@ -1,4 +1,5 @@
-"""Homework for instructors: what students get, how their work is graded, and what they get back.
+"""Homework for instructors: what students get, how their work is graded, and what they get back; and ``exam``, the bank
+of exam questions.
 
 In reading order. The assignments: ``course``, ``source`` (their notebooks, with nbgrader's markers), ``release`` (the
 student tree without solutions). What is handed in: ``names`` (told apart, safe to show), ``archive`` (zips),

@@ -1,4 +1,4 @@
-"""``bertcourse homework``: release, grade, feedback, export."""
+"""``bertcourse homework``: release, grade, feedback, export, exam."""
 
 import argparse
 import os
@@ -15,7 +15,7 @@ MOST_JOBS = 256
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The four actions and their flags.
+    """The five actions and their flags.
 
     Args:
         parser: of ``bertcourse homework``.
@@ -42,6 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     export.add_argument("--assignment", help="this one alone, as for Moodle's grading worksheet (default: all)")
     export.add_argument("--to", type=Path, help="the CSV to write (default: grades-FORMAT.csv in the course folder)")
+    exam = actions.add_parser("exam", help="draw an exam paper from the bank of questions")
+    exam.add_argument("--chapters", required=True, help="what it is about, such as 1-4 or 1,3,5-7")
+    exam.add_argument("--minutes", type=int, required=True, help="of the exam")
+    exam.add_argument("--seed", type=int, default=1, help="which questions and which numbers (default: %(default)s)")
+    exam.add_argument("--without", nargs="+", default=[], metavar="ID", help="questions that must not be in it")
+    exam.add_argument("--title", default="Exam", help="heading of the paper (default: %(default)s)")
+    exam.add_argument("--solutions", action="store_true", help="write the solutions, too, into a file of their own")
+    exam.add_argument("--output", type=Path, default=Path("build/exam.md"), help="the paper (default: %(default)s)")
     for action in (grade, feedback, export):
         action.add_argument(
             "--output",
@@ -49,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=DEFAULT_OUTPUT,
             help="the course folder: gradebook and reports (default: %(default)s)",
         )
-    for action in (release, grade, feedback, export):
+    for action in (release, grade, feedback, export, exam):
         action.add_argument(
             "--source", type=Path, help="folder of the assignments (default: notebooks/homework of the course)"
         )
@@ -69,6 +77,8 @@ def run(options: argparse.Namespace) -> bool:
         ImportError: if nbgrader is not installed.
         KeyboardInterrupt: if it was interrupted; what is graded is kept.
     """
+    if options.action == "exam":
+        return run_exam(options)
     try:
         import nbgrader  # noqa: F401
     except ModuleNotFoundError as error:
@@ -128,3 +138,20 @@ def run_grade(options: argparse.Namespace, source: Path) -> bool:
     print(as_table(results), end="")
     print(f"The same as report.json, report.csv and report.txt in {options.output}.")
     return all(one.status != "not graded" for one in results)
+
+
+def run_exam(options: argparse.Namespace) -> bool:
+    """Draw a paper, write it, and print what is in it."""
+    from bertcourse_grading import exam
+    from bertcourse_grading.course import SOURCE
+
+    bank = exam.read_bank((options.source or SOURCE) / exam.FOLDER)
+    chapters = exam.chapters_of(options.chapters)
+    questions = exam.draw_paper(bank, chapters, options.minutes, options.seed, options.without)
+    for one in questions:
+        print(f"{one.id:32} {one.section:>5}  {one.kind:8} {one.minutes:3} minutes {one.points:3} points")
+    minutes, points = sum(one.minutes for one in questions), sum(one.points for one in questions)
+    print(f"{len(questions)} questions, {minutes} minutes, {points} points")
+    for path in exam.write_paper(questions, options.output, options.title, options.solutions):
+        print(path)
+    return True

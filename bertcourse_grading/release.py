@@ -1,8 +1,8 @@
 """What students get: lectures, package, data, and homework without solutions and hidden tests; a folder and a zip.
 
 The same sources give the same bytes. Before anything is handed out, every text in it is searched for the lines of
-solutions and hidden tests, so that one that was copied into a lecture, a check or an output is found here and not by a
-student.
+solutions, hidden tests and exam questions, so that one that was copied into a lecture, a check or an output is found
+here and not by a student.
 """
 
 import json
@@ -22,6 +22,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bertcourse.files import make_folder
+from bertcourse_grading import exam
 from bertcourse_grading.course import ROOT, SOURCE, Assignment, read_assignments
 
 COPIED = ("LICENSE", "pyproject.toml", "constraints.txt", "environment.yml", "notebooks", "bertcourse", "data")
@@ -72,9 +73,9 @@ class Leak:
     """A line that students must not see, found in what they would get.
 
     Attributes:
-        line: of a solution or a hidden test.
-        kind: which of the two.
-        assignment: "hw01".
+        line: of a solution, a hidden test or an exam question.
+        kind: which of them.
+        assignment: "hw01", or the file of the exam question.
         file: where it was found.
     """
 
@@ -100,7 +101,8 @@ def release(output: Path, root: Path = ROOT, source: Path = SOURCE) -> Path:
 
     Raises:
         FileNotFoundError: if there are no assignments.
-        ValueError: if a source cannot be released, or a solution or hidden test would get out; nothing is written then.
+        ValueError: if a source cannot be released, or a solution, a hidden test or an exam question would get out;
+            nothing is written then.
 
     Source: nbgrader's preprocessors make the student notebooks.
     """
@@ -109,11 +111,12 @@ def release(output: Path, root: Path = ROOT, source: Path = SOURCE) -> Path:
     with tempfile.TemporaryDirectory(dir=output, prefix=".release-") as draft:
         tree, archive = Path(draft, "bertcourse"), Path(draft, "bertcourse.zip")
         write_tree(tree, root, assignments)
-        if found := leaks(tree, assignments):
+        if found := leaks(tree, assignments, source / exam.FOLDER):
             listed = "\n".join(f"  {leak}" for leak in found[:20])
             more = f"\n  and {len(found) - 20} more" if len(found) > 20 else ""
             raise ValueError(
-                f"lines of solutions or hidden tests would get out; write them differently there:\n{listed}{more}"
+                "lines of solutions, hidden tests or exam questions would get out; "
+                f"write them differently there:\n{listed}{more}"
             )
         write_zip(tree, archive)
         shutil.rmtree(output / "bertcourse", ignore_errors=True)
@@ -237,17 +240,19 @@ def secret_lines(assignment: Assignment) -> dict[str, str]:
     return {line: kind for line, kind in secret.items() if line not in public}
 
 
-def leaks(tree: Path, assignments: dict[str, Assignment]) -> list[Leak]:
+def leaks(tree: Path, assignments: dict[str, Assignment], bank: Path | None = None) -> list[Leak]:
     """Every secret line in every text of a folder: in code, prose, outputs and data.
 
     Args:
         tree: what students would get.
         assignments: with their sources.
+        bank: the folder of the exam questions.
 
     Returns:
         What was found, by file.
     """
     secrets = {line: (kind, name) for name, one in assignments.items() for line, kind in secret_lines(one).items()}
+    secrets |= {line: ("an exam question", name) for line, name in (exam.secret_lines(bank) if bank else ())}
     found = []
     for path in sorted(tree.rglob("*")):
         if not path.is_file():

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 pytest.importorskip("nbgrader")
 from bertcourse import cli  # noqa: E402
-from bertcourse_grading import grading, release  # noqa: E402
+from bertcourse_grading import exam, grading, release  # noqa: E402
 from bertcourse_grading.course import ROOT, SOURCE, load_config, read_assignments, student_version  # noqa: E402
 
 
@@ -227,6 +227,30 @@ def test_no_solution_and_no_hidden_test_is_in_the_courses_release(real):
     lines = [line for one in assignments.values() for line in release.secret_lines(one)]
     assert len(lines) >= 20 * len(assignments)
     assert not any(line in text or line.replace('"', '\\"') in text for line in lines for text in everything)
+
+
+def test_no_exam_question_is_in_the_courses_release(real):
+    lines = dict(exam.secret_lines(SOURCE / exam.FOLDER))
+    assert len(lines) > 500
+    assert release.leaks(real / "bertcourse", {}, SOURCE / exam.FOLDER) == []
+    with zipfile.ZipFile(real / "bertcourse.zip") as packed:
+        assert not any("exam" in Path(name).parts for name in packed.namelist())
+        files = [name for name in packed.namelist() if Path(name).suffix in (".md", ".py", ".ipynb", ".tsv", ".txt")]
+        text = " ".join(" ".join(packed.read(name).decode("utf-8").split()) for name in files)
+    assert len(files) > 100 and [line for line in lines if line in text] == []
+
+
+@pytest.mark.parametrize("place", ["notebooks/02.md", "bertcourse/checks/hw01.py", "data/tickets/train.tsv"])
+def test_an_exam_question_anywhere_stops_the_release(root, course, tmp_path, place):
+    bank = course / exam.FOLDER / "01_chapter.md"
+    bank.parent.mkdir()
+    bank.write_text("## one\n\nWhat would a word become that may attend to nobody at all?\n", encoding="utf-8")
+    release.release(tmp_path / "out", root, course)
+    assert not any("exam" in name for name in files_in(tmp_path / "out" / "bertcourse"))
+    (root / place).write_text("# What would a word become that may attend  to nobody at all?\n", encoding="utf-8")
+    with pytest.raises(ValueError, match="an exam question of 01_chapter.md"):
+        release.release(tmp_path / "again", root, course)
+    assert not (tmp_path / "again" / "bertcourse.zip").exists()
 
 
 def test_the_courses_release_is_the_same_again(real, tmp_path):
