@@ -19,6 +19,7 @@ from typing import NamedTuple
 import pytest
 import safetensors.torch
 import torch
+from browsers import chromium
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from bertcourse.bert import BertConfig, BertModel, load_pretrained
@@ -177,3 +178,10 @@ def small_tokenizer() -> Tokenizer:
 @pytest.fixture(scope="session")
 def minilm():
     return load_pretrained("minilm")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium or Chrome; closed after a file's tests."""
+    with chromium() as started:
+        yield started

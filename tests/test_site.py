@@ -5,7 +5,6 @@ import importlib
 import inspect
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
+from browsers import chromium
 from bs4 import BeautifulSoup
 
 from bertcourse.lectures import KERNEL
@@ -101,32 +101,15 @@ def figures_without_words(folder: Path) -> list[str]:
     return wordless
 
 
-def absent(what: str) -> None:
-    """In CI all tests run; elsewhere those that look at pages in a browser are left out where there is none."""
-    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{what} is needed to look at the pages")
-
-
 def looks(folder: Path) -> dict[tuple[str, int], dict]:
     """What LOOK finds on each page at each width."""
-    try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError:
-        absent("playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    which = {"executable_path": chromium} if chromium else {"channel": "chrome"}
-    options = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
     found = {}
-    with sync_playwright() as playwright:
-        try:
-            browser = playwright.chromium.launch(args=options, **which)
-        except Error:
-            absent("Chromium or Chrome")
+    with chromium() as browser:
         for width in WIDTHS:
             tab = browser.new_page(viewport={"width": width, "height": 900})
             for page in pages(folder):
                 tab.goto((folder / page).as_uri())
                 found[page, width] = tab.evaluate(LOOK)
-        browser.close()
     return found
 
 

@@ -1,8 +1,6 @@
 """Every figure that moves, operated in a browser by slider, click and key: what is drawn is what torch computes."""
 
-import os
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,29 +19,6 @@ from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-−+]\d+)?")
 WIDE, NARROW = 1000, 390
 SITE = Path(__file__).parents[2] / "site"
-
-
-def absent(what: str) -> None:
-    """In CI all tests run; elsewhere those that need a browser are left out where there is none."""
-    (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(f"{what} is needed to operate the figures")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        from playwright.sync_api import Error, sync_playwright
-    except ImportError:
-        absent("playwright")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    which = {"executable_path": chromium} if chromium else {"channel": "chrome"}
-    options = ["--no-sandbox", "--headless", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        try:
-            started = playwright.chromium.launch(args=options, **which)
-        except Error:
-            absent("Chromium or Chrome")
-        yield started
-        started.close()
 
 
 @pytest.fixture
