@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import playground
 from sphinx.cmd.build import main as sphinx
 
 SITE = Path(__file__).resolve().parent
@@ -55,6 +56,7 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
     shutil.copy(SITE.parent / "CONTRIBUTING.md", source)
     shutil.copy(SITE.parent / "CHANGELOG.md", source)
     shutil.copy(SITE / "index.md", source)
+    (source / "playground.md").write_text(playground.page(playground.models_at_hand()), encoding="utf-8")
     write_reference(source / "api")
 
 
@@ -64,7 +66,9 @@ def build(notebooks: Path, output: Path) -> int:
         source = Path(scratch, "source")
         lay_out(notebooks, SITE.parent / "data", source)
         trees = ["-d", f"{scratch}/doctrees"]
-        return sphinx(["-q", "-W", "--keep-going", "-b", "html", *trees, "-c", str(SITE), str(source), str(output)])
+        status = sphinx(["-q", "-W", "--keep-going", "-b", "html", *trees, "-c", str(SITE), str(source), str(output)])
+        playground.write_models(playground.models_at_hand(), output / "playground")
+        return status
 
 
 if __name__ == "__main__":

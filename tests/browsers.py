@@ -1,4 +1,4 @@
-"""A browser for the tests that look at pages, and what they do where there is none."""
+"""A browser for the tests that look at pages, what they do where there is none, and how they read a map."""
 
 import os
 import shutil
@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
+import numpy as np
 import pytest
+import torch
 
 
 def absent(what: str) -> NoReturn:
@@ -32,3 +34,21 @@ def chromium() -> Iterator:
             absent("Chromium or Chrome")
         yield started
         started.close()
+
+
+def drawn_map(panel) -> np.ndarray:
+    """The weights that a map's cells state; 0 where it has none."""
+    length = panel.locator(".map text").count() // 2
+    weights = np.zeros((length, length))
+    for cell in panel.locator(".cell").all():
+        place = tuple(int(cell.get_attribute(f"data-{name}")) for name in ("row", "column"))
+        weights[place] = float(cell.text_content().split()[-1])
+    return weights
+
+
+def same_map(drawn: np.ndarray, weights: torch.Tensor, tolerance: float = 0.00051) -> bool:
+    """Whether all cells state the right weight, and none is missing but those below 0.005."""
+    weights = weights.numpy()
+    assert drawn.shape == weights.shape
+    off = np.where(drawn == 0, np.maximum(weights - 0.005, 0), np.abs(drawn - weights))
+    return bool(off.max() < tolerance)

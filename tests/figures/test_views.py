@@ -7,6 +7,7 @@ from importlib.resources import files
 
 import pytest
 import torch
+from browsers import drawn_map, same_map
 
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?")
 SCRIPTS = files("bertcourse.figures") / "js"
@@ -117,8 +118,7 @@ def test_the_chosen_head_is_a_map_and_lines(shown):
     tab = shown(ATTENTION_VIEW, numbers)
 
     def agrees(layer: int, head: int) -> bool:
-        drawn = last_numbers(tab.locator(".cell title").all_text_contents())
-        assert drawn == pytest.approx(weights[layer, head].flatten().tolist(), abs=0.00051)
+        assert same_map(drawn_map(tab), weights[layer, head])
         strong = int((weights[layer, head] > 0.03).sum())
         assert tab.locator(".sentence path").count() == strong
         return tab.locator(".view-title").inner_text() == f"Layer {layer}, head {head}"
@@ -140,9 +140,7 @@ def test_without_cls_and_sep_each_row_sums_to_one_again(shown):
     tab = shown(ATTENTION_VIEW, numbers)
     tab.get_by_role("checkbox").press("Space")
     inner = weights[0, 0, 1:-1, 1:-1]
-    expected = (inner / inner.sum(dim=-1, keepdim=True)).flatten().tolist()
-    drawn = last_numbers(tab.locator(".cell title").all_text_contents())
-    assert drawn == pytest.approx(expected, abs=0.00051)
+    assert same_map(drawn_map(tab), inner / inner.sum(dim=-1, keepdim=True))
     assert not [label for label in tab.locator("svg text").all_text_contents() if label.startswith("[")]
     tab.evaluate("(numbers) => show(numbers)", {**numbers, "tokens": ["[CLS]", "[SEP]"]})
     assert "Nothing is left" in tab.locator(".attention").inner_text()

@@ -36,7 +36,7 @@ text[role="button"]:focus-visible { outline: 2px solid var(--plus); border-radiu
 .pair { display: grid; grid-template-columns: 1fr auto; gap: 0 1em; padding: 0.45em 0;
   border-top: 1px solid var(--line); }
 .pair .verdict { grid-row: span 2; align-self: center; text-align: right; white-space: nowrap; }
-.pair .wrong { color: var(--hot); font-weight: 650; }
+.pair .wrong { font-weight: 650; }
 .pair .score { display: inline-block; min-width: 4.2em; color: var(--soft); }
 .pair .better { font-weight: 650; }
 @container (max-width: 520px) {
@@ -218,7 +218,7 @@ function attentionLines({ words, L, weight }, longest, point) {
   return { svg, update };
 }
 
-/** One head as a map: a row for each token that asks, a column for each that is attended to. */
+/** One head as a map: a row for each token that asks, a column for each that is attended to; a cell if it is seen. */
 function attentionMap({ words, L, weight }, layer, head) {
   const cell = 22, side = 7 * Math.max(...words.map((word) => word.length)) + 10, end = side + L * cell;
   const label = (word, anchor, place) =>
@@ -227,13 +227,15 @@ function attentionMap({ words, L, weight }, layer, head) {
   const above = (word, i) => label(word, "start", `translate(${side + (i + 0.7) * cell} ${side - 6}) rotate(-90)`);
   const square = (i, j) => h("rect", {
     class: "cell", x: side + j * cell, y: side + i * cell, width: cell - 1, height: cell - 1,
-    fill: "var(--plus)", "fill-opacity": Math.max(0.03, weight(layer, head, i, j)).toFixed(3),
+    fill: "var(--plus)", "fill-opacity": weight(layer, head, i, j).toFixed(3), "data-row": i, "data-column": j,
   }, h("title", {}, `${words[i]} → ${words[j]}: ${fixed(weight(layer, head, i, j), 3)}`));
   const told = strongest(words, L, (i, j) => weight(layer, head, i, j));
   return h("svg", {
     viewBox: `0 0 ${end} ${end}`, width: end, height: end, role: "img",
     "aria-label": `Map of the weights of layer ${layer}, head ${head}: ${told}`,
-  }, words.map(left), words.map(above), range(L).map((i) => range(L).map((j) => square(i, j))));
+  }, h("rect", { x: side, y: side, width: L * cell, height: L * cell, fill: "var(--panel)" }),
+  words.map(left), words.map(above),
+  range(L).map((i) => range(L).filter((j) => weight(layer, head, i, j) >= 0.005).map((j) => square(i, j))));
 }
 
 /** In words, whom each token attends to most. */
