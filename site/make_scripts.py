@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
+from bertcourse.files import sha256
 from bertcourse.tokenization import characters
 from bertcourse.tokenization.normalization import clean
 
@@ -135,9 +136,10 @@ def assemble(text: str) -> str:
     return done.stdout
 
 
-def product_script(script: str, code: str) -> str:
-    """product.js with other bytes in it."""
+def product_script(script: str, text: str, code: str) -> str:
+    """product.js with the bytes that the text of product.wat assembles to, and with the text's hash."""
     lines = "".join(f"  {line}\n" for line in textwrap.wrap(code, WIDTH - 2))
+    script = re.sub(r"SHA-256 [0-9a-f]*", f"SHA-256 {sha256(text.encode())}", script)
     return re.sub(r"const KERNEL = `[^`]*`", f"const KERNEL = `\n{lines}`", script)
 
 
@@ -149,8 +151,9 @@ def main() -> None:
         (SCRIPTS / "characters.js").write_text(characters_script(), encoding="utf-8", newline="\n")
     if "kernel" in what:
         product = SCRIPTS / "product.js"
-        code = assemble((SCRIPTS / "product.wat").read_text(encoding="utf-8"))
-        product.write_text(product_script(product.read_text(encoding="utf-8"), code), encoding="utf-8", newline="\n")
+        text = (SCRIPTS / "product.wat").read_text(encoding="utf-8")
+        script = product_script(product.read_text(encoding="utf-8"), text, assemble(text))
+        product.write_text(script, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

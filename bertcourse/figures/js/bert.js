@@ -38,13 +38,12 @@ function readSafetensors(buffer) {
   const size = Number(new DataView(buffer).getBigUint64(0, true));
   if (size > buffer.byteLength) throw new Error("model.safetensors is damaged or cut off: fetch or save it again.");
   const { __metadata__, ...header } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, size)));
-  const halves = Float32Array.from({ length: 65536 }, (_, bits) => valueOfHalf(bits)); // all that there are
   const tensors = {};
   for (const [name, { dtype, shape, data_offsets: [start, end] }] of Object.entries(header)) {
     const bytes = buffer.slice(8 + size + start, 8 + size + end);
     if (bytes.byteLength < end - start) throw new Error(`model.safetensors is cut off in ${name}: fetch it again.`);
     if (dtype === "F32") tensors[name] = { shape, data: new Float32Array(bytes) };
-    if (dtype === "F16") tensors[name] = { shape, data: Float32Array.from(new Uint16Array(bytes), (bits) => halves[bits]) };
+    if (dtype === "F16") tensors[name] = { shape, data: floatsFromHalves(new Uint16Array(bytes)) };
     if (dtype === "I8") tensors[name] = { shape, data: Float32Array.from(new Int8Array(bytes)) };
   }
   for (const name of Object.keys(tensors).filter((name) => name.endsWith(".scale"))) {
@@ -53,6 +52,15 @@ function readSafetensors(buffer) {
     delete tensors[name];
   }
   return tensors;
+}
+
+let valuesOfHalves; // of all 65,536, which are worked out once
+
+function floatsFromHalves(bits) {
+  valuesOfHalves ??= Float32Array.from({ length: 65536 }, (_, half) => valueOfHalf(half));
+  const floats = new Float32Array(bits.length);
+  for (let i = 0; i < bits.length; i++) floats[i] = valuesOfHalves[bits[i]];
+  return floats;
 }
 
 /** The value of a half-precision number: a sign, 5 bits of exponent, 10 of fraction (IEEE 754). */
