@@ -27,7 +27,8 @@ TAKES = re.compile(
 # What a reader needs: words per minute, and minutes for each code cell, figure and folded question. Two lecturers who
 # planned lectures 1 to 3 cell by cell came to a fifth more than this, students in the evening to about as much.
 WORDS_PER_MINUTE, CODE_CELL, FIGURE, QUESTION = 100, 1.0, 2.0, 2.0
-BEYOND = re.compile(r"^## (?:Exercises|Going deeper)\b", re.MULTILINE)  # what stands after the lecture's spine
+# what stands after the lecture's spine
+BEYOND = re.compile(r"^## (?:Check yourself|Exercises|Going deeper)\b", re.MULTILINE)
 ASIDE = re.compile(r"<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)  # comments, tags, and where links lead
 WORD = re.compile(r"[^\W_][\w'’.,-]*")
 # A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
@@ -92,10 +93,10 @@ def stated(notebook: NotebookNode) -> re.Match | None:
 
 
 def human_minutes(notebook: NotebookNode) -> int:
-    """How long one reads a lecture's spine, up to its exercises, and tries what it asks; rounded up to five minutes.
+    """How long one reads a lecture's spine, up to the questions and exercises at its end, and tries what it asks.
 
     A minute for 100 words, one for a code cell that is not collapsed, two for a figure, and two to answer a folded
-    question. Notes for the lecturer are left out.
+    question; rounded up to five minutes. Notes for the lecturer are left out.
     """
     minutes = 0.0
     for cell in notebook.cells:

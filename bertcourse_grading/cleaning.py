@@ -146,11 +146,17 @@ def folder_size(folder: Path) -> int | None:
     return total
 
 
-def unlinked_size(folder: Path, pids: Iterable[int]) -> int:
-    """Bytes of files on a folder's disk that have no name any more, and that processes hold open or mapped (Linux)."""
+def unlinked_size(folder: Path, processes: Iterable[psutil.Process], file_size: int) -> int:
+    """Bytes of files on a folder's disk that have no name any more, and that processes hold open or mapped (Linux).
+
+    Args:
+        folder: where they were.
+        processes: that may hold them.
+        file_size: the size of a file that is mapped only, where the system does not tell it.
+    """
     found: dict[int, int] = {}
     disk = folder.stat().st_dev
-    for pid in pids:
+    for pid in (process.pid for process in processes):
         for kind in ("fd", "map_files"):
             with contextlib.suppress(OSError):
                 for name in os.listdir(f"/proc/{pid}/{kind}"):
@@ -158,6 +164,10 @@ def unlinked_size(folder: Path, pids: Iterable[int]) -> int:
                         status = os.stat(f"/proc/{pid}/{kind}/{name}")
                         if status.st_nlink == 0 and status.st_dev == disk:
                             found[status.st_ino] = status.st_blocks * 512
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/{pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines():
+                if line.endswith("(deleted)") and str(folder) in line:
+                    found.setdefault(int(line.split()[4]), file_size)
     return sum(found.values())
 
 

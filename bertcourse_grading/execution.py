@@ -195,9 +195,14 @@ def run_once(
             if index in pace.left_out:
                 cell.outputs, cell.execution_count = [error_output("KernelDied", pace.left_out[index])], None
                 continue
-            act = process.judged if is_graded_code(cell) else process.execute
+            seconds = min(limits.cell_seconds, pace.deadline - time.monotonic())
             try:
-                act(cell, min(limits.cell_seconds, pace.deadline - time.monotonic()))
+                if is_graded_code(cell):
+                    process.judged(
+                        cell, seconds, [each.source for each in notebook.cells[index + 1 :] if is_graded_code(each)]
+                    )
+                else:
+                    process.execute(cell, seconds)
                 if pace.is_over():
                     reason = f"was running when the {limits.total_seconds:g} s of the whole notebook were over"
                     return Ended(index, reason, True, 0.0)
@@ -225,7 +230,7 @@ def note_limits(cell: NotebookNode, index: int, limits: Limits, run: Run) -> Non
     for output in cell.outputs:
         if output.output_type != "error":
             continue
-        if output.ename in ("Gone", "JudgeSilent"):  # of the judge's verdict
+        if output.ename in ("Gone", "JudgeSilent") and is_graded_code(cell):  # the judge's word
             run.say(f"{cell_name(cell, index)} {output.evalue}", review=output.ename == "JudgeSilent")
         elif output.ename == "CellTimeoutError":
             run.say(f"{cell_name(cell, index)} {output.evalue.removeprefix('it ')} and was stopped")

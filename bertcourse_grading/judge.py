@@ -19,7 +19,7 @@ import itertools
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from multiprocessing.connection import Client, Connection
 from typing import Any
@@ -28,6 +28,7 @@ from bertcourse.checks import engine
 from bertcourse.checks.engine import AnswerRaised, CheckFailed, NotWritten
 from bertcourse_grading import sandbox, wire
 
+REPLY, GONE = b"R", b"G"  # before a submission's own bytes, and before the grader's word for why there are none
 MOST_MEMORY, MOST_FILE = 4 * 2**30, 2**20  # bytes: what an answer makes of the judge costs that answer, no more
 
 
@@ -211,18 +212,20 @@ class Session:
         self.bench, self.desk, self.wrong = bench, Desk(exchange, bench.reference), []
         engine.PASSED.clear()
 
-    def judge(self, source: str, shows: bool) -> Verdict:
+    def judge(self, source: str, shows: bool, later: Iterable[str] = ()) -> Verdict:
         """Run a graded cell.
 
         Args:
             source: of the cell, hidden tests included.
             shows: whether its last line's value counts as points, and what it prints is shown.
+            later: sources of the graded cells to come: the reference must not tell what they will ask.
         """
         lines, printed, names = ast.parse(source).body, io.StringIO(), students_names(source, self.bench.setup)
         last = lines.pop() if shows and lines and isinstance(lines[-1], ast.Expr) else None
-        order = self.bench.order
-        asked = max((order[name] for name in names if name in order), default=len(order))
-        earlier = [name for name in self.wrong if name not in names and order[name] < asked]  # told of no later one
+        order, asked = self.bench.order, self.asked_by(names)
+        to_come = {self.asked_by(students_names(text, self.bench.setup)) for text in later}
+        earlier = [name for name in self.wrong if name not in names and order[name] < asked]
+        earlier = [name for name in earlier if order[name] not in to_come]
         result, kind, message = None, "", ""
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
@@ -243,6 +246,11 @@ class Session:
             self.wrong += [name for name in names if name in order and name not in self.wrong]
         points = float(result) if isinstance(result, int | float) else None
         return Verdict(points, kind, message[:4000], printed.getvalue()[:20_000] if shows else "")
+
+    def asked_by(self, names: list[str]) -> int:
+        """The place, in the assignment, of the exercise that a cell with these names is about: the last of them."""
+        order = self.bench.order
+        return max((order[name] for name in names if name in order), default=len(order))
 
 
 def students_names(source: str, setup: dict[str, Any]) -> list[str]:
@@ -283,7 +291,10 @@ def serve(connection: Connection) -> None:
 
     def exchange(message: dict) -> dict:
         connection.send_bytes(wire.dumps({"ask": message}))
-        return wire.loads(connection.recv_bytes())
+        reply = connection.recv_bytes()
+        if reply[:1] == GONE:
+            return {"gone": reply[1:].decode()}
+        return {name: value for name, value in wire.loads(reply[1:]).items() if name != "gone"}
 
     while True:
         try:
@@ -296,7 +307,7 @@ def serve(connection: Connection) -> None:
                 benches = {job["assignment"]: Bench(job["setup"], job["solutions"])}
             if of != job["submission"]:
                 session, of = Session(benches[job["assignment"]], exchange), job["submission"]
-            done = {"verdict": asdict(session.judge(job["source"], job["shows"]))}
+            done = {"verdict": asdict(session.judge(job["source"], job["shows"], job["later"]))}
         except Exception:  # the assignment's own setup or test is broken
             done = {"fault": traceback.format_exc(limit=-2)[-1000:]}
         connection.send_bytes(wire.dumps(done))
@@ -305,4 +316,5 @@ def serve(connection: Connection) -> None:
 if __name__ == "__main__":
     sandbox.limit_memory(MOST_MEMORY, MOST_FILE)
     os.environ["NBGRADER_EXECUTION"] = "autograde"  # a check gives 0 points, and no colours
-    serve(Client(sys.argv[1]))
+    with contextlib.suppress(OSError):  # the grader was killed
+        serve(Client(sys.argv[1]))

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from multiprocessing.connection import Connection, Listener
 from pathlib import Path
 
@@ -73,18 +73,20 @@ class Judge:
         """What follows is of a new run of the submission: what it answered wrongly before does not count."""
         self.job["submission"] = next(self.submissions)
 
-    def judge(self, source: str, shows: bool) -> None:
+    def judge(self, source: str, shows: bool, later: Iterable[str] = ()) -> None:
         """Have a graded cell judged; its questions, and its verdict, are then received.
 
         Args:
             source: of the cell, hidden tests included.
             shows: whether its last line's value counts as points, and what it prints is shown.
+            later: sources of the graded cells that are still to come.
 
         Raises:
             JudgeFailed: if it does not start.
         """
         self.start()
-        self.send(json.dumps({"judge": {**self.job, "source": source, "shows": shows}}).encode())
+        job = {**self.job, "source": source, "shows": shows, "later": list(later)}
+        self.send(json.dumps({"judge": job}).encode())
 
     def send(self, message: bytes) -> None:
         """Send a message, or pass a submission's on as it came: only the judge, whose memory is limited, reads it.

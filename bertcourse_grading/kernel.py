@@ -25,6 +25,7 @@ import bertcourse.checks
 from bertcourse.checks import engine
 from bertcourse_grading import sandbox, wire
 
+MOST_TEXT = 100_000  # characters of an error, and of a line of its traceback
 MISSING = object()  # in place of what the notebook does not define
 # What the grader runs for a graded cell.
 SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve({})"
@@ -180,6 +181,7 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
     app = IPKernelApp.instance()
     app.initialize(["-f", connection_file, "--HistoryManager.hist_file=:memory:", "--IPKernelApp.quiet=True"])
     shell = app.kernel.shell
+    keep_errors_short(app.kernel)
     ANSWERS.append(Answers(connection, lambda: shell.user_ns))
 
     def leave(*arguments) -> None:
@@ -204,6 +206,24 @@ def lock_in(job: dict[str, Any], own: list[Path]) -> bool:  # pragma: no cover (
     walls = [sandbox.lock_files(own, readable, listed), sandbox.lock_calls()]
     sandbox.drop_capabilities()
     return all(walls)
+
+
+def keep_errors_short(kernel: Any) -> None:
+    """Cut long texts of errors before they are sent: the grader drops very long messages, and a cell whose reply is
+    dropped seems never to end."""
+    show, execute = kernel.shell._showtraceback, kernel.do_execute
+
+    def show_short(kind: type, error: BaseException, lines: list[str]) -> None:
+        show(kind, str(error)[:MOST_TEXT], [line[:MOST_TEXT] for line in lines])
+
+    async def execute_short(*arguments: Any, **keywords: Any) -> dict[str, Any]:
+        reply = await execute(*arguments, **keywords)
+        for name in ("ename", "evalue"):
+            if name in reply:
+                reply[name] = str(reply[name])[:MOST_TEXT]
+        return {**reply, "traceback": [str(line)[:MOST_TEXT] for line in reply.get("traceback") or []]}
+
+    kernel.shell._showtraceback, kernel.do_execute = show_short, execute_short
 
 
 def check_later(number: str, answer: Callable) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from multiprocessing.connection import Listener
 from pathlib import Path
@@ -25,7 +26,7 @@ from nbformat import NotebookNode
 from bertcourse_grading import cleaning, sandbox, walls
 from bertcourse_grading.cleaning import FAMILY, RUNNING, folder_size, kill_left_behind, orphans, read_start
 from bertcourse_grading.course import split_hidden
-from bertcourse_grading.judge import Verdict
+from bertcourse_grading.judge import GONE, REPLY, Verdict
 from bertcourse_grading.judge_client import PATIENT, Judge, JudgeFailed, JudgeSilent, accept
 from bertcourse_grading.kernel import SERVE
 from bertcourse_grading.wire import MOST_BYTES
@@ -51,7 +52,7 @@ KEPT_VARIABLES = (
 CELL_CHARACTERS, MOST_CHARACTERS = 100_000, 5_000_000  # of what a cell prints; of figures, results and errors, too
 MOST_MESSAGE, MOST_WAITING = 16 * 2**20, 100  # bytes of a message of the kernel's; messages that wait to be read
 MOST_TASKS = 1000  # threads and processes, the many that are gone before the watcher looks included
-JUDGE_SECONDS = 120.0  # how long the judge may think about an answer
+JUDGE_SECONDS, ALL_JUDGE_SECONDS = 120.0, 300.0  # how long the judge may think about a cell, and about all
 DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
 
 
@@ -123,6 +124,7 @@ class Process:
         self.opened = contextlib.ExitStack()
         self.headless: set[int] = set()  # processes whose first thread had ended when the watcher last looked
         self.served, self.deadline = 0, 0.0  # graded cells so far; of the cell that runs
+        self.patience = ALL_JUDGE_SECONDS
         has_walls = limits.walls and sys.platform == "linux"
         wrapped = walls.bubblewrap(folder, hidden) if has_walls else []
         grouped = walls.control_group(limits.memory, MOST_TASKS) if has_walls else []
@@ -232,7 +234,7 @@ class Process:
 
     def finish(self, cell: NotebookNode, seconds: float) -> None:
         """As ``execute``, until ``deadline``, which may be put off meanwhile."""
-        cell.outputs, cell.execution_count, characters = [], None, 0
+        cell.outputs, cell.execution_count, used = [], None, Counter()
         request = self.client.execute(cell.source, allow_stdin=False, stop_on_error=False)
         interrupted, reply, idle, drained = False, None, False, math.inf
         while reply is None or not idle:
@@ -245,7 +247,7 @@ class Process:
                 content = message["content"]
                 idle |= message["msg_type"] == "status" and content.get("execution_state") == "idle"
                 with contextlib.suppress(KeyError, TypeError, AttributeError):  # no output, whoever sent it
-                    characters = store(cell, message, characters)
+                    store(cell, message, used)
             if reply is None:
                 reply = self.take_reply(request)
                 drained = time.monotonic() + DRAIN_SECONDS if reply is not None else drained
@@ -299,18 +301,19 @@ class Process:
             return None
         return message if isinstance(message.get("content"), dict) else None
 
-    def judged(self, cell: NotebookNode, seconds: float) -> None:
+    def judged(self, cell: NotebookNode, seconds: float, later: list[str]) -> None:
         """Have the judge ask for what a graded cell tests, and store its verdict as the cell's outputs.
 
         Args:
             cell: of the assignment.
             seconds: after so many the answer is interrupted.
+            later: sources of the graded cells that are still to come.
 
         Raises:
             KernelEnded: if the process ended in it, or would not be interrupted.
             JudgeFailed: if the judge fails.
         """
-        self.judge.judge(cell.source, shows=not split_hidden(cell.source)[1])
+        self.judge.judge(cell.source, not split_hidden(cell.source)[1], later)
         found: list[Verdict | Exception] = []
         self.over, self.deadline = threading.Event(), math.inf  # while the judge thinks
         relay = threading.Thread(target=self.relay, args=(max(seconds, 0.5), found), daemon=True)
@@ -338,19 +341,19 @@ class Process:
             seconds: what all answers together may take; then the judge is told that the submission does not answer.
             found: takes the verdict, or what went wrong.
         """
-        answers = 0
+        answers, patience = 0, min(JUDGE_SECONDS, self.patience)
         try:
-            while "ask" in (message := self.judge.receive(JUDGE_SECONDS)):
-                start = time.monotonic()
-                self.deadline = start + seconds + 1.0
-                self.judge.send(self.reply_to(message["ask"], start + seconds))
-                seconds, answers = seconds - (time.monotonic() - start), answers + 1
+            while "ask" in (message := self.judge.receive(max(0.0, patience))):
+                asked = time.monotonic()
+                self.deadline = asked + seconds + 1.0
+                self.judge.send(self.reply_to(message["ask"], asked + seconds))
+                seconds, answers = seconds - (time.monotonic() - asked), answers + 1
                 self.deadline = math.inf
             if "fault" in message:
                 raise JudgeFailed(message["fault"])
             found.append(Verdict(**message["verdict"]))
         except JudgeSilent as error:
-            slow = f"gave what the judge could not work through in {JUDGE_SECONDS:g} s"
+            slow = f"gave what the judge could not work through in {patience:g} s"
             found.append(Verdict(kind="JudgeSilent", message=slow) if answers else error)
         except Exception as error:
             found.append(error)
@@ -359,19 +362,19 @@ class Process:
             self.connection.send_bytes(json.dumps({"done": self.served}).encode())
 
     def reply_to(self, message: dict, deadline: float) -> bytes:
-        """What the submission says to a message of the judge's, unread, or why it says nothing."""
+        """What the submission says to a message of the judge's, unread, or why it says nothing: see ``judge.serve``."""
         gone = f"ran for more than {self.limits.cell_seconds:g} s and was stopped"
         try:
             self.connection.send_bytes(json.dumps(message).encode())
             while time.monotonic() < deadline:
                 if self.connection.poll(0.2):
-                    return self.connection.recv_bytes(MOST_BYTES)
+                    return REPLY + self.connection.recv_bytes(MOST_BYTES)
                 if self.over.is_set() or self.cancel.is_set():
                     gone = self.killed or "did not answer the judge"
                     break
         except (OSError, EOFError):
             gone = self.killed or "did not answer the judge"
-        return json.dumps({"gone": gone}).encode()
+        return GONE + gone.encode()
 
     def take_reply(self, request: str) -> dict | None:
         """The answer to a request, if it is there."""
@@ -423,16 +426,15 @@ class Process:
                 with contextlib.suppress(psutil.Error):
                     process.kill()
             size = folder_size(self.folder)
-            size = (
-                None
-                if size is None
-                else size + cleaning.unlinked_size(self.folder, [process.pid for process in family])
-            )
             if size is None:
                 deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES
                 self.kill(f"made folders in folders, more than {deep} deep, or more than {many:,} files")
-            elif size > self.limits.folder_size:
+            elif size + self.unlinked(family) > self.limits.folder_size:
                 self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
+
+    def unlinked(self, family: list[psutil.Process]) -> int:
+        """Bytes of its files that have no name any more."""
+        return cleaning.unlinked_size(self.folder, family, self.limits.file_size)
 
     def family(self) -> list[psutil.Process]:
         """The kernel's process and all that came from it."""
@@ -518,21 +520,27 @@ def error_output(name: str, text: str) -> NotebookNode:
     return nbformat.v4.new_output("error", ename=name, evalue=text, traceback=[f"{name}: {text}"])
 
 
-def store(cell: NotebookNode, message: dict, characters: int) -> int:
-    """Keep an output of a cell, up to a limit; its characters so far."""
+def store(cell: NotebookNode, message: dict, used: Counter) -> None:
+    """Keep an output of a cell, up to a limit.
+
+    Args:
+        cell: that shows it.
+        message: the kernel's.
+        used: characters so far, of what is printed and of all else.
+    """
     kind, content = message["msg_type"], message["content"]
     if kind == "clear_output":
-        cell.outputs = []
-        return characters
+        cell.outputs, used["rest"] = [], 0
     if kind not in ("stream", "display_data", "execute_result", "error"):
-        return characters
-    size = len(json.dumps(content))
-    most = CELL_CHARACTERS if kind == "stream" else MOST_CHARACTERS
-    if characters + size > most:
-        if characters <= most and kind == "stream":
+        return
+    size, place = len(json.dumps(content)), "stream" if kind == "stream" else "rest"
+    before, most = used[place], CELL_CHARACTERS if kind == "stream" else MOST_CHARACTERS
+    used[place] += size
+    if used[place] > most:
+        if before <= most and kind == "stream":
             note = "\n… more was printed, and left out here\n"
-            append_stream(cell, content["name"], content["text"][: most - characters] + note)
-        elif characters <= most:
+            append_stream(cell, content["name"], content["text"][: most - before] + note)
+        elif before <= most:
             cell.outputs.append(error_output("TooMuchOutput", f"a figure, result or error of {size:,} characters"))
     elif kind == "stream":
         append_stream(cell, content["name"], content["text"])
@@ -541,7 +549,6 @@ def store(cell: NotebookNode, message: dict, characters: int) -> int:
         if "metadata" in output:
             output.metadata = {}  # a width that is no number would be HTML
         cell.outputs.append(output)
-    return characters + size
 
 
 def append_stream(cell: NotebookNode, name: str, text: str) -> None:
@@ -564,15 +571,18 @@ def describe_exit(manager: KernelManager) -> str:
 
 
 def memory_of(process: psutil.Process, shared: bool = True) -> int:
-    """Bytes that a process holds; without ``shared`` each page counts in proportion to those who share it."""
-    try:
-        return (
-            process.memory_info().rss
-            if shared
-            else getattr(process.memory_full_info(), "pss", process.memory_info().rss)
-        )
-    except psutil.Error:
-        return 0
+    """Bytes that a process holds, on Linux with its page tables; without ``shared`` each page counts in proportion to
+    those who share it, where the system tells it."""
+    tables = 0
+    with contextlib.suppress(OSError, KeyError, ValueError):
+        status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8", errors="replace")
+        tables = 1024 * int(dict(line.split(":", 1) for line in status.splitlines())["VmPTE"].split()[0])
+    with contextlib.suppress(psutil.Error, AttributeError):  # it hides it, or this is not Linux
+        if not shared:
+            return tables + process.memory_full_info().pss
+    with contextlib.suppress(psutil.Error):
+        return tables + process.memory_info().rss
+    return 0
 
 
 def lives_without_head(process: psutil.Process) -> bool:

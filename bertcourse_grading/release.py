@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,11 +18,15 @@ from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from bertcourse.files import make_folder
 from bertcourse_grading.course import ROOT, SOURCE, Assignment, read_assignments
 
 COPIED = ("LICENSE", "pyproject.toml", "constraints.txt", "environment.yml", "notebooks", "bertcourse", "data")
+EXTRAS = ("minilm", "lectures", "lab")  # what the students' README installs; the second brings the first
+CONDA_NAMES = {"pytorch": "torch", "python-build": "build"}  # conda's name, PyPI's name
 LEFT_OUT = {"notebooks/homework"}
 IGNORED = {"__pycache__", ".ipynb_checkpoints", ".DS_Store", "Thumbs.db"}
 SHORTEST = 20
@@ -136,6 +141,40 @@ def write_tree(tree: Path, root: Path, assignments: dict[str, Assignment]) -> No
         for name, one in assignments.items()
     )
     (tree / "README.md").write_text(README.format(assignments=listed), encoding="utf-8")
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    environment = (root / "environment.yml").read_text(encoding="utf-8")
+    (tree / "environment.yml").write_text(student_environment(environment, project), encoding="utf-8")
+
+
+def student_environment(environment: str, project: dict) -> str:
+    """environment.yml without the packages that only teaching, testing and the site need.
+
+    Args:
+        environment: the course's own file.
+        project: the table of that name in pyproject.toml.
+
+    >>> project = {"dependencies": ["torch"], "optional-dependencies": {"lab": ["jupyterlab"], "teach": ["nbgrader"]}}
+    >>> print(student_environment("dependencies:\\n  - pytorch>=2.4\\n  - nbgrader>=0.9\\n", project))
+    # The conda way to what the README installs with pip.
+    dependencies:
+      - pytorch>=2.4
+    <BLANKLINE>
+    """
+    offered = project.get("optional-dependencies", {})
+    everything = package_names(sum(offered.values(), []))
+    wanted = package_names(project.get("dependencies", []) + sum((offered.get(extra, []) for extra in EXTRAS), []))
+    lines = ["# The conda way to what the README installs with pip."]
+    for line in environment.splitlines():
+        entry = re.fullmatch(r"\s*- ([\w.-]+).*", line)
+        name = canonicalize_name(CONDA_NAMES.get(entry[1], entry[1])) if entry else ""
+        if not line.startswith("#") and name not in everything - wanted:
+            lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def package_names(requirements: list[str]) -> set[str]:
+    """The names of packages, as PyPI writes them."""
+    return {canonicalize_name(Requirement(line).name) for line in requirements}
 
 
 def files_of(root: Path) -> Iterator[Path]:

@@ -34,18 +34,20 @@ NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE, END_WITH_PARENT, ADOPT_ORPHANS = 38
 CAPABILITIES_VERSION = 0x20080522
 # Of each architecture its audit number, then numbers of system calls. Those that are refused: connect, io_uring_setup;
 # memory and queues that belong to no process (memfd_create, memfd_secret, shmget, semget, msgget, mq_open); other
-# processes' priority (setpriority, sched_setparam, sched_setattr, ioprio_set); keys (add_key, request_key, keyctl).
+# processes' priority (setpriority, sched_setparam, sched_setattr, ioprio_set); keys (add_key, request_key, keyctl);
+# files and pages on their way, which count as nobody's (sendmsg, sendmmsg, vmsplice).
 # The one that is passed over, as if it had been done: sched_setscheduler, which ZeroMQ insists on.
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 REFUSED = {
-    "x86_64": (42, 425, 319, 447, 29, 64, 68, 240, 141, 142, 314, 251, 248, 249, 250),
-    "aarch64": (203, 425, 279, 447, 194, 190, 186, 180, 140, 118, 274, 30, 217, 218, 219),
+    "x86_64": (42, 425, 319, 447, 29, 64, 68, 240, 141, 142, 314, 251, 248, 249, 250, 46, 307, 278),
+    "aarch64": (203, 425, 279, 447, 194, 190, 186, 180, 140, 118, 274, 30, 217, 218, 219, 211, 269, 75),
 }
 PASSED_OVER = {"x86_64": 144, "aarch64": 119}
-# What their first argument must be: the family of socket; the process, this one, of prlimit64 and sched_setaffinity.
-FIRST_ARGUMENT = {
-    "x86_64": {41: socket.AF_UNIX, 302: 0, 203: 0},
-    "aarch64": {198: socket.AF_UNIX, 261: 0, 122: 0},
+# What arguments must be, by their place among the call's 32-bit words: the family of socket; the process, this one, of
+# prlimit64 and sched_setaffinity; and the address of sendto, none.
+ARGUMENTS = {
+    "x86_64": {41: {0: socket.AF_UNIX}, 302: {0: 0}, 203: {0: 0}, 44: {8: 0, 9: 0}},
+    "aarch64": {198: {0: socket.AF_UNIX}, 261: {0: 0}, 122: {0: 0}, 206: {8: 0, 9: 0}},
 }
 MOST_OPEN_FILES = 1024  # what pipes and sockets hold counts as nobody's memory
 DEVICES = [Path(name) for name in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")]
@@ -54,7 +56,6 @@ SYSTEM = [
     Path(name)
     for name in ("/usr", "/lib", "/lib32", "/lib64", "/bin", "/sbin", "/opt", "/etc", "/proc", "/sys", "/nix")
 ]
-OF_ROOT = [Path(name) for name in ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/etc/ssh")]  # readable by root only
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CHANGES = {
     "os.remove",
@@ -141,8 +142,11 @@ def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own proc
     for number in REFUSED[machine]:
         program += [(equal, 0, 1, number), refuse]
     program += [(equal, 0, 1, PASSED_OVER[machine]), pretend]
-    for number, argument in FIRST_ARGUMENT[machine].items():
-        program += [(equal, 0, 4, number), (load, 0, 0, 16), (equal, 0, 1, argument), allow, refuse]
+    for number, words in ARGUMENTS[machine].items():
+        program.append((equal, 0, 2 * len(words) + 2, number))
+        for left, (place, value) in zip(range(len(words), 0, -1), words.items()):
+            program += [(load, 0, 0, 16 + 4 * place), (equal, 0, 2 * left - 1, value)]
+        program += [allow, refuse]
     program.append(allow)
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in program))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -210,7 +214,7 @@ def readable_places(more: Iterable[str], hidden: Iterable[Path]) -> tuple[list[P
     places += [root / "bertcourse", root / "bertcourse_grading", root / "data", *elsewhere, *map(Path, more)]
     secret = [path.resolve() for path in [*hidden, root / "bertcourse" / "checks"]]
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        secret += OF_ROOT
+        secret += [path for path in Path("/etc").rglob("*") if path.exists() and not path.stat().st_mode & 0o004]
     readable, listed = [], []
     while places:
         place = places.pop().resolve()
@@ -219,7 +223,7 @@ def readable_places(more: Iterable[str], hidden: Iterable[Path]) -> tuple[list[P
         if any(path.is_relative_to(place) for path in secret):
             listed.append(place)
             with contextlib.suppress(OSError):  # nobody of this user can look into it
-                places += place.iterdir()
+                places += [each for each in place.iterdir() if not each.is_symlink()]  # which may lead elsewhere
         else:
             readable.append(place)
     return readable, listed

@@ -48,7 +48,7 @@ class Scene:
     """
 
     def __init__(self, base: Path, number: int, jobs: int) -> None:
-        self.base, self.jobs, self.temporary = base, jobs, base / "tmp"
+        self.base, self.number, self.jobs, self.temporary = base, number, jobs, base / "tmp"
         self.temporary.mkdir()
         (base / "outside.txt").write_text("not yours", encoding="utf-8")
         self.course, self.checks = example.make_course(base / "course"), example.make_checks(base / "checks")
@@ -106,7 +106,7 @@ def kill_often(scene: Scene, kills: int, seconds: float, dice: random.Random) ->
 
     Args:
         scene: where.
-        kills: how many.
+        kills: how many, spread over what is not graded yet.
         seconds: that the whole takes without kills.
         dice: for the moments.
 
@@ -117,15 +117,16 @@ def kill_often(scene: Scene, kills: int, seconds: float, dice: random.Random) ->
     for number in range(1, kills + 1):
         grader = scene.start("killed")
         try:
-            grader.wait(delay := dice.uniform(0, 2 * seconds / (kills + 1)))
+            left = seconds * (1 - scene.graded("killed") / scene.number)
+            grader.wait(delay := dice.uniform(0, 2 * left / (kills + 2 - number)))
         except subprocess.TimeoutExpired:
             grader.kill()
         if grader.wait() >= 0:
             print(f"all was graded before kill {number}; {number - 1} of {kills} kills")
             break
-        left = scene.strays()
-        strays += len(left)
-        print(f"kill {number:2}: after {delay:5.1f} s, with {scene.graded('killed')} graded; {len(left)} strays")
+        found = len(scene.strays())
+        strays += found
+        print(f"kill {number:2}: after {delay:5.1f} s, with {scene.graded('killed')} graded; {found} strays")
     return strays
 
 

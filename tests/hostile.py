@@ -21,11 +21,13 @@ TAMPERS = {
     "audit-hook": "import sys\nsys.addaudithook(lambda *a: None)",
     "trace": "import sys\nsys.settrace(lambda *a: None); sys.setprofile(lambda *a: None)",
     "import-hook": "import builtins\nold = builtins.__import__\nbuiltins.__import__ = lambda *a, **k: old(*a, **k)",
-    "garbage": "import gc\nfound = [o for o in gc.get_objects() if type(o).__module__.startswith('bertcourse_grading.judge')]\n"
+    "garbage": "import gc\nfound = [o for o in gc.get_objects() if str(type(o).__module__).startswith('bertcourse_grading.judge')]\n"
     "assert not found",
     "modules": "import sys\nassert not [m for m in sys.modules if m.endswith(('.judge', '.grading', '.execution'))]",
     "atexit": "import atexit\natexit.register(lambda: print('gone'))",
     "signals": "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)",
+    "gone": "class Gone(Exception): pass\nraise Gone('was judged by a broken check; all points are due')",
+    "long-error": "raise KeyError('x' * 9_000_000)",
     "recursion": "import sys\nsys.setrecursionlimit(60)",
 }
 # What it can do to the grader's own part of its process.
@@ -55,6 +57,9 @@ PROTOCOL = {
     "k.shell_stream.io_loop.add_callback(flood)\ntime.sleep(10)",
     "large-outputs": "for number in range(30): print('x' * 2**25); sys.stdout.flush()",
     "many-errors": "for number in range(300): k.session.send(k.iopub_socket, 'error', {'ename': 'x' * 2**20, 'evalue': '', 'traceback': []}, parent=k.get_parent())",
+    "says-it-is-gone": "kernel.Answers.call = lambda *a: {'gone': 'was broken by the grader'}",
+    "a-judge-that-thinks": "data = json.dumps({'set': [k * (2**61 - 1) for k in range(30_000)]})\n"
+    "kernel.Answers.call = lambda self, *a: {'value': json.loads(data), 'after': None}",
     "no-value": "kernel.Answers.call = lambda self, *a: {'value': None}",
     "raised": "kernel.Answers.call = lambda self, *a: {'raised': []}",
 }
@@ -118,6 +123,14 @@ MACHINE = {
     "if os.fork() == 0:\n    threading.Thread(target=hold).start()\n    libc.syscall(60 if os.uname().machine == 'x86_64' else 93, 0)\n"
     "time.sleep(2)",
     "unlinked-files": "kept = []\nfor number in range(12):\n    kept.append(open(str(number), 'wb', 0)); kept[-1].write(bytes(2**25)); os.unlink(str(number))\nstay()",
+    "files-on-their-way": "import socket\na, b = socket.socketpair()\nsocket.send_fds(a, [b'x'], [1])",
+    "message-to-others": "import socket\ns = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)\n"
+    "assert libc.sendto(s.fileno(), b'x', 1, 0, b'\\1\\0/dev/log', 11) >= 0",
+    "pages-in-pipes": "assert libc.vmsplice(os.pipe()[1], None, 0, 0) == 0",
+    "page-tables": "kept = libc.mmap\nkept.restype, kept.argtypes = ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]\n"
+    "start = kept(None, 2**41, 1, 0x4022, -1, 0)\nlibc.madvise(ctypes.c_void_p(start), ctypes.c_size_t(2**41), 15)\n"
+    "for place in range(0, 2**41, 2**21): ctypes.c_char.from_address(start + place).value",
+    "hides-its-memory": "import time\nfor number in range(4):\n    if os.fork() == 0:\n        libc.prctl(4, 0, 0, 0, 0); kept = bytearray(os.urandom(1) * 400 * 2**20); time.sleep(60)\ntime.sleep(3)",
     "threads": "import threading, time\nfor number in range(5000): threading.Thread(target=time.sleep, args=(60,)).start()",
     "checks": "import bertcourse.checks\nprint(open(bertcourse.checks.__path__[0] + '/hw01.py').read())",
     "descriptor-of-the-judge": "os.closerange(3, 200)",
@@ -145,7 +158,7 @@ def hostile() -> dict[str, str]:
     """The first answer's cell of each submission, by its kind."""
     found = {f"tampers: {name}": f"{WRONG}{code}" for name, code in TAMPERS.items()}
     head = (
-        "from bertcourse_grading import wire\nimport os, sys, time\nkernel = sys.modules['bertcourse_grading.kernel']\n"
+        "from bertcourse_grading import wire\nimport json, os, sys, time\nkernel = sys.modules['bertcourse_grading.kernel']\n"
         "k = get_ipython().kernel\nident = k._parent_ident['shell']\n"
     )
     found |= {f"protocol: {name}": f"{WRONG}{head}{code}" for name, code in PROTOCOL.items()}

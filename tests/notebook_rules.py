@@ -77,7 +77,8 @@ def problems(path: Path) -> list[str]:
     for number, cell in enumerate(code, start=1):
         printed = "".join(output.get("text", "") for output in cell.outputs)
         found += [f"code cell {number} prints a verdict, not a result: {line!r}" for line in VERDICT.findall(printed)]
-    return found + problems_of_markup(notebook) + problems_of_figures(code) + problems_of_opening(notebook)
+    found += problems_of_markup(notebook) + problems_of_figures(code) + problems_of_opening(notebook)
+    return found + problems_of_questions(notebook)
 
 
 def problems_of_kind(notebook: NotebookNode) -> list[str]:
@@ -171,6 +172,26 @@ def problems_of_opening(notebook: NotebookNode) -> list[str]:
     return [
         f"its opening states {stated} minutes; its words, cells and figures make {counted} (lectures.human_minutes)"
     ]
+
+
+def problems_of_questions(notebook: NotebookNode) -> list[str]:
+    """Where the questions at a lecture's end are too few, cannot be answered, or give their answers away."""
+    cells = [cell.source for cell in notebook.cells if cell.source.startswith("## Check yourself")]
+    if not cells:
+        return []
+    found, places = [], []
+    questions = re.split(r"^\*\*\d+\.\*\* ", cells[0], flags=re.MULTILINE)[1:]
+    if not 5 <= len(questions) <= 8:
+        found.append(f"it has {len(questions)} questions to check oneself; expected 5 to 8")
+    for number, question in enumerate(questions, start=1):
+        answers = re.findall(r"</summary>(Yes|No)\b.*?</details>", question)
+        if sorted(answers)[:-1] != ["No"] * (len(answers) - 1) or "Yes" not in answers or len(answers) < 3:
+            found.append(f"question {number} must have one answer that begins with Yes, and two or more with No")
+        else:
+            places.append(answers.index("Yes"))
+    if len(questions) > 1 and len(set(places)) == 1:
+        found.append("the right answer always stands at the same place")
+    return found
 
 
 def problems_of_markup(notebook: NotebookNode) -> list[str]:

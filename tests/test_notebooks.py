@@ -15,7 +15,7 @@ import pytest
 from measured import ASIDE, measured_passages, misstated, numbers
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
-from notebook_rules import problems
+from notebook_rules import problems, problems_of_questions
 
 from bertcourse import lectures
 from bertcourse.lectures import (
@@ -499,3 +499,35 @@ def test_run_fails_at_twice_the_stated_time(tmp_path, capsys, monkeypatch):
     write_notebook(notebook, path)
     assert not run_lectures([path])
     assert "SLOW    lecture.ipynb" in capsys.readouterr().out
+
+
+def questions_of(*right: int) -> str:
+    """Questions whose right answers stand at these places."""
+    parts = ["## Check yourself"]
+    for number, place in enumerate(right, start=1):
+        says = ["Yes. So it is." if place == each else "No, not so." for each in range(3)]
+        parts.append(
+            f"**{number}.** Why?\n\n" + "\n".join(f"<details><summary>A</summary>{text}</details>" for text in says)
+        )
+    return "\n\n".join(parts)
+
+
+@pytest.mark.parametrize(
+    "right, says",
+    [
+        ((0, 1, 2, 0, 1), None),
+        ((0, 1, 2, 0), "has 4 questions to check oneself; expected 5 to 8"),
+        ((0, 1, 2) * 3, "has 9 questions"),
+        ((0, 1, 2, 0, 7), "question 5 must have one answer that begins with Yes"),
+        ((1, 1, 1, 1, 1), "always stands at the same place"),
+    ],
+)
+def test_questions_at_the_end_have_one_right_answer_each(right, says):
+    found = problems_of_questions(notebook_of(nbformat.v4.new_markdown_cell(questions_of(*right))))
+    assert found == [] if says is None else says in found[0]
+
+
+def test_each_lecture_ends_with_questions():
+    for path in LECTURES:
+        sources = [cell.source for cell in nbformat.read(path, as_version=4).cells]
+        assert sum(source.startswith("## Check yourself") for source in sources) == 1, path.name

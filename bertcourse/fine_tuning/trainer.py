@@ -39,7 +39,7 @@ from bertcourse.training.checkpoints import (
     restore,
     write_checkpoint,
 )
-from bertcourse.training.metering import RunLog, autocast, faster_precision, progress_bar
+from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, progress_bar
 from bertcourse.training.steps import DROPOUT, ORDER, Interrupted, crossed, seed_of, set_learning_rate, stop_signals
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -321,9 +321,8 @@ class FineTuningRun:
         if bar.disable:
             return
         name, best = next(iter((self.progress.scores or {"dev": math.nan}).items()))
-        bar.total = max(bar.n + 1, int(self.examples_seen / max(self.done, 1e-9)))
         bar.set_postfix({"loss": f"{self.progress.loss:.3f}", f"best {name}": f"{best:.1f}"}, refresh=False)
-        bar.update(self.examples_seen - bar.n)
+        move_bar(bar, self.examples_seen, self.done)
 
     def choose_precision(self) -> str:
         """ "float32" or "bfloat16": what the settings say, or what is faster on a batch of middling length."""

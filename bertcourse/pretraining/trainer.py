@@ -39,7 +39,7 @@ from bertcourse.pretraining.pairs import Documents, RowBatch
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.starts import count_vectors, look_at_neighbours, sinusoidal_start, zero_outputs
 from bertcourse.training.checkpoints import check_output
-from bertcourse.training.metering import RunLog, autocast, faster_precision, peak_flops, progress_bar
+from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, peak_flops, progress_bar
 from bertcourse.training.processes import Processes, joined_processes
 from bertcourse.training.steps import (
     DROPOUT,
@@ -277,10 +277,9 @@ class PretrainingRun:
         speed = tokens / seconds
         is_plain = type(self.model) is BertForPreTraining  # of other models we do not count the arithmetic
         mfu = speed * flops_per_token(self.model.config, length, mask_rate) / self.peak if is_plain else math.nan
-        bar.total = int(self.progress.tokens / self.done)
         shown = {name: f"{loss:.3f}" for name, loss in zip(names, losses)}
         bar.set_postfix(shown | ({"MFU": f"{mfu:.0%}"} if is_plain else {}), refresh=False)
-        bar.update(self.progress.tokens - bar.n)
+        move_bar(bar, self.progress.tokens, self.done)
         self.log.write(
             "train",
             self.progress.step,

@@ -69,6 +69,17 @@ def progress_bar(is_shown: bool = True, **settings) -> tqdm:
     return tqdm(disable=None if is_shown and not os.environ.get("TQDM_DISABLE") else True, **settings)
 
 
+def move_bar(bar: tqdm, amount: int, share: float) -> None:
+    """Move a bar whose total is not known: ``amount`` is what is done now, and ``share`` of the whole.
+
+    A notebook draws the bar with a widget that has a total of its own, the first one.
+    """
+    bar.total = max(amount, round(amount / max(share, 1e-9)))
+    if hasattr(bar, "container"):  # the widgets before, of and behind the bar
+        bar.container.children[1].max = bar.total
+    bar.update(amount - bar.n)
+
+
 class RunLog:
     """log.jsonl: a line for each event of a run, and TensorBoard's files if asked for.
 

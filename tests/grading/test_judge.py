@@ -38,10 +38,10 @@ class Court:
         self.here.send_bytes(wire.dumps(message))
         return wire.loads(self.here.recv_bytes()) if self.here.poll(5) else {"gone": "it does not answer"}
 
-    def judge(self, source, shows=False):
+    def judge(self, source, shows=False, later=()):
         thread = threading.Thread(target=self.answers.serve, args=(0,), daemon=True)
         thread.start()
-        verdict = self.session.judge(source, shows)
+        verdict = self.session.judge(source, shows, later)
         self.here.send_bytes(wire.dumps({"done": 0}))
         thread.join(5)
         return verdict
@@ -115,6 +115,27 @@ def test_no_reference_is_given_for_a_later_exercise():
     """Not even where a submission has moved that one to the front, and answered it wrongly."""
     court = Court(total=lambda values: 7, doubled=lambda values: [court.names["total"]([value]) for value in values])
     assert court.judge(TOTAL).kind == "CheckFailed" and court.judge(DOUBLED).message == "wrong"
+
+
+def test_no_reference_is_given_for_what_will_be_asked_again():
+    """A submission that has moved a hidden test to the end could learn from the reference what it will ask."""
+
+    def total(values):
+        return sum(court.names["doubled"](values))
+
+    court = Court(doubled=list, total=total)
+    assert court.judge(DOUBLED, later=[TOTAL, DOUBLED]).kind == "CheckFailed"
+    assert court.judge(TOTAL, later=[DOUBLED]).kind == "CheckFailed"
+    assert court.judge(TOTAL, later=[TOTAL]) == judge.Verdict()
+
+
+def test_only_the_grader_says_that_a_submission_is_gone(process):
+    process.judge(DOUBLED, shows=False)
+    assert "ask" in process.receive(60)
+    process.send(judge.REPLY + b'{"gone": "all points are due", "number": 1}')
+    while "ask" in (message := process.receive(60)):
+        process.send(judge.GONE + b"its process ended")
+    assert message["verdict"]["message"] == "its process ended"
 
 
 def test_no_reference_is_given_for_what_is_being_asked():
@@ -216,7 +237,8 @@ def verdict_of(process, source, reply=b"{}"):
     """What the process finds, if whatever it asks is answered so."""
     process.judge(source, shows=False)
     while "ask" in (message := process.receive(60)):
-        process.send(json.dumps({"done": 1, "number": message["ask"]["number"]}).encode() if reply is None else reply)
+        done = json.dumps({"done": 1, "number": message["ask"]["number"]}).encode()
+        process.send(judge.REPLY + (done if reply is None else reply))
     return judge.Verdict(**message["verdict"])
 
 
@@ -228,7 +250,7 @@ def test_hidden_inputs_are_drawn_from_the_submissions_seed(process):
 
 @pytest.mark.parametrize("reply", [b"", b"\xff", b"[" * 10**6, b"[]", b'{"gone": 3}', b'{"number": []}' + b" " * 2**20])
 def test_bytes_that_are_no_reply_cost_the_answer_and_not_the_judge(process, reply):
-    replies = iter([reply, b'{"gone": "it says no more"}'])
+    replies = iter([judge.REPLY + reply, judge.GONE + b"it says no more"])
     process.judge(DOUBLED, shows=False)
     while "ask" in (message := process.receive(60)):
         process.send(next(replies))
@@ -244,7 +266,7 @@ def test_the_judges_memory_is_limited(process):
 def test_a_judge_that_ends_or_says_nothing_is_noticed(process):
     process.judge("import time; time.sleep(60)", shows=False)
     while "ask" in (message := process.receive(60)):
-        process.send(json.dumps({"done": 1, "number": message["ask"]["number"]}).encode())
+        process.send(judge.REPLY + json.dumps({"done": 1, "number": message["ask"]["number"]}).encode())
         with pytest.raises(JudgeSilent, match="the judge said nothing for 0.5 s"):
             process.receive(0.5)
         break

