@@ -90,10 +90,7 @@ def parts_of(files: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
 
 def model_files(name: str) -> dict[str, bytes]:
     """What the page reads of a model: sizes, vocabulary, small weights, and the tables that were computed here."""
-    folder = open_folder(name)
-    tensors = load_file(folder / "model.safetensors")
-    small = {key: value for key, value in tensors.items() if np.issubdtype(value.dtype, np.floating)}
-    weights = save(as_int8(small) if name == "minilm" else as_float16(small))
+    folder, weights = open_folder(name), save(small_weights(name))
     return {
         "config.json": (folder / "config.json").read_bytes(),
         "vocab.txt": (folder / "vocab.txt").read_bytes(),
@@ -102,8 +99,15 @@ def model_files(name: str) -> dict[str, bytes]:
     }
 
 
+def small_weights(name: str) -> dict[str, np.ndarray]:
+    """A model's tensors, the course's in float16, in which they are stored, MiniLM's in int8; no integers."""
+    tensors = load_file(open_folder(name) / "model.safetensors")
+    floats = {key: value for key, value in tensors.items() if np.issubdtype(value.dtype, np.floating)}
+    return as_int8(floats) if name == "minilm" else as_float16(floats)
+
+
 def as_float16(tensors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Tensors in half precision, in which the course's own BERT is stored anyway."""
+    """Tensors in half precision."""
     return {name: tensor.astype(np.float16) for name, tensor in tensors.items()}
 
 

@@ -1,9 +1,12 @@
 """A browser for the tests that look at pages, what they do where there is none, and how they read a map."""
 
+import importlib.util
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 import numpy as np
@@ -34,6 +37,15 @@ def chromium() -> Iterator:
             absent("Chromium or Chrome")
         yield started
         started.close()
+
+
+def script_of_the_site(name: str) -> ModuleType:
+    """site/``name``.py, as the site's build imports it."""
+    path = Path(__file__).parent.parent / "site" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def drawn_map(panel) -> np.ndarray:

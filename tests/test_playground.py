@@ -3,7 +3,6 @@
 import base64
 import functools
 import http.server
-import importlib.util
 import json
 import os
 import re
@@ -17,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from browsers import drawn_map, same_map
+from browsers import drawn_map, same_map, script_of_the_site
 from safetensors.numpy import load, load_file
 
 from bertcourse.anisotropy import expected_cosine, paired_cosines
@@ -34,15 +33,7 @@ RIVER = "She sat on the bank of the river and looked at the water."
 READY = "[data-panel=models][data-ready]"
 
 
-def load_bundler():
-    """site/playground.py, as the site's build imports it."""
-    spec = importlib.util.spec_from_file_location("playground", ROOT / "site" / "playground.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-playground = load_bundler()
+playground = script_of_the_site("playground")
 
 
 def build(folder: Path, models: list[str]) -> Path:

@@ -44,7 +44,7 @@ function readSafetensors(buffer) {
     if (bytes.byteLength < end - start) throw new Error(`model.safetensors is cut off in ${name}: fetch it again.`);
     if (dtype === "F32") tensors[name] = { shape, data: new Float32Array(bytes) };
     if (dtype === "F16") tensors[name] = { shape, data: floatsFromHalves(new Uint16Array(bytes)) };
-    if (dtype === "I8") tensors[name] = { shape, data: Float32Array.from(new Int8Array(bytes)) };
+    if (dtype === "I8") tensors[name] = { shape, data: new Float32Array(new Int8Array(bytes)) };
   }
   for (const name of Object.keys(tensors).filter((name) => name.endsWith(".scale"))) {
     const { shape, data } = tensors[name.slice(0, -".scale".length)];
@@ -145,12 +145,17 @@ class WordPiece {
 }
 
 /**
- * The words of a text as BERT sees them, each a list of normalized characters { text, start, end } with their places.
- * The steps are those of `plain_normalize` in chapter 3; `offset` is where the text begins in a longer one.
+ * The words of a text as BERT sees them, each a list of normalized characters { text, start, end } with their places;
+ * `offset` is where the text begins in a longer one.
  */
-function normalizedWords(text, offset = 0) {
+function normalizedWords(text, offset) {
+  return splitAtSpaces(normalizedCharacters(text, offset));
+}
+
+/** The steps of `plain_normalize` in chapter 3 but the last: words come out with a space between them. */
+function normalizedCharacters(text, offset = 0) {
   const characters = setApart(cleanCharacters(text, offset), "chinese");
-  return splitAtSpaces(setApart(lowerCharacters(stripAccents(characters)), "punctuation"));
+  return setApart(lowerCharacters(stripAccents(characters)), "punctuation");
 }
 
 /** Drop control characters and the like; make every kind of white space a space. */
