@@ -9,6 +9,11 @@ const SENTENCES = [
   ["The old [MASK] rode to the castle.", null],
   ["She opened the door and looked into the dark room.", 3],
 ];
+const ATTENDED = [
+  "The bank was steep, and it was muddy.",
+  "She gave the king a letter, and he read it.",
+  "The dog that chased the cats was old.",
+];
 // Each with what its button says and the word. One sense lies nearer than two, but in the hard case it does not.
 const COMPARED = [
   ["bank: river, money", "bank", "We sat on the bank of the river.", "He put his money in the bank."],
@@ -271,9 +276,14 @@ function movedWord(old, tokens, word) {
 
 /** 2. Whom does each head attend to? */
 function attendPanel() {
-  const line = field("A sentence", "The bank was steep, and it was muddy.", () => update());
+  const line = field("A sentence", ATTENDED[0], () => update());
   const view = attentionView({ changed: (text) => say(text) });
-  const { say, fail } = panel("attend", line.node, view.node);
+  const { say, fail } = panel("attend", line.node,
+    examples("example sentences", ATTENDED, (i) => {
+      line.input.value = ATTENDED[i];
+      update();
+    }),
+    view.node);
   const update = newest(async () => {
     const read = await ask("attend", { model: chosenModel, text: line.input.value }).catch(fail);
     say(view.show(read));
@@ -308,9 +318,10 @@ function comparePanel() {
     if (focused) shared.querySelector(`[data-word="${CSS.escape(focused)}"]`)?.focus();
     chart.node.hidden = read.word == null;
     if (read.word == null) return say("The two sentences share no word. Write one that is in both.");
-    const ends = [read.raw[0], read.raw.at(-1), read.expected.at(-1)];
-    const [from, to, chance] = ends.map((value) => fixed(value, 2));
-    say(`The cosine of the two “${read.word}” goes from ${from} to ${to}. Two random words are at ${chance} in the end.`);
+    const ends = (values) => [values[0], values.at(-1)].map((value) => fixed(value, 2)).join(" to ");
+    const chance = fixed(read.expected.at(-1), 2);
+    say(`The cosine of the two “${read.word}” goes from ${ends(read.raw)}, where two random words are at ${chance}; ` +
+      `standardized, from ${ends(read.standardized)}, where two random words are at 0.`);
     chart.show({
       title: `Cosine of “${read.word}” in two sentences`,
       lines: [
@@ -366,15 +377,18 @@ function pairPanel() {
     field(label, [own.good, own.bad][i], () => readOwn()));
   const { say, fail } = panel("pairs", view.node, h("div", { class: "two" }, good.node, bad.node), ownView.node);
   const scored = (text) => ask("score", { model: "course", text }).catch(fail);
+  let summary = "";
   const readOwn = newest(async () => {
     Object.assign(own, { good: good.input.value, bad: bad.input.value });
     own.scores = [await scored(own.good), await scored(own.bad)];
     ownView.show([own]);
+    say(`${summary} Your own pair: ${verdictOf(own.scores)}.`);
   });
   starts.push(async () => {
     for (const pair of pairs) { // one after the other, so that the other panels' questions come between
       pair.scores = [await scored(pair.good), await scored(pair.bad)];
-      say(`${view.show(pairs)}.`);
+      summary = `${view.show(pairs)}.`;
+      say(summary);
     }
     readOwn();
   });

@@ -9,6 +9,8 @@ import pytest
 import torch
 from browsers import drawn_map, same_map
 
+from bertcourse.figures.heads import habit_shares
+
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?")
 SCRIPTS = files("bertcourse.figures") / "js"
 WORDS = "[CLS] the bank is steep [SEP]".split()
@@ -94,12 +96,13 @@ def test_predictions_are_bars_with_their_shares_and_the_hidden_word_is_marked(sh
     top = [("side", 0.31, 1), ("bank", 0.0123, 2), ("<b>", 0.00004, 9)]
     places = [{"original": "bank", "top": [dict(zip(("token", "probability", "rank"), row)) for row in top]}]
     tab = shown("predictionView({ choose: (...given) => window.heard.push(given) })", places)
-    assert tab.locator(".name").all_inner_texts() == ["side", "bank", "<b>"]
-    assert tab.locator(".value").all_inner_texts() == ["31 %", "1.2 %", "< 0.01 %"]
+    assert tab.locator(".name").all_inner_texts() == ["side", "bank", "9. <b>"]
+    assert tab.locator(".value").all_inner_texts() == ["31\u00a0%", "1.2\u00a0%", "<\u00a00.01\u00a0%"]
     assert tab.locator(".marked .name").all_inner_texts() == ["bank"]
     widths = tab.locator(".track i").evaluate_all("(bars) => bars.map((bar) => parseFloat(bar.style.width))")
     assert widths == pytest.approx([31, 1.23, 0.004])
-    assert tab.evaluate("told") == "side 31 %, bank 1.2 %, <b> < 0.01 %; bank is number 2"
+    told = tab.evaluate("told").replace("\u00a0", " ")
+    assert told == "In place of “bank”: side 31 %, bank 1.2 %, <b> < 0.01 %. “bank” itself is number 2."
     tab.locator("button").nth(2).press("Enter")
     assert tab.evaluate("heard") == [[0, "<b>"]]
 
@@ -133,6 +136,16 @@ def test_the_chosen_head_is_a_map_and_lines(shown):
     largest = weights[0, 2, 2].topk(3)
     expected = [f"{WORDS[place]} {value:.3f}" for value, place in zip(largest.values, largest.indices)]
     assert tab.evaluate("heard.at(-1)") == f"Layer 0, head 2: bank attends to {', '.join(expected)}."
+
+
+def test_a_head_with_a_habit_is_said_to_have_it(shown):
+    weights, numbers = attention()
+    weights[1, 2] = 0.02 + 0.88 * torch.eye(6).roll(1, dims=1)  # mostly one token ahead
+    tab = shown(ATTENTION_VIEW, {**numbers, "attentions": [layer.flatten().tolist() for layer in weights]})
+    assert "no place gets half" in tab.evaluate("told")
+    tab.get_by_role("button", name="layer 1, head 2").click()
+    _, _, after, _, _ = habit_shares(weights.numpy())[:, 1, 2]
+    assert f"{100 * after:.0f}\u00a0% of a token's attention goes to the token after." in tab.evaluate("heard.at(-1)")
 
 
 def test_without_cls_and_sep_each_row_sums_to_one_again(shown):

@@ -15,6 +15,7 @@ const VIEW_STYLE = `
 button.row { border-color: transparent; background: none; text-align: left; }
 .row .name { text-align: right; overflow: hidden; text-overflow: ellipsis; }
 .row .value { color: var(--soft); font-size: 0.9em; text-align: right; }
+.senses .row { grid-template-columns: minmax(6.5em, 17em) 1fr 3.4em; }
 .row.marked .name { font-weight: 650; }
 .row.marked .name::before { content: "▸ "; }
 .track { display: block; height: 0.75em; background: var(--panel); border-radius: 4px; overflow: hidden; }
@@ -42,6 +43,7 @@ text[role="button"]:focus-visible { outline: 2px solid var(--plus); border-radiu
 @container (max-width: 520px) {
   .attention { grid-template-columns: minmax(0, 1fr); }
   .row { grid-template-columns: minmax(4em, 6.5em) 1fr 4.4em; }
+  .senses .row { grid-template-columns: minmax(6em, 10em) 1fr 3.4em; }
   .pair { grid-template-columns: 1fr; } .pair .verdict { text-align: left; order: 1; }
 }
 `;
@@ -49,10 +51,11 @@ text[role="button"]:focus-visible { outline: 2px solid var(--plus); border-radiu
 const isSpecial = (token) => /^\[(CLS|SEP|PAD)\]$/.test(token);
 const range = (number) => Array.from({ length: number }, (_, i) => i);
 
-/** A share as people read it: 31 %, 3.1 %, 0.03 %. */
+/** A share as people read it: 31 %, 3.1 %, 0.03 %; the sign stays in its number's line. */
 function percent(share) {
   const value = 100 * share;
-  return value < 0.01 ? "< 0.01 %" : `${value.toFixed(value >= 9.95 ? 0 : value >= 0.0995 ? 1 : 2)} %`;
+  const number = value < 0.01 ? "< 0.01" : value.toFixed(value >= 9.95 ? 0 : value >= 0.0995 ? 1 : 2);
+  return `${number} %`.replaceAll(" ", "\u00a0");
 }
 
 /** Arrows go from button to button, Home and End to the ends; the tab key stops once, at the last one used. */
@@ -68,7 +71,7 @@ function oneTabStop(node) {
   });
   const settle = (chosen) => buttons().forEach((button) => { button.tabIndex = button === chosen ? 0 : -1; });
   node.addEventListener("focusin", (event) => settle(event.target));
-  return () => settle(buttons().find((button) => button.ariaPressed === "true") ?? buttons()[0]);
+  return () => settle(node.querySelector('[aria-pressed="true"]') ?? buttons()[0]);
 }
 
 /**
@@ -89,7 +92,9 @@ function tokenView({ label, choose }) {
         return h("button", { type: "button", class: inside && "inside", ...press }, token.token);
       }));
     }
-    for (const button of node.querySelectorAll("button")) button.ariaPressed = +button.dataset.word === word;
+    for (const button of node.querySelectorAll("button")) {
+      button.setAttribute("aria-pressed", word != null && +button.dataset.word === word);
+    }
     if (texts !== drawn) settle();
     drawn = texts;
     return tokens.map((token) => token.token).join(" ");
@@ -112,12 +117,13 @@ function barRow({ name, share, value, title, marked, press }) {
  */
 function predictionView({ choose } = {}) {
   const node = h("div", {});
+  const title = (original) => (original ? `In place of “${original}”` : "In place of [MASK]");
   const show = (places) => {
     node.replaceChildren(...places.flatMap(({ original, top }, place) => [
-      h("div", { class: "view-title" }, original ? `In place of “${original}”` : "In place of [MASK]"),
-      ...top.map(({ token, probability, rank }) => barRow({
-        name: token, share: probability, marked: token === original,
-        value: percent(probability),
+      h("div", { class: "view-title" }, title(original)),
+      ...top.map(({ token, probability, rank }, i) => barRow({
+        name: rank > i + 1 ? `${rank.toLocaleString("en")}. ${token}` : token, // where others stand between
+        share: probability, marked: token === original, value: percent(probability),
         title: `number ${rank}: ${fixed(probability, 5)}${choose ? "; press to write it into the sentence" : ""}`,
         press: choose && (() => choose(place, token)),
       })),
@@ -125,9 +131,10 @@ function predictionView({ choose } = {}) {
     const told = ({ original, top }) => {
       const first = top.slice(0, 3).map(({ token, probability }) => `${token} ${percent(probability)}`).join(", ");
       const own = top.find(({ token }) => token === original);
-      return first + (own ? `; ${original} is number ${own.rank.toLocaleString("en")}` : "");
+      const rank = own && (own.rank === 1 ? "the first" : `number ${own.rank.toLocaleString("en")}`);
+      return `${title(original)}: ${first}.${own ? ` “${original}” itself is ${rank}.` : ""}`;
     };
-    return places.map(told).join(". ");
+    return places.map(told).join(" ");
   };
   return { node, show };
 }
@@ -244,6 +251,20 @@ function strongest(words, L, weight) {
   return words.map((word, i) => `${word} most to ${words[best(i)]}, ${fixed(weight(i, best(i)), 2)}`).join("; ");
 }
 
+/** In words, where the tokens inside a sentence look most, on average, of the places of `habit_shares` in heads.py. */
+function habitOf({ words, L, weight }, layer, head) {
+  const margin = L > 4 ? 2 : 1, inside = range(L).slice(margin, L - margin);
+  const places = [
+    ["the token before", (i) => i - 1], ["the token itself", (i) => i], ["the token after", (i) => i + 1],
+    [words[0], () => 0], [words[L - 1], () => L - 1],
+  ];
+  const average = (place) => inside.reduce((sum, i) => sum + weight(layer, head, i, place(i)), 0) / inside.length;
+  const [share, name] = places.map(([name, place]) => [average(place), name]).sort((a, b) => b[0] - a[0])[0];
+  return share > 0.5
+    ? `on average, ${percent(share)} of a token's attention goes to ${name}`
+    : "no place gets half of the attention on average";
+}
+
 /** In words, the largest weights of the token that is pointed at. */
 function pointedAt({ words, L, weight }, layer, head, { side, place }) {
   const of = (other) => (side ? weight(layer, head, other, place) : weight(layer, head, place, other));
@@ -273,7 +294,6 @@ function attentionView({ changed = () => {} } = {}) {
   const place = h("div", { class: "attention" });
   const node = h("div", {}, place, h("label", { class: "check" }, without, "leave out [CLS] and [SEP]"));
   let data, layer = 0, head = 0;
-  const advice = () => `Layer ${layer}, head ${head}. Point at a word, or tab to it, for its numbers.`;
   const draw = () => {
     const { tokens, attentions, heads } = data, L = tokens.length;
     const all = { words: tokens, L, weight: (layer, head, i, j) => attentions[layer][(head * L + i) * L + j] };
@@ -283,6 +303,8 @@ function attentionView({ changed = () => {} } = {}) {
       return "Nothing is left.";
     }
     if (layer >= attentions.length || head >= heads) layer = head = 0; // another, smaller model
+    const advice = () => `Layer ${layer}, head ${head}: ${habitOf(sentence, layer, head)}. ` +
+      "Point at a word, or tab to it, for its numbers.";
     const longest = Math.max(6, ...sentence.words.map((word) => word.length));
     const lines = attentionLines(sentence, longest, (at) => {
       lines.update(layer, head, at);
@@ -313,7 +335,7 @@ function attentionView({ changed = () => {} } = {}) {
 /** Lines of numbers over layers, from -1 to 1. show({title, lines: [{name, values, color, dashed}]}). */
 function layerChart() {
   const node = h("div", { class: "chart" });
-  const width = 420, height = 240, left = 40, right = 146, top = 14, bottom = 40;
+  const width = 436, height = 240, left = 40, right = 162, top = 14, bottom = 40;
   const show = ({ title, lines }) => {
     const all = lines.flatMap(({ values }) => values), last = lines[0].values.length - 1;
     const low = Math.min(0, Math.floor(4 * Math.min(...all)) / 4);
@@ -372,6 +394,14 @@ function senseView() {
   return { node, show };
 }
 
+/** In words, whether the better score is the grammatical sentence's, and by how much. */
+function verdictOf(scores) {
+  if (!scores) return "being read";
+  const lead = scores[0] - scores[1];
+  if (lead === 0) return "a tie";
+  return lead > 0 ? `right, by ${fixed(lead, 2)}` : `wrong, by ${fixed(-lead, 2)}`;
+}
+
 /**
  * Pairs of sentences, the grammatical one first, with a score each that is there or yet to come.
  * show([{good, bad, scores: [number, number] or null}]).
@@ -381,12 +411,9 @@ function pairView() {
   const line = (text, score, better) => h("div", { class: better && "better" },
     h("span", { class: "score" }, score == null ? "…" : fixed(score, 2)), " ", text);
   const verdict = (scores) => {
-    if (!scores) return h("span", { class: "soft" }, "being read");
-    const lead = scores[0] - scores[1];
-    if (lead === 0) return h("span", {}, "a tie");
-    return lead > 0
-      ? h("span", {}, `✓ right, by ${fixed(lead, 2)}`)
-      : h("span", { class: "wrong" }, `✗ wrong, by ${fixed(-lead, 2)}`);
+    const words = verdictOf(scores), isWrong = words.startsWith("wrong");
+    const sign = isWrong ? "✗ " : words.startsWith("right") ? "✓ " : "";
+    return h("span", { class: isWrong ? "wrong" : !scores && "soft" }, sign, words);
   };
   const show = (pairs) => {
     node.replaceChildren(...pairs.map(({ good, bad, scores }) => h("div", { class: "pair" },
