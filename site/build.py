@@ -67,7 +67,8 @@ def build(notebooks: Path, output: Path) -> int:
         lay_out(notebooks, SITE.parent / "data", source)
         trees = ["-d", f"{scratch}/doctrees"]
         status = sphinx(["-q", "-W", "--keep-going", "-b", "html", *trees, "-c", str(SITE), str(source), str(output)])
-        playground.write_models(playground.models_at_hand(), output / "playground")
+        if status == 0:
+            playground.write_models(playground.models_at_hand(), output / "playground")
         return status
 
 

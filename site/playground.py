@@ -90,7 +90,8 @@ def parts_of(files: dict[str, bytes]) -> Iterator[tuple[str, bytes]]:
 
 def model_files(name: str) -> dict[str, bytes]:
     """What the page reads of a model: sizes, vocabulary, small weights, and the tables that were computed here."""
-    folder, weights = open_folder(name), save(small_weights(name))
+    folder = open_folder(name)
+    weights = save(small_weights(name, folder))
     return {
         "config.json": (folder / "config.json").read_bytes(),
         "vocab.txt": (folder / "vocab.txt").read_bytes(),
@@ -99,9 +100,9 @@ def model_files(name: str) -> dict[str, bytes]:
     }
 
 
-def small_weights(name: str) -> dict[str, np.ndarray]:
+def small_weights(name: str, folder: Path) -> dict[str, np.ndarray]:
     """A model's tensors, the course's in float16, in which they are stored, MiniLM's in int8; no integers."""
-    tensors = load_file(open_folder(name) / "model.safetensors")
+    tensors = load_file(folder / "model.safetensors")
     floats = {key: value for key, value in tensors.items() if np.issubdtype(value.dtype, np.floating)}
     return as_int8(floats) if name == "minilm" else as_float16(floats)
 

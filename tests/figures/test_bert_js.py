@@ -286,7 +286,7 @@ def eight_bits(tmp_path_factory) -> tuple[Path, Path]:
         if path.is_file() and path.name != "model.safetensors":
             shutil.copy(path, small)
             shutil.copy(path, rounded)
-    tensors = script_of_the_site("playground").small_weights("minilm")
+    tensors = script_of_the_site("playground").small_weights("minilm", find_folder("minilm"))
     save_file(tensors, small / "model.safetensors")
     floats = {name: tensor.astype(np.float32) for name, tensor in tensors.items() if not name.endswith(".scale")}
     for name in floats.keys() & {name.removesuffix(".scale") for name in tensors.keys() - floats.keys()}:

@@ -180,13 +180,13 @@ function headGrid(layers, heads, { L, weight }, choose) {
 
 /** A sentence twice, who asks and who is attended to, with a line for each weight; `point` hears of {side, place}. */
 function attentionLines({ words, L, weight }, longest, point) {
-  const step = 25, number = 36, name = 8 * longest + 8, y = (i) => 34 + i * step;
+  const isLong = L > 18, step = isLong ? 17 : 25, number = 36, name = 8 * longest + 8, y = (i) => 34 + i * step;
   const left = number + name, right = left + 118, middle = (left + right) / 2, width = right + name + number;
 
   const listed = [0, 1].map((side) => words.map((word, place) => {
     const show = () => point({ side, place }), leave = () => point(null);
     return h("text", {
-      x: side ? right + 8 : left - 8, y: y(place) + 5, "text-anchor": side ? "start" : "end", "font-size": 14,
+      x: side ? right + 8 : left - 8, y: y(place) + 5, "text-anchor": side ? "start" : "end", "font-size": isLong ? 13 : 14,
       fill: "var(--ink)", tabindex: 0, role: "button",
       "aria-label": `${word}: ${side ? "who attends to it" : "whom it attends to"}`,
       onpointerenter: show, onpointerleave: leave, onfocus: show, onblur: leave, onclick: show,
@@ -198,6 +198,7 @@ function attentionLines({ words, L, weight }, longest, point) {
   const numbers = h("g", { class: "numbers", "font-size": 11.5, fill: "var(--soft)" });
   const svg = h("svg", {
     viewBox: `0 0 ${width} ${y(L - 1) + 18}`, class: "sentence", role: "group", "aria-label": words.join(" "),
+    style: isLong && `max-width: ${width}px`,
   }, heading("this token …", left - 8, "end"), heading("… attends to", right + 8, "start"), lines, listed, numbers);
 
   const lineOf = (w, i, j, strong) => h("path", {
@@ -292,7 +293,7 @@ function withoutSpecial({ words, weight }) {
 function attentionView({ changed = () => {} } = {}) {
   const without = h("input", { type: "checkbox", onchange: () => changed(draw()) });
   const place = h("div", { class: "attention" });
-  const node = h("div", {}, place, h("label", { class: "check" }, without, "leave out [CLS] and [SEP]"));
+  const node = h("div", {}, h("label", { class: "check" }, without, "leave out [CLS] and [SEP]"), place);
   let data, layer = 0, head = 0;
   const draw = () => {
     const { tokens, attentions, heads } = data, L = tokens.length;
