@@ -5,6 +5,7 @@ checkpoint has not read. A browser runs every test; node, where there is one, th
 """
 
 import base64
+import doctest
 import functools
 import json
 import re
@@ -298,9 +299,9 @@ def eight_bits(tmp_path_factory) -> tuple[Path, Path]:
 @pytest.mark.slow
 def test_minilm_in_8_bits_is_read_as_in_python_and_is_close_to_minilm(in_browser, eight_bits):
     small, rounded = eight_bits
-    got = script_reads(in_browser, 20, folder=small)
-    assert problems_of_reading(got, python_reads(rounded, 20)) == {}
-    for mine, full in zip(got, python_reads("minilm", 20)):
+    got = script_reads(in_browser, 12, folder=small)
+    assert problems_of_reading(got, python_reads(rounded, 12)) == {}
+    for mine, full in zip(got, python_reads("minilm", 12)):
         vectors = [each["hidden"].reshape(7, -1, 384)[-1] for each in (mine, full)]
         cosines = (vectors[0] * vectors[1]).sum(axis=-1) / np.linalg.norm(vectors, axis=-1).prod(axis=0)
         assert cosines.min() > 0.98
@@ -460,6 +461,11 @@ def test_the_scripts_share_a_scope_with_others_without_a_clash(other):
     names = Counter(name for script in (*ENGINE, other) for name in names_of(JS / f"{script}.js"))
     assert [name for name, count in names.items() if count > 1] == []
     assert {"readBert", "cosine", "plainProduct", "CHARACTERS"} <= set(names)
+
+
+def test_ranges_are_written_as_their_docstrings_show():
+    failed, attempted = doctest.testmod(script_of_the_site("make_scripts"))
+    assert failed == 0 and attempted >= 3
 
 
 @pytest.mark.slow
