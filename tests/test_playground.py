@@ -53,11 +53,15 @@ def page(tmp_path_factory) -> Path:
     return build(tmp_path_factory.mktemp("site"), ["course"])
 
 
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
 @pytest.fixture(scope="module")
 def address(page) -> str:
     """Of the page on a server."""
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(page.parent))
-    handler.log_message = lambda *_: None
+    handler = functools.partial(QuietHandler, directory=str(page.parent))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/{page.name}"
