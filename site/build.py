@@ -9,6 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import playground
 from sphinx.cmd.build import main as sphinx
 
 SITE = Path(__file__).resolve().parent
@@ -66,6 +67,7 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
         shutil.copy(SITE.parent / name, source)
     shutil.copy(SITE / "index.md", source)
     write_front_page(source, notebooks, SITE.parent)
+    (source / "playground.md").write_text(playground.page(playground.models_at_hand()), encoding="utf-8")
     write_reference(source / "api")
 
 
@@ -89,8 +91,10 @@ def build(notebooks: Path, output: Path) -> int:
         list_slides(notebooks, source / "site" / "guide" / "lecturing.md")
         trees = ["-d", f"{scratch}/doctrees"]
         status = sphinx(["-q", "-W", "--keep-going", "-b", "html", *trees, "-c", str(SITE), str(source), str(output)])
-    for notebook in lectures(notebooks):
-        write_deck(notebook, output / "slides")
+    if status == 0:
+        for notebook in lectures(notebooks):
+            write_deck(notebook, output / "slides")
+        playground.write_models(playground.models_at_hand(), output / "playground")
     return status
 
 

@@ -11,8 +11,7 @@ from nbformat import NotebookNode
 
 from bertcourse.lectures import human_minutes, read_notebook, stated_cost, stated_minutes
 
-# Pages that are built beside Sphinx's, such as "playground.html" and "slides/{lecture}.html"; nothing links to "".
-BESIDE = {"playground": "", "slides": ""}
+SLIDES = "slides/{lecture}.html"  # where the site has the slides of a lecture
 NARROW = "\u202f"  # between a number and its unit, which stay on one line
 FIGURE_TAG = "front-page"  # of the cell whose figure the front page shows
 
@@ -38,8 +37,8 @@ def first_links(lectures: list[Path]) -> str:
     """One click to what people come for."""
     targets = {
         "Begin with lecture 1": f"notebooks/{lectures[0].stem}.html" if lectures else "",
-        "Playground": BESIDE["playground"],
-        "Slides": BESIDE["slides"].format(lecture=lectures[0].stem if lectures else ""),
+        "Playground": "playground.html",
+        "Slides": SLIDES.format(lecture=lectures[0].stem) if lectures else "",
         "Homework": "site/guide/homework.html",
         "For lecturers": "site/guide/teaching.html",
         "API reference": "api/index.html",
@@ -89,8 +88,7 @@ def lecture_table(lectures: dict[Path, NotebookNode], root: Path) -> str:
     """
     readme = (root / "README.md").read_text(encoding="utf-8")
     homework = homework_of(root / "notebooks" / "homework")
-    heads = ["lecture", "what you build and see", "your time", "two cores", "homework"]
-    heads += ["slides"] if BESIDE["slides"] else []
+    heads = ["lecture", "what you build and see", "your time", "two cores", "homework", "slides"]
     rows = [heads, ["---"] * len(heads)]
     for path, notebook in lectures.items():
         row = re.search(rf"^\| \[(.*?)\]\(notebooks/{path.name}\) \| (.*?) \|", readme, re.MULTILINE)
@@ -102,10 +100,9 @@ def lecture_table(lectures: dict[Path, NotebookNode], root: Path) -> str:
             row[2],
             f"{minutes}{NARROW}min",
             f"{cost.cpu_seconds:.0f}{NARROW}s",
+            homework.get(path.name, "–"),
+            f'<a href="{SLIDES.format(lecture=path.stem)}">slides</a>',
         ]
-        cells.append(homework.get(path.name, "–"))
-        if BESIDE["slides"]:
-            cells.append(f'<a href="{BESIDE["slides"].format(lecture=path.stem)}">slides</a>')
         rows.append(cells)
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 

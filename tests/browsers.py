@@ -52,9 +52,9 @@ def drawn_map(panel) -> np.ndarray:
     """The weights that a map's cells state; 0 where it has none."""
     length = panel.locator(".map text").count() // 2
     weights = np.zeros((length, length))
-    for cell in panel.locator(".cell").all():
-        place = tuple(int(cell.get_attribute(f"data-{name}")) for name in ("row", "column"))
-        weights[place] = float(cell.text_content().split()[-1])
+    read = "(cells) => cells.map((cell) => [cell.dataset.row, cell.dataset.column, cell.textContent.split(' ').pop()])"
+    for row, column, weight in panel.locator(".cell").evaluate_all(read):
+        weights[int(row), int(column)] = float(weight)
     return weights
 
 

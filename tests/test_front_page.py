@@ -54,18 +54,8 @@ def published(tmp_path_factory) -> Path:
 def test_what_people_come_for_is_one_click_away(site):
     links = {a.get_text(): a["href"] for a in pages(site)["index.html"].select("nav.first-links a")}
     assert links["Begin with lecture 1"] == f"notebooks/{LECTURES[0].stem}.html"
-    assert {"site/guide/homework.html", "site/guide/teaching.html", "api/index.html"} <= set(links.values())
+    assert {"Playground", "Slides", "Homework", "For lecturers", "API reference"} <= set(links)
     assert all((site / target).is_file() for target in links.values())
-
-
-def test_pages_that_others_build_are_linked_as_soon_as_they_are_named(monkeypatch):
-    assert "Playground" not in front_page.first_links(LECTURES) or front_page.BESIDE["playground"]
-    monkeypatch.setattr(front_page, "BESIDE", {"playground": "playground.html", "slides": "slides/{lecture}.html"})
-    links = front_page.first_links(LECTURES)
-    assert '<a href="playground.html">Playground</a>' in links
-    assert '<a href="slides/01_self_attention.html">Slides</a>' in links
-    table = front_page.lecture_table({LECTURES[1]: read_notebook(LECTURES[1])}, ROOT)
-    assert '<a href="slides/02_multi_head_attention.html">slides</a>' in table
 
 
 @pytest.mark.slow
@@ -74,8 +64,9 @@ def test_the_table_has_the_lectures_own_numbers(site):
     assert len(rows) == len(LECTURES)
     for row, path in zip(rows, LECTURES):
         notebook = read_notebook(path)
-        name, outcome, minutes, seconds, homework = (cell.get_text() for cell in row.select("td"))
+        name, outcome, minutes, seconds, homework, slides = (cell.get_text() for cell in row.select("td"))
         assert row.a["href"] == f"notebooks/{path.stem}.html" and len(outcome) > 30
+        assert slides == "slides" and (site / row.select("a")[-1]["href"]).is_file()
         assert int(minutes.split()[0]) == (stated_minutes(notebook) or human_minutes(notebook))
         assert float(seconds.split()[0]) == stated_cost(notebook).cpu_seconds
         own = ROOT / "notebooks" / "homework" / f"hw{path.stem[:2]}"

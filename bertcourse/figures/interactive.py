@@ -1,8 +1,9 @@
 """Figures that move: a still picture that any viewer shows, and a script that brings it to life where scripts run.
 
-The output is one piece of HTML: a picture, its note, a script. The script (``js/kit.js`` and one file for the scene)
-finds the picture by the figure's key and draws into a shadow root in its place; it needs no library and no network. On
-GitHub, in an untrusted notebook and where a page forbids inline scripts the picture and its note remain.
+The output is one piece of HTML: a picture, its note, a script. The script (``js/kit.js``, one file for the scene, and
+what that draws with) finds the picture by the figure's key and draws into a shadow root in its place; it needs no
+library and no network. On GitHub, in an untrusted notebook and where a page forbids inline scripts the picture and its
+note remain.
 """
 
 import base64
@@ -18,6 +19,7 @@ from bertcourse.figures.schematic import Schematic, as_numbers
 
 NOTE = "This figure moves where scripts run: execute the cell, trust the notebook, or read it on the course's site."
 MOST_BYTES = 300_000
+NEEDS = {"heads": ("views",)}  # what a scene draws with, beside kit.js
 
 
 class Figure:
@@ -55,7 +57,8 @@ class Figure:
         picture = data_uri(self.still)
         key = hashlib.sha256(f"{picture}{self.scene}{data}".encode()).hexdigest()[:12]
         folder = files("bertcourse.figures") / "js"
-        code = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("kit", self.scene))
+        scripts = ("kit", *NEEDS.get(self.scene, ()), self.scene)
+        code = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in scripts)
         return (
             f'<div class="bertcourse-figure" data-figure="{key}" data-lm-suppress-shortcuts="true">'
             f'<img src="{picture}" alt="{html.escape(self.still.alt)}" width="{self.still.width}" '
