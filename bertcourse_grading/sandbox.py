@@ -36,13 +36,22 @@ CAPABILITIES_VERSION = 0x20080522
 # memory and queues that belong to no process (memfd_create, memfd_secret, shmget, semget, msgget, mq_open); other
 # processes' priority (setpriority, sched_setparam, sched_setattr, ioprio_set); keys (add_key, request_key, keyctl);
 # files and pages on their way, which count as nobody's (sendmsg, sendmmsg, vmsplice).
-# The one that is passed over, as if it had been done: sched_setscheduler, which ZeroMQ insists on.
+# Those that are passed over, as if they had been done: sched_setscheduler, which ZeroMQ insists on; and modes, owners,
+# times and attributes of files, which Landlock has no word for and copying needs (chmod, fchmod, fchmodat, fchmodat2;
+# chown, fchown, lchown, fchownat; utime, utimes, utimensat, futimesat; setxattr, lsetxattr, fsetxattr, setxattrat;
+# removexattr, lremovexattr, fremovexattr, removexattrat; file_setattr).
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 REFUSED = {
     "x86_64": (42, 425, 319, 447, 29, 64, 68, 240, 141, 142, 314, 251, 248, 249, 250, 46, 307, 278),
     "aarch64": (203, 425, 279, 447, 194, 190, 186, 180, 140, 118, 274, 30, 217, 218, 219, 211, 269, 75),
 }
-PASSED_OVER = {"x86_64": 144, "aarch64": 119}
+PASSED_OVER = {
+    "x86_64": (
+        *(144, 90, 91, 268, 452, 92, 93, 94, 260, 132, 235, 280, 261),
+        *(188, 189, 190, 463, 197, 198, 199, 466, 469),
+    ),
+    "aarch64": (119, 52, 53, 452, 54, 55, 88, 5, 6, 7, 463, 14, 15, 16, 466, 469),
+}
 # What arguments may be, by their place among the call's 32-bit words: the family of socket; the process of prlimit64
 # and sched_setaffinity; and the address of sendto, none.
 THIS = -1  # stands for the process that locks itself in: what it starts has other numbers, which a filter cannot know
@@ -120,7 +129,8 @@ def lock_files(
 def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own process)
     """From here on this thread, and what it starts, can open no socket but those within this machine, and connect to
     none, so that no other program here (Docker's, say) does for it what it may not do itself; nor make memory that
-    outlives it or that belongs to no process; nor limit or slow down other processes (seccomp).
+    outlives it or that belongs to no process; nor limit or slow down other processes, nor change modes and times of
+    files (seccomp).
 
     Returns:
         False if this is not Linux on x86-64 or ARM64.
@@ -142,7 +152,8 @@ def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own proc
     program += [(load, 0, 0, 0), (at_least, 0, 1, 0x40000000), refuse]  # x32's
     for number in REFUSED[machine]:
         program += [(equal, 0, 1, number), refuse]
-    program += [(equal, 0, 1, PASSED_OVER[machine]), pretend]
+    for number in PASSED_OVER[machine]:
+        program += [(equal, 0, 1, number), pretend]
     for number, words in ARGUMENTS[machine].items():
         lines = [allow, refuse]
         for place, values in reversed(words.items()):

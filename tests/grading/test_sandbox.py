@@ -426,6 +426,35 @@ def test_a_process_behind_our_filters_may_limit_itself_and_no_other():
     assert done.stdout.split("\n")[4] == "False True"
 
 
+OTHERS_FILES = """
+import ctypes, os, shutil, sys
+from bertcourse_grading import sandbox
+assert sandbox.lock_calls()
+libc, name = ctypes.CDLL(None), os.fsencode(sys.argv[1])
+os.chmod(name, 0)
+os.utime(name, (0, 0))
+libc.chmod(name, 0o777)
+libc.utimes(name, None)
+libc.setxattr(name, b"user.read", b"yes", 3, 0)
+with open(name) as file:
+    os.fchmod(file.fileno(), 0)
+shutil.copy2(name, name + b".copy")
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+def test_modes_times_and_attributes_of_files_stay_and_files_can_be_copied(tmp_path):
+    file = tmp_path / "grades.csv"
+    file.write_text("Ada,18")
+    file.chmod(0o640)
+    os.utime(file, (1e9, 1e9))
+    done = subprocess.run([sys.executable, "-c", OTHERS_FILES, file], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert (file.stat().st_mode & 0o777, file.stat().st_mtime) == (0o640, 1e9)
+    assert os.listxattr(file) == []
+    assert (tmp_path / "grades.csv.copy").read_text() == "Ada,18"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="scripts of a shell")
 def test_words_before_the_command_are_there_only_where_they_work(tmp_path, monkeypatch):
     """A stand-in for systemd-run that works, and for bubblewrap that does not."""
