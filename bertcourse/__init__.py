@@ -8,6 +8,6 @@ Shared modules: ``bert`` (the model, its files, its batches; it stands on chapte
 ``training`` (what both training loops share), ``datasets`` (our own sets, public ones, books), ``files`` and
 ``bootstrap``.
 Above them: ``figures`` (what the lectures draw), ``benchmarks`` (what ``bertcourse benchmark`` runs), ``checks``
-(homework), ``lectures`` (notebooks run and measured), ``validation`` (their numbers compared within a tolerance),
-``doctor`` (what this machine lacks) and ``cli``.
+(homework), ``lectures`` (notebooks run and measured), ``slides`` (decks made from notebooks), ``validation`` (their
+numbers compared within a tolerance), ``doctor`` (what this machine lacks) and ``cli``.
 """

@@ -93,6 +93,7 @@ class Slide:
         return ROOM - 1.2 * size * lines
 
     def height(self, sizes: tuple[int, int]) -> float:
+        """Pixels that its blocks take where text and code have these sizes."""
         return sum(block.height(sizes) for block in self.blocks) + GAP * max(0, len(self.blocks) - 1)
 
     def take(self, number: int) -> "Slide":
