@@ -41,7 +41,7 @@ def first_links(lectures: list[Path]) -> str:
         "Slides": SLIDES.format(lecture=lectures[0].stem) if lectures else "",
         "Homework": "site/guide/homework.html",
         "For lecturers": "site/guide/teaching.html",
-        "API reference": "api/index.html",
+        "API": "api/index.html",
     }
     links = [f'<a href="{target}">{html.escape(name)}</a>' for name, target in targets.items() if target]
     return f'<nav class="first-links" aria-label="First steps">{" ".join(links)}</nav>\n'

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from figures.test_in_browser import NARROW, WIDE, browser, numbers, shown  # noqa: F401
+from figures.test_in_browser import NARROW, WIDE, numbers, shown  # noqa: F401
 
 from bertcourse.figures.interactive import Figure
 from bertcourse.figures.switches import LEAST, explore_switches

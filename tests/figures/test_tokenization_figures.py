@@ -4,7 +4,7 @@ import re
 from collections import Counter
 
 import pytest
-from figures.test_in_browser import NARROW, WIDE, browser, last_numbers, numbers, shown  # noqa: F401
+from figures.test_in_browser import NARROW, WIDE, last_numbers, numbers, shown  # noqa: F401
 
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.interactive import Figure
