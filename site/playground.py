@@ -28,8 +28,11 @@ from bertcourse.word_senses import NearestSense, SenseExample, sense_sentences, 
 SITE = Path(__file__).resolve().parent
 KIT = SITE.parent / "bertcourse" / "figures" / "js"
 CACHE = SITE.parent / "build" / "playground"
-PAGE_SCRIPTS = [KIT / "kit.js", KIT / "views.js", SITE / "playground" / "playground.js"]
-ENGINE_SCRIPTS = [KIT / "characters.js", KIT / "product.js", KIT / "bert.js"]
+PAGE_SCRIPTS = [
+    *(KIT / f"{name}.js" for name in ("kit", "views", "attention_views")),
+    SITE / "playground" / "playground.js",
+]
+ENGINE_SCRIPTS = [KIT / f"{name}.js" for name in ("characters", "wordpiece", "product", "bert")]
 WORKER_SCRIPT = SITE / "playground" / "worker.js"
 PART_BYTES = 750_000  # of a file in one script: a megabyte in base64, which a browser reads between two frames
 DIGITS = 6  # of a number in the tables

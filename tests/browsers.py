@@ -39,6 +39,15 @@ def chromium() -> Iterator:
         started.close()
 
 
+def serious_findings(tab, within: str | None = None) -> list[tuple[str, list[str]]]:
+    """What axe-core finds serious or critical in an open page, or within an element of it: rules, and where."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = Axe().run(tab, context=within).response["violations"]
+    serious = [each for each in found if each["impact"] in ("serious", "critical")]
+    return [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in serious]
+
+
 def script_of_the_site(name: str) -> ModuleType:
     """site/``name``.py, as the site's build imports it."""
     path = Path(__file__).parent.parent / "site" / f"{name}.py"

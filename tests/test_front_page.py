@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from browsers import script_of_the_site
+from browsers import script_of_the_site, serious_findings
 from bs4 import BeautifulSoup
 from test_site import pages
 
@@ -191,6 +191,17 @@ def test_code_is_copied_and_figures_are_enlarged_by_keyboard(site, tab):
         tab.keyboard.press(key)
         large.wait_for(state="detached")
         assert focused(tab) == "zoom"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", ["index", "notebooks/01_self_attention", "site/guide/teaching", "slides/01_self_attention"]
+)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site, tab, page, scheme):
+    tab.emulate_media(color_scheme=scheme)
+    tab.goto((site / f"{page}.html").as_uri())
+    assert serious_findings(tab) == []
 
 
 @pytest.mark.slow

@@ -4,7 +4,6 @@ import base64
 import functools
 import http.server
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from browsers import drawn_map, same_map, script_of_the_site
+from browsers import drawn_map, same_map, script_of_the_site, serious_findings
 from safetensors.numpy import load, load_file
 
 from bertcourse.anisotropy import expected_cosine, paired_cosines
@@ -528,12 +527,6 @@ def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(opened, page, scheme):
-    """With axe-core, which is too large to lie here: ``npm pack axe-core``, and the path of its axe.min.js in AXE."""
-    if not (axe := os.environ.get("AXE")):
-        pytest.skip("axe-core is not here: npm pack axe-core, and set AXE to the path of its axe.min.js")
     tab = opened(page.as_uri(), color_scheme=scheme)
     Panel(tab, "pairs").wait_for("5 of 8 right.")
-    tab.add_script_tag(path=axe)
-    found = tab.evaluate("async () => (await axe.run('article')).violations")
-    serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    assert [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in serious] == []
+    assert serious_findings(tab, "article") == []

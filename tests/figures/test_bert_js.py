@@ -29,7 +29,7 @@ from bertcourse.tokenization.normalization import normalized_characters
 
 ROOT = Path(__file__).parents[2]
 JS = ROOT / "bertcourse" / "figures" / "js"
-ENGINE = ("characters", "product", "bert")
+ENGINE = ("characters", "wordpiece", "product", "bert")
 CODE = "\n".join((JS / f"{name}.js").read_text(encoding="utf-8") for name in ENGINE)
 SENTENCES = (Path(__file__).parent / "book_sentences.txt").read_text(encoding="utf-8").splitlines()
 PAIRS = list(zip(SENTENCES[:200:20], SENTENCES[1:200:20]))

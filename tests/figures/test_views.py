@@ -27,7 +27,9 @@ def shown(browser, tmp_path) -> Callable:
     tabs, errors = [], []
 
     def show(view: str, *numbers):
-        code = "\n".join((SCRIPTS / f"{name}.js").read_text(encoding="utf-8") for name in ("kit", "views"))
+        code = "\n".join(
+            (SCRIPTS / f"{name}.js").read_text(encoding="utf-8") for name in ("kit", "views", "attention_views")
+        )
         use = f"""
             window.heard = [];
             const root = document.getElementById("host").attachShadow({{ mode: "open" }}), view = {view};
