@@ -4,6 +4,7 @@
 """
 
 import argparse
+import html
 import shutil
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from front_page import write_front_page  # noqa: E402
 PACKAGE = SITE.parent / "bertcourse"
 sys.path.insert(0, str(SITE.parent))
 
+from bertcourse.lectures import read_notebook  # noqa: E402
 from bertcourse.slides import write_deck  # noqa: E402
 
 # The pages of the API reference: chapters in the order of the lectures, then the rooms that they share.
@@ -76,9 +78,17 @@ def lectures(notebooks: Path) -> list[Path]:
     return sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))
 
 
+def title(lecture: Path) -> str:
+    """The heading of a lecture."""
+    return read_notebook(lecture).cells[0].source.splitlines()[0].removeprefix("# ")
+
+
 def list_slides(notebooks: Path, page: Path) -> None:
     """Put links to all decks where the lecturers' page has a place for them; they are written after the pages."""
-    links = [f'<li><a href="../../slides/{path.stem}.html">{path.stem}</a></li>' for path in lectures(notebooks)]
+    links = [
+        f'<li><a href="../../slides/{path.stem}.html">{html.escape(title(path))}</a></li>'
+        for path in lectures(notebooks)
+    ]
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<!-- slides -->", f"<ul>{''.join(links)}</ul>"), encoding="utf-8")
 

@@ -38,7 +38,7 @@ def first_links(lectures: list[Path]) -> str:
     targets = {
         "Begin with lecture 1": f"notebooks/{lectures[0].stem}.html" if lectures else "",
         "Playground": "playground.html",
-        "Slides": SLIDES.format(lecture=lectures[0].stem) if lectures else "",
+        "Slides": "site/guide/lecturing.html",
         "Homework": "site/guide/homework.html",
         "For lecturers": "site/guide/teaching.html",
         "API": "api/index.html",
@@ -67,7 +67,7 @@ def facts(lectures: list[NotebookNode], root: Path) -> str:
     said = {
         f"{len(lectures)} lectures": f"{hours:.0f} hours to read and try",
         f"{sheets} sheets": "of homework, graded by machine",
-        f"{cpu:.0f} minutes": "of CPU time run all lectures",
+        f"{cpu:.0f} minutes": "of CPU time for all lectures",
         "2 cores": "and no GPU",
         "No network": "once it is installed",
     }

@@ -10,7 +10,7 @@ from bertcourse.figures.interactive import Figure, rounded
 from bertcourse.figures.schematic import Schematic, as_numbers, signed
 
 SAME = 1e-3  # vectors nearer to each other than this share of their length count as equal
-MARKS, OPEN = "●◆▲", "not said"  # of the senses; ○ for a sentence that leaves it open
+MARKS, OPEN = "●◆▲", "could be either"  # of the senses; ○ for a sentence that leaves it open
 
 
 def explore_layers(sentences: Sequence[str], states: ArrayLike, word: str, senses: Sequence[str]) -> Figure:

@@ -23,7 +23,8 @@ BESIDE, CAPTION = 32, 28  # the largest text beside code or pictures, and above 
 LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths and height of a line, in sizes
 GAP, BOX, SIDES = 18, 28, 38  # between blocks; what a box of code adds to the height and the width
 TALL_CODE = 15  # lines of code and what it prints beyond which it is divided, where a blank line allows it
-LONG_CODE, WIDE_CODE, SHORT_CALL = 12, 104, 5  # lines and columns beyond which unmarked code is left out
+SHORT_CALL = 5  # lines of code that draws, beyond which it is left out where nobody has marked it
+WHOLE = 260  # characters up to which a paragraph is shown whole; of a longer one its first sentence is
 WIDE_FORMULA = 80  # characters of LaTeX
 LOOKS = {"picture", "figure"}
 READ = {"text", "question", "list", "formula", "table"}
@@ -324,9 +325,10 @@ def text_blocks(source: str, fragment: int) -> Iterator[Block]:
 
 
 def sentence_blocks(text: str, common: dict) -> Iterator[Block]:
-    """The first sentence of a paragraph, and the formulas that stand in it."""
+    """A short paragraph, or the first sentence of a long one, and the formulas that stand in it."""
     before, *formulas = re.split(r"\$\$(.*?)\$\$", text, flags=re.DOTALL)
-    sentence = markup.first_sentence(before)
+    is_short = markup.visible_length(before) <= WHOLE
+    sentence = " ".join(before.split()) if is_short else markup.first_sentence(before)
     if sentence:
         length = markup.visible_length(sentence)
         yield Block("text", markup.rendered_line(sentence), lengths=(length,), **common)
@@ -352,8 +354,8 @@ def code_blocks(cell: Cell) -> Iterator[Block]:
     looks = [block for block in drawn if block.kind in LOOKS]
     is_folded = "hide-input" in cell.cell.metadata.get("tags", [])
     is_call = any(block.kind == "figure" for block in looks) and len(lines) <= SHORT_CALL
-    is_long = len(lines) > (SHORT_CALL if looks else LONG_CODE) or max(map(len, lines), default=0) > WIDE_CODE
-    is_shown = not (is_folded or is_call or (cell.may_shorten and is_long))
+    only_draws = cell.may_shorten and bool(looks) and len(lines) > SHORT_CALL
+    is_shown = not (is_folded or is_call or only_draws)
     if is_shown:
         printed = sum(len(block.parts) for block in drawn)
         for part in halves(lines) if len(lines) + printed > TALL_CODE else [lines]:
@@ -377,7 +379,7 @@ def output_blocks(output: dict, fragment: int) -> Iterator[Block]:
     data = output.get("data", {})
     words = data.get("text/plain", "")
     if "bertcourse-figure" in data.get("text/html", ""):
-        yield Block("figure", data["text/html"], needs=460, fragment=fragment, notes=f"<p>{html.escape(words)}</p>")
+        yield Block("figure", data["text/html"], needs=460, fragment=fragment)
     elif "image/png" in data:
         picture = data["image/png"].replace("\n", "")
         shown = f'<img src="data:image/png;base64,{picture}" alt="{html.escape(" ".join(words.split()))}">'

@@ -83,8 +83,9 @@ function compare(reader, { first, second, word }) {
   const isWord = ({ text }) => /[\p{L}\p{N}]/u.test(text);
   const texts = new Set(one.filter(isWord).map(({ text }) => text));
   const shared = [...texts].filter((text) => two.some((other) => other.text === text));
-  const longest = shared.reduce((best, text) => (text.length > best.length ? text : best), shared[0] ?? null);
-  const chosen = shared.includes(word) ? word : longest;
+  const rarity = (text) => reader.tokenizer.ids.get(text) ?? Infinity; // frequent words come early in a vocabulary
+  const rarest = shared.reduce((best, text) => (rarity(text) > rarity(best) ? text : best), shared[0] ?? null);
+  const chosen = shared.includes(word) ? word : rarest;
   if (chosen == null) return { shared, word: null };
   const [a, b] = [one, two].map((words) => words.find(({ text }) => text === chosen).layers);
   const { layers } = reader.tables;

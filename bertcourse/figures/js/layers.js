@@ -16,7 +16,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     return h("button", { class: "row", onclick: () => choose(i), onpointerenter: () => choose(i) }, mark, words);
   });
   const groups = [...senses.keys(), -1].filter((which) => sense.includes(which)).map((which) => [
-    h("div", { class: "soft name" }, which < 0 ? "not said" : senses[which]),
+    h("div", { class: "soft name" }, which < 0 ? "could be either" : senses[which]),
     rows.filter((_, i) => sense[i] === which),
   ]);
 
@@ -41,15 +41,22 @@ function scene({ stage, bar, say, data, narrow, state }) {
 
   const control = slider("layer", {
     min: 0, max: last, value: state.layer, name: (layer) => `layer ${layer}`,
-    change: (layer) => { clearTimeout(state.clock); state.layer = layer; update(); },
+    change: (layer) => { stop(); state.layer = layer; update(); },
   });
   const input = control.querySelector("input");
   const show = (layer) => { input.value = layer; input.dispatchEvent(new Event("input")); };
-  const play = (layer) => {
-    show(layer);
-    if (layer < last) state.clock = setTimeout(play, 900, layer + 1);
+  const stop = () => {
+    clearTimeout(state.clock);
+    state.clock = null;
+    start.textContent = "▶ play";
   };
-  const start = h("button", { onclick: () => play(0) }, "▶ play");
+  const play = (layer) => {
+    show(layer); // which stops what has played so far
+    if (layer === last) return;
+    state.clock = setTimeout(play, 900, layer + 1);
+    start.textContent = "❚❚ stop";
+  };
+  const start = h("button", { onclick: () => (state.clock ? stop() : play(state.layer < last ? state.layer : 0)) }, "▶ play");
   bar.append(start, control);
   stage.append(
     h("style", {}, `
@@ -59,7 +66,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .name { margin: 0.5em 0 0.15em; font-size: 0.88em; }
       .row { display: flex; gap: 0.5em; align-items: center; width: 100%; text-align: left; background: none;
         border-color: transparent; padding: 0.12em 0.4em; }
-      .row svg { flex: none; }
+      .row svg { flex: none; width: 1.05em !important; height: 1.05em; }
       .say { margin-top: 0.5em; }
       .row.near { border-style: dashed; border-color: var(--line); }`),
     bar, h("div", { class: narrow ? "both narrow" : "both" }, plane.svg, h("div", {}, groups)), say,
