@@ -9,10 +9,10 @@ import pytest
 import yaml
 from browsers import script_of_the_site, serious_findings
 from bs4 import BeautifulSoup
+from built import build_site
 from test_site import pages
 
 from bertcourse.lectures import human_minutes, read_notebook, stated_cost, stated_minutes
-from conftest import build_site
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from built import Installed
 from measured import ASIDE, measured_passages, misstated, numbers
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
@@ -34,7 +35,6 @@ from bertcourse.lectures import (
     write_notebook,
     yardstick,
 )
-from conftest import Installed
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))

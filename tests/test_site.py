@@ -13,9 +13,9 @@ import nbformat
 import pytest
 from browsers import chromium
 from bs4 import BeautifulSoup
+from built import build_site
 
 from bertcourse.lectures import KERNEL
-from conftest import build_site
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parent.parent

@@ -10,10 +10,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from built import build_wheel
 from notebook_rules import INSTALL
 
 from bertcourse.datasets import data
-from conftest import build_wheel
 
 ROOT = Path(__file__).parent.parent
 TRACKED = ("bertcourse", "bertcourse_grading", "data", "notebooks", "tests", "studies", "site")
