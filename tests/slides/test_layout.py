@@ -75,18 +75,17 @@ def test_marks_decide_what_is_shown():
 
 def test_without_marks_a_rule_decides():
     long = "\n".join(f"line_{number} = {number}" for number in range(30))
-    cells = [
-        code("import this"),
-        prose("## 1.1 Words\n\nThey are long. They have more to say."),
-        code(long, "the result"),
-    ]
+    drawing = code("\n".join(f"draw({number})" for number in range(7)))
+    drawing.outputs = [nbformat.v4.new_output("display_data", {"image/png": "iVBORw0KGgo=", "text/plain": "a curve"})]
+    cells = [code("import this"), prose("## 1.1 Words\n\nThey are long."), code(long, "the result"), drawing]
     cells += [prose("So it goes on, says the text.\n\n## 1.2 More\n\nOf it."), prose("## Exercises\n\nTry it.")]
     slides = slides_of(*cells)
     assert [slide.heading for slide in slides if slide.level < 4] == ["1 · A lecture", "1.1 Words", "1.2 More"]
     blocks = [block for slide in slides for block in slide.blocks]
-    assert ["cell [7] of the notebook" in "".join(slide.notes) for slide in slides] == [False, True, False, False]
-    assert not any(block.kind == "code" for block in blocks)  # neither the set-up nor the long one
-    assert any(block.parts == ("the result",) for block in blocks)
+    shown = [line for block in blocks if block.kind == "code" for line in block.parts]
+    assert shown == long.splitlines()  # neither the set-up nor what only draws
+    assert sum("cell [7] of the notebook" in "".join(slide.notes) for slide in slides) == 1
+    assert any(block.parts == ("the result",) for block in blocks) and any(b.kind == "picture" for b in blocks)
     assert not any("Try it" in block.html for block in blocks)
 
 
@@ -210,3 +209,13 @@ def test_the_guide_has_the_minutes_of_today():
         minutes = section_minutes(read_notebook(path))
         wanted += [sum(minutes.values()), *minutes.values()]
     assert [int(number) for _, number in rows] == wanted, "after a change to a lecture: make minutes"
+
+
+def test_a_short_paragraph_is_shown_whole_and_of_a_long_one_its_first_sentence():
+    short, long = (
+        "The query is what you look for. The key is what is found.",
+        "It begins with a sentence like this. " + "It goes on and on. " * 20,
+    )
+    *_, first, second = slides_of(prose(f"## 1.1 Words\n\n{short}"), prose(long))
+    assert first.blocks[0].html == short and second.blocks[0].html == "It begins with a sentence like this."
+    assert long.strip() in second.notes[0]

@@ -56,7 +56,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     state.clock = setTimeout(play, 900, layer + 1);
     start.textContent = "❚❚ stop";
   };
-  const start = h("button", { onclick: () => (state.clock ? stop() : play(state.layer < last ? state.layer : 0)) }, "▶ play");
+  const toggle = () => (state.clock ? stop() : play(state.layer < last ? state.layer : 0));
+  const start = h("button", { onclick: toggle }, "▶ play");
   bar.append(start, control);
   stage.append(
     h("style", {}, `
