@@ -24,7 +24,7 @@ LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths and height of a line, in s
 GAP, BOX, SIDES = 18, 28, 38  # between blocks; what a box of code adds to the height and the width
 TALL_CODE = 15  # lines of code and what it prints beyond which it is divided, where a blank line allows it
 SHORT_CALL = 5  # lines of code that draws, beyond which it is left out where nobody has marked it
-WHOLE = 260  # characters up to which a paragraph is shown whole; of a longer one its first sentence is
+WHOLE, ANSWER = 260, 700  # characters up to which a paragraph, or one of an answer, is shown whole; else its beginning
 WIDE_FORMULA = 80  # characters of LaTeX
 LOOKS = {"picture", "figure"}
 READ = {"text", "question", "list", "formula", "table"}
@@ -285,20 +285,20 @@ def prose_blocks(cell: Cell) -> Iterator[Block]:
         inside = QUESTION.search(source)
         yield Block("notes", notes=markup.rendered(inside[2] if inside else source))
         return
-    question, answer = "", source
+    question, answer, whole = "", source, WHOLE
     if found := QUESTION.search(source):
         before, question, answer = source[: found.start()], found[1], found[2] + source[found.end() :]
-        yield from text_blocks(before, fragment)
+        yield from text_blocks(before, fragment, WHOLE)
         question = re.sub(r"<b>.*?</b>\s*", "", question, count=1)
         question = question[:1].upper() + question[1:]
         notes = f"<p><strong>Ask:</strong> {question}</p>"
         yield Block("question", question, lengths=(len(question),), fragment=fragment, notes=notes)
-        fragment = cell.number
-    yield from text_blocks(answer, fragment)
+        fragment, whole = cell.number, ANSWER
+    yield from text_blocks(answer, fragment, whole)
 
 
-def text_blocks(source: str, fragment: int) -> Iterator[Block]:
-    """A piece of Markdown: each part short on the slide, and whole in the notes."""
+def text_blocks(source: str, fragment: int, whole: int) -> Iterator[Block]:
+    """A piece of Markdown: paragraphs of so many characters as they are, longer ones cut, and all in the notes."""
     for kind, text in markup.top_blocks(source):
         notes = markup.rendered(text) if kind not in ("heading", "math_block") else ""
         common = dict(fragment=fragment, notes=notes)
@@ -307,7 +307,7 @@ def text_blocks(source: str, fragment: int) -> Iterator[Block]:
         elif kind == "paragraph" and text.startswith("**Takes**"):
             yield Block("notes", notes=notes)
         elif kind == "paragraph":
-            yield from sentence_blocks(text, common)
+            yield from sentence_blocks(text, common, whole)
         elif kind in ("bullet_list", "ordered_list"):
             shown = [item if len(item) <= 180 else markup.first_sentence(item) for item in markup.items(text)]
             tag = "ol" if kind == "ordered_list" else "ul"
@@ -321,13 +321,13 @@ def text_blocks(source: str, fragment: int) -> Iterator[Block]:
             lines = tuple(re.sub(r"^```.*$", "", text, flags=re.MULTILINE).strip("\n").splitlines())
             yield Block("output", parts=lines, lengths=tuple(map(len, lines)), **common)
         elif kind != "html_block":
-            yield from sentence_blocks(text, common)
+            yield from sentence_blocks(text, common, whole)
 
 
-def sentence_blocks(text: str, common: dict) -> Iterator[Block]:
+def sentence_blocks(text: str, common: dict, whole: int) -> Iterator[Block]:
     """A short paragraph, or the first sentence of a long one, and the formulas that stand in it."""
     before, *formulas = re.split(r"\$\$(.*?)\$\$", text, flags=re.DOTALL)
-    is_short = markup.visible_length(before) <= WHOLE
+    is_short = markup.visible_length(before) <= whole
     sentence = " ".join(before.split()) if is_short else markup.first_sentence(before)
     if sentence:
         length = markup.visible_length(sentence)
