@@ -107,7 +107,8 @@ else:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(json.dumps([found, peak]))
 """
-STOPPED = "ran for more than 3 s and could not be interrupted; the notebook was run again without it"
+# A slow machine may need longer than the cell has to make the messages, or to send them.
+LATE = ("was stopped", "could not be interrupted; the notebook was run again without it")
 
 
 def test_messages_of_many_parts_do_not_fill_the_graders_memory(tmp_path):
@@ -121,7 +122,8 @@ def test_messages_of_many_parts_do_not_fill_the_graders_memory(tmp_path):
     assert peak * (1 if sys.platform == "darwin" else 1024) < 600 * 2**20, f"{peak:,}"
     asked = {kind: results.pop(f"protocol-many-parts-{kind}-when-asked") for kind in ("shown", "replied")}
     assert len(results) == 5 and all(points == 3 for points, _ in results.values()), results
-    assert all(messages in ([], [f"cell hw01-1-doubled {STOPPED}"]) for _, messages in results.values()), results
+    late = ([], *([f"cell hw01-1-doubled ran for more than 3 s and {how}"] for how in LATE))
+    assert all(messages in late for _, messages in results.values()), results
     assert [points for points, _ in asked.values()] == [0, 0]  # whatever is asked, they answer so
     assert not any("hw01-1-doubled" in message for _, messages in asked.values() for message in messages), asked
 
