@@ -47,7 +47,7 @@ class WordPairs(NamedTuple):
 
 
 def pack_pairs(table: WordPairs) -> bytes:
-    """The pairs of a table in few bytes: the gaps between them, in reading order, and their counts, in planes of bytes."""
+    """The pairs of a table in few bytes: the gaps between them, in reading order, and counts; in planes of bytes."""
     codes = table.first.astype(np.int64) * len(table.words) + table.second
     columns = np.stack([np.diff(codes, prepend=0), table.counts]).astype("<u4")
     planes = columns.view(np.uint8).reshape(2, -1, 4).transpose(0, 2, 1)  # the lowest bytes of all, then the next
