@@ -11,12 +11,12 @@
   and the table's threshold were chosen on every second pair of MEN, from the first; "MEN, other half" is of the others.
 - **speed**: ours beside gensim's, one thread each, in one run, on the same text with the same words: seconds, words
   per second, and the same measures after each of gensim's epochs and at the end of ours.
-- **ladder**: unigram, n-gram, word2vec's bag of words, Elman's network, LSTM, and the course's BERT, on the same 88
-  books, with the same tokens. Each is asked for the same hidden words of five other books, and for the verb in the
-  course's sentences on agreement. n-grams and networks read the first --tokens of the books, once (a network of this
-  size needs some minutes of CPU per million); the bag reads all of them, and BERT read 250 M tokens, some 13 epochs. BERT is asked with both sides of the gap, and with the left one alone, as the others are. The bag's
-  weight of neighbours is chosen on other positions. Results are written after each model, and the command goes on
-  where it was interrupted: models in runs/static_embeddings.
+- **ladder**: unigram, n-gram, word2vec's bag of words, Elman's network, LSTM, and the course's BERT, with the same
+  tokens of the same 88 books. Each is asked for the same hidden words of five other books, and for the verb in the
+  course's sentences on agreement. n-grams and networks read the first --tokens of the books once; the bag reads all of
+  them once, its weight chosen on other hidden words; BERT read them some 13 times, is far larger, and is asked with
+  both sides of the gap, and with the left one alone, as the others are, which it was never trained for. Results are
+  written after each model, and the command goes on where it was interrupted: models in runs/static_embeddings.
 """
 
 import argparse
@@ -259,7 +259,6 @@ def bag_scorer(vectors: WordVectors, counts: np.ndarray, weight: float) -> Score
     return score
 
 
-@torch.inference_mode()
 def recurrent_scorer(model: RecurrentLanguageModel) -> Scorer:
     """Of the words before."""
 
