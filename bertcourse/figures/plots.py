@@ -17,6 +17,7 @@ from torch import Tensor
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
+from bertcourse.figures.generation import explore_sampling
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
@@ -45,6 +46,7 @@ __all__ = [
     "explore_layers",
     "explore_mask",
     "explore_plane",
+    "explore_sampling",
     "explore_scaling",
     "grouped_bars",
     "explore_switches",
