@@ -165,3 +165,123 @@ def hatched(figure: Schematic, x: float, y: float, width: float, height: float) 
             ends = [f"{short(x + a)} {short(y + height - (a - start))}" for a in (first, last)]
             lines.append(f"M{ends[0]}L{ends[1]}")
     figure.put(f'<path d="{"".join(lines)}" stroke="{paint("soft")}" stroke-width=".8"/>')
+
+
+def explore_cache(
+    tokens: Sequence[str],
+    weights: ArrayLike,
+    hidden_size: int,
+    prompt: int = 1,
+    inner_size: int | None = None,
+) -> Figure:
+    """Write token by token, with a cache of keys and values or without: what is computed, what is only read?
+
+    Multiplications are those of one block: 4 D² for each token whose query, key, value and output are computed, 2 D F
+    for its feed-forward network, and 2 D for each pair of a query and a key that are compared.
+
+    Args:
+        tokens: L of them, the prompt and then what was written; at most 16.
+        weights: (L, L), causal attention weights of one head; the last row, of the token that was written last and
+            never read, is not drawn.
+        hidden_size: D.
+        prompt: how many of the tokens were given; at least 1.
+        inner_size: F; 4 D if None.
+
+    Raises:
+        ValueError: shapes that do not fit, too many tokens, weights that are not causal, or nothing written.
+
+    Source: Shazeer 2019, "Fast Transformer Decoding: One Write-Head is All You Need", section 2.4.
+
+    >>> explore_cache("the cat sat".split(), [[1, 0, 0], [0.25, 0.75, 0], [0, 0, 1]], 8)
+    2 tokens written after “the”, with a cache: the → cat; cat → sat. Last row: the 0.25, cat 0.75. Multiplications in \
+one block: 1,584 with the cache, 2,384 without: 1.5 times as many.
+    """
+    rows, length = as_numbers(weights, "weights"), len(tokens)
+    if rows.shape != (length, length) or not 1 <= prompt < length <= MOST_TOKENS:
+        raise ValueError(
+            f"weights must be of shape (L, L), for L tokens, at most {MOST_TOKENS}, more than the prompt has; got "
+            f"{rows.shape}, {length} tokens and a prompt of {prompt}."
+        )
+    if np.abs(np.triu(rows, 1)).max() > 1e-6:
+        raise ValueError("weights must be causal: 0 where a token would attend to a later one.")
+    rows, written = rows[:-1, :-1], list(range(prompt, length))  # the place of each token that is written
+    inner = 4 * hidden_size if inner_size is None else inner_size
+    plain = [multiplications(place, place, hidden_size, inner) for place in written]
+    cached = [plain[0], *(multiplications(1, place, hidden_size, inner) for place in written[1:])]
+    names = [visible(token) for token in tokens]
+    data = {
+        "tokens": names,
+        "weights": rounded(rows),
+        "prompt": prompt,
+        "plain": plain,
+        "cached": cached,
+    }
+    steps = "; ".join(f"{names[place - 1]} → {names[place]}" for place in written)
+    last = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, rows[-1]))
+    told = (
+        f"{len(written)} tokens written after “{' '.join(names[:prompt])}”, with a cache: {steps}. Last row: {last}. "
+        f"Multiplications in one block: {large(sum(cached))} with the cache, {large(sum(plain))} without: "
+        f"{sum(plain) / sum(cached):.1f} times as many."
+    )
+    return Figure(draw_cache(names, rows, sum(cached), sum(plain), told), told, "cache", data)
+
+
+def multiplications(computed: int, keys: int, hidden_size: int, inner_size: int) -> int:
+    """Those of one block, if so many tokens are computed and each query is compared with so many keys.
+
+    >>> multiplications(10, 10, 768, 3072) // 10 // 768**2
+    12
+    """
+    projections = 4 * hidden_size**2 + 2 * hidden_size * inner_size
+    return computed * (projections + 2 * keys * hidden_size)
+
+
+def large(number: int) -> str:
+    """A count that can be read.
+
+    >>> large(1584), large(2_384_000), large(7_077_888_000)
+    ('1,584', '2.38 million', '7.08 billion')
+    """
+    for size, name in ((1e9, "billion"), (1e6, "million")):
+        if number >= size:
+            return f"{number / size:.2f} {name}"
+    return f"{number:,}"
+
+
+def draw_cache(names: list[str], rows: np.ndarray, cached: int, plain: int, told: str) -> Schematic:
+    """The still picture: the last step with a cache, and what was multiplied until then.
+
+    Args:
+        names: L tokens.
+        rows: (L - 1, L - 1).
+        cached, plain: multiplications with the cache, and without.
+        told: what the picture shows.
+    """
+    count = len(rows)
+    cell, longest = min(30.0, 300 / count), 7.4 * max(map(len, names))
+    left, top = max(longest, 50.0) + 14, 0.71 * longest + 22
+    begin = top + 2 * cell + 14  # of the queries
+    figure = Schematic(740, round(max(begin + count * cell + 14, 250)), told, size=13)
+    for number, name in enumerate(names[:-1]):
+        middle = left + (number + 0.4) * cell
+        figure.text((middle, top - 10), name, anchor="start", turn=-45)
+        is_new = number == count - 1
+        for row in range(2):
+            place = left + number * cell + 1, top + row * cell + 1
+            sign, role = ("●", "hot") if is_new else ("○", "plus")
+            figure.box(*place, cell - 2, cell - 2, sign, role, role, corner=3, opacity=0.3 if is_new else 0.08)
+        figure.text((left - 8, begin + (number + 0.5) * cell), name, "bold" if is_new else "", anchor="end")
+    for row, name in enumerate(("keys", "values")):
+        figure.text((left - 8, top + (row + 0.5) * cell), name, "bold", anchor="end")
+    figure.matrix(left, begin, rows, cell, limit=1, color="plus")
+    last = begin + (count - 1) * cell
+    figure.box(left, last, count * cell, cell, color="hot", fill="none", corner=2, line=2)
+    figure.text((left + count * cell + 8, last + cell / 2), f"→ {names[-1]}", "bold", "hot", "start")
+    right = max(left + count * cell + longest + 40, 440.0)
+    figure.text((right, top + 10), "multiplications in one block", "bold", anchor="start")
+    for number, (name, value, role) in enumerate((("with the cache", cached, "plus"), ("without", plain, "minus"))):
+        y = top + 38 + 52 * number
+        figure.text((right, y), f"{name}: {large(value)}", anchor="start")
+        figure.box(right, y + 12, (730 - right) * value / plain, 16, color="none", fill=role, corner=2, opacity=0.8)
+    figure.text((right, top + 156), "● computed now   ○ read from the cache", color="soft", anchor="start")
+    return figure

@@ -17,7 +17,7 @@ from torch import Tensor
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
-from bertcourse.figures.generation import explore_sampling
+from bertcourse.figures.generation import explore_cache, explore_sampling
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
@@ -41,6 +41,7 @@ __all__ = [
     "attention_map",
     "attention_steps",
     "explore_bpe",
+    "explore_cache",
     "explore_heads",
     "explore_lattice",
     "explore_layers",

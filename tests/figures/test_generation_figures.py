@@ -5,9 +5,21 @@ import pytest
 import torch
 from browsers import serious_findings
 from figures.test_in_browser import NARROW, WIDE, close, numbers, shown  # noqa: F401
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
 
-from bertcourse.figures.generation import DRAWN, NAMED, SETS, count_kept, explore_sampling
+from bertcourse.figures.generation import (
+    DRAWN,
+    NAMED,
+    SETS,
+    count_kept,
+    explore_cache,
+    explore_sampling,
+    multiplications,
+)
 from bertcourse.figures.interactive import Figure
+from bertcourse.multi_head_attention import EncoderBlock
+from bertcourse.self_attention import causal_mask
 
 
 def sampling(size: int = 40, **how) -> tuple[Figure, torch.Tensor]:
@@ -118,8 +130,107 @@ def test_the_sliders_cut_and_the_button_draws(shown, size):  # noqa: F811
     assert len(data["uniforms"]) == SETS
 
 
+def cache(prompt: int = 2) -> tuple[Figure, torch.Tensor]:
+    """Six tokens, the last of which is written and never read."""
+    scores = torch.randn(6, 6).masked_fill(~causal_mask(6), -torch.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return explore_cache("the boatman <rowed> to a bank".split(), weights, 32, prompt), weights
+
+
+def long_cache() -> Figure:
+    """As many tokens as there is room for, with long names."""
+    weights = torch.softmax(torch.randn(16, 16).masked_fill(~causal_mask(16), -torch.inf), dim=-1)
+    return explore_cache(["[CLS]", *["considerably"] * 15], weights, 1024, 4)
+
+
+def test_multiplications_are_those_that_torch_counts():
+    block = EncoderBlock(hidden_size=32, num_heads=4, intermediate_size=96).eval()
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        block(torch.randn(1, 7, 32))
+    assert counter.get_total_flops() == 2 * multiplications(7, 7, 32, 96)  # a multiplication and an addition
+
+
+def test_the_cache_computes_one_token_at_each_step_and_the_prompt_at_once():
+    figure, weights = cache()
+    data = figure.data
+    assert data["plain"] == [multiplications(n, n, 32, 128) for n in (2, 3, 4, 5)]
+    assert data["cached"] == [multiplications(*n, 32, 128) for n in ((2, 2), (1, 3), (1, 4), (1, 5))]
+    np.testing.assert_allclose(data["weights"], weights[:5, :5], atol=6e-5)
+    said, times = repr(figure), sum(data["plain"]) / sum(data["cached"])
+    assert said.startswith("4 tokens written after “the boatman”, with a cache: boatman → <rowed>; <rowed> → to; ")
+    assert f"Last row: the {weights[4, 0]:.2f}, boatman {weights[4, 1]:.2f}" in said
+    assert said.endswith(f"{times:.1f} times as many.") and "a → bank." in said
+
+
+def test_the_cache_refuses_what_it_cannot_draw():
+    tokens, weights = ["a", "b", "c"], torch.eye(3)
+    with pytest.raises(ValueError, match=r"shape \(L, L\).*\(2, 2\)"):
+        explore_cache(tokens, weights[:2, :2], 8)
+    with pytest.raises(ValueError, match="a prompt of 3"):
+        explore_cache(tokens, weights, 8, prompt=3)
+    with pytest.raises(ValueError, match="at most 16"):
+        explore_cache(["a"] * 17, torch.eye(17), 8)
+    with pytest.raises(ValueError, match="causal"):
+        explore_cache(tokens, torch.full((3, 3), 1 / 3), 8)
+
+
+def large(number: int) -> str:
+    return f"{number:,}" if number < 1e6 else f"{number / 1e6:.2f} million"
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_token_by_token_rows_are_computed_or_read(shown, width):  # noqa: F811
+    figure, weights = cache()
+    tab, data = shown(figure, width=width), figure.data
+    tokens, step, is_cached = data["tokens"], 0, True
+
+    def agrees() -> None:
+        read = 2 + step
+        new = [j for j in range(read) if not is_cached or step == 0 or j == read - 1]
+        for what in ("key", "value"):
+            told = [
+                f"{what} of {tokens[j]}: {'computed now' if j in new else 'read from the cache'}" for j in range(read)
+            ]
+            titles = tab.locator(f".{what} title").all_text_contents()
+            assert titles == told + [""] * (5 - read)
+            signs = tab.locator(f".{what} text").all_text_contents()
+            assert signs == ["●" if j in new else "○" for j in range(read)] + [""] * (5 - read)
+        kinds = [node.get_attribute("class").split()[1] for node in tab.locator(".row").all()]
+        assert kinds == ["now" if j in new else "past" if j < read else "absent" for j in range(5)]
+        assert tab.locator(".row text").nth(4).is_visible() == (read == 5)  # what is not written yet cannot be read
+        assert tab.locator(".writes").text_content() == f"→ {tokens[read]}"
+        assert f"Step {step + 1}." in tab.locator(".say").inner_text()
+        sums = [sum(data[name][: step + 1]) for name in ("cached", "plain")]
+        expected = [large(data[name][step]) for name in ("cached", "plain")] + [large(total) for total in sums]
+        assert tab.locator(".count .number").all_text_contents() == expected
+        assert f"so far {sums[1] / sums[0]:.1f} times" in tab.locator(".times").inner_text()
+
+    cells = tab.locator(".row title").all_text_contents()
+    assert close([numbers(cell)[-1] for cell in cells], [weights[i, j] for i in range(5) for j in range(i + 1)])
+    agrees()
+    tab.get_by_role("button", name="next step").click()
+    step = 1
+    agrees()
+    tab.keyboard.press("ArrowRight")
+    step = 2
+    agrees()
+    tab.get_by_role("button", name="cache: on").click()
+    is_cached = False
+    agrees()
+    tab.get_by_role("slider", name="step").press("End")
+    step = 3
+    agrees()
+    tab.get_by_role("button", name="next step").click()  # there is none
+    tab.get_by_role("button", name="cache: off").press("Enter")
+    is_cached = True
+    agrees()
+    tab.get_by_role("slider", name="step").press("ArrowLeft")
+    step = 2
+    agrees()
+
+
 def everything() -> list[Figure]:
-    return [sampling()[0], sampling(3000, top_k=9, top_p=0.9)[0]]
+    return [sampling()[0], sampling(3000, top_k=9, top_p=0.9)[0], cache()[0], long_cache()]
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

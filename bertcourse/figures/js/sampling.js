@@ -40,7 +40,10 @@ function scene({ stage, bar, say, data, narrow, state }) {
       often.textContent = numbers.length && hits ? `${hits}×` : "";
     });
     const are = now.kept === 1 ? "is" : "are", tally = new Map();
-    for (const word of drawn.map((place) => words[place] ?? "a rarer word")) tally.set(word, (tally.get(word) ?? 0) + 1);
+    for (const place of drawn) {
+      const word = words[place] ?? "a rarer word";
+      tally.set(word, (tally.get(word) ?? 0) + 1);
+    }
     const list = [...tally].sort((a, b) => b[1] - a[1]).map(([word, hits]) => `${word} ${hits}`).join(", ");
     say.replaceChildren(
       h("b", {}, `${now.kept.toLocaleString("en")} of ${size.toLocaleString("en")} words ${are} left. `),
@@ -69,7 +72,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .choice { display: grid; grid-template-columns: ${narrow ? "6.8em 1fr 3.4em 2em" : "9em 1fr 4.2em 2.2em"};
         gap: 0.6em; align-items: center; margin: 2px 0; }
       .word { text-align: right; overflow: hidden; text-overflow: ellipsis; white-space: pre; }
-      .choice.out .word, .share, .often { color: var(--soft); } .share, .often { text-align: right; white-space: nowrap; }
+      .choice.out .word, .share { color: var(--soft); }
+      .share, .often { text-align: right; white-space: nowrap; }
       .often { color: var(--value); font-weight: 650; }
       .track { position: relative; display: block; height: 1.4em; border-left: 1px solid var(--line); }
       .bars { display: flex; height: 0.93em; }
@@ -93,7 +97,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
 }
 
 /**
- * What is left of each word or group, summing to 1; what is cut off, as it was before that; how many words are left, and
+ * What is left of each word or group, summing to 1; what is cut off, as it was before that; how many words are left;
  * the entropy of the choice among them. A group's words share one logit.
  */
 function distributionOf(logits, counts, temperature, k, p) {
