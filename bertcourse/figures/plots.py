@@ -31,6 +31,7 @@ from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
 from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
+from bertcourse.figures.writing import explore_writing_order
 
 __all__ = [
     "COLORS",
@@ -51,6 +52,7 @@ __all__ = [
     "explore_scaling",
     "grouped_bars",
     "explore_switches",
+    "explore_writing_order",
     "heatmap",
     "hover_scatter",
     "projection_steps",
