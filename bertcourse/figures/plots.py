@@ -22,6 +22,7 @@ from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.lattices import explore_lattice, trie_walk
 from bertcourse.figures.layers import explore_layers
+from bertcourse.figures.lookup import show_lookup
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
@@ -57,6 +58,7 @@ __all__ = [
     "show_block",
     "show_heads",
     "show_input",
+    "show_lookup",
     "show_stack",
     "show_steps",
     "show_tokens",
