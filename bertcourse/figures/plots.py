@@ -30,6 +30,7 @@ from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
+from bertcourse.figures.window import explore_window
 from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
 
 __all__ = [
@@ -49,6 +50,7 @@ __all__ = [
     "explore_scaling",
     "grouped_bars",
     "explore_switches",
+    "explore_window",
     "heatmap",
     "hover_scatter",
     "projection_steps",
