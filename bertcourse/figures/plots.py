@@ -30,6 +30,7 @@ from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
+from bertcourse.figures.unrolled import show_recurrence
 from bertcourse.figures.window import explore_window
 from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
 
@@ -61,6 +62,7 @@ __all__ = [
     "show_heads",
     "show_input",
     "show_lookup",
+    "show_recurrence",
     "show_stack",
     "show_steps",
     "show_tokens",
