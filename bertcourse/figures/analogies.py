@@ -37,7 +37,7 @@ def explore_analogies(
     >>> vectors = [[1.0, 0.0, 0.2], [1.0, 0.3, 1.0], [1.0, 0.0, -0.2], [1.0, 0.6, 0.2], [-1.0, 0.0, 0.0]]
     >>> explore_analogies(["man", "king", "woman", "queen", "tea"], vectors, [("man", "king", "woman", "queen")], 2)
     b − a + c in unit vectors: king − man + woman is nearest to queen 0.95, with all words allowed to queen 0.95. As \
-expected: 1 of 1, with all words allowed 1.
+expected: 1 of 1; with all words allowed, 1.
     """
     words, vectors = list(words), as_numbers(vectors, "vectors")
     row = {word: number for number, word in enumerate(words)}
@@ -113,7 +113,7 @@ def draw(data: dict) -> tuple[Schematic, str]:
     asked = sum(item["expected"] > 0 for item in data["analogies"])
     data["right"] = [*right, asked]
     words = f"b − a + c in unit vectors: {'; '.join(told)}. "
-    words += f"As expected: {right[0]} of {asked}, with all words allowed {right[1]}." if asked else ""
+    words += f"As expected: {right[0]} of {asked}; with all words allowed, {right[1]}." if asked else ""
     item = data["analogies"][0]
     figure = Schematic(740, 346, words)
     points = np.array(item["points"])

@@ -89,7 +89,7 @@ def test_words_tell_what_comes_out_with_the_three_left_out_and_allowed():
         right = [right[0] + (best == expected), right[1] + (first == expected)]
         told = f"{b} − {a} + {c} is nearest to {best} {cosine:.2f}, with all words allowed to {first} {higher:.2f}"
         assert told in said
-    assert said.endswith(f"As expected: {right[0]} of 2, with all words allowed {right[1]}.")
+    assert said.endswith(f"As expected: {right[0]} of 2; with all words allowed, {right[1]}.")
     assert right[0] > right[1]  # the trick is seen in these vectors
 
 
