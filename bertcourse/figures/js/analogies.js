@@ -30,7 +30,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
       ? ` Nearer still is “${item.words[first]}” (${fixed(firstCosine, 3)}), one of the three, which is left out.`
       : "";
     say.replaceChildren(
-      h("b", {}, `${formula} is nearest to “${item.words[best]}”`), ` (cosine ${fixed(cosine, 3)})${asExpected}${hidden}`,
+      h("b", {}, `${formula} is nearest to “${item.words[best]}”`),
+      ` (cosine ${fixed(cosine, 3)})${asExpected}${hidden}`,
       right[2] ? ` With the whole step, ${right[0]} of ${right[2]} come out as expected with a, b and c left out, ` +
         `${right[1]} with all words allowed.` : "",
     );
@@ -110,7 +111,7 @@ function planeOf(analogies, stops) {
     sides.setAttribute("d", `M${text(at(b))}L${text(at(a))}L${text(at(c))}M${text(at(b))}L${text(end)}`);
     tip.setAttribute("cx", end[0].toFixed(1));
     tip.setAttribute("cy", end[1].toFixed(1));
-    svg.setAttribute("aria-label", `the plane of ${words.slice(0, 3).join(", ")}; the tip is nearest to ${words[best]}`);
+    svg.setAttribute("aria-label", `plane of ${words.slice(0, 3).join(", ")}; the tip is nearest to ${words[best]}`);
 
     // a, b, c, the nearest and the expected word are named first; a name that would cover another is left out.
     const shown = [0, 1, 2, best, expected, ...nearest.map(([word]) => word)]
