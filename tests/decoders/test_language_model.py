@@ -38,7 +38,7 @@ def log_probabilities(model, text: list[int]) -> list[float]:
     found = []
     for i in range(1, len(text)):
         logits = model(torch.tensor([text[:i]])).logits[0, -1]
-        found.append(float(logits.log_softmax(0)[text[i]]))
+        found.append(logits.log_softmax(0)[text[i]].item())
     return found
 
 
