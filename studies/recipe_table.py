@@ -2,7 +2,7 @@
 
     python studies/recipe_table.py     # reads data/runs/recipes, writes data/results/recipes.json and .md
 
-Read are the logs that ``studies/recipes.py logs`` copied and the measures that ``studies/recipes.py measure`` made.
+Read are the logs and measures that ``studies/recipes.py`` kept there.
 Arms with one seed have no interval, and say so by having none.
 """
 

@@ -3,8 +3,6 @@
     export BERTCOURSE_DATA=FOLDER
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
     python studies/recipes.py finals --minutes 120     # 50 million tokens
-    python studies/recipes.py measure --minutes 120    # BLiMP, senses, few labels, cosines; three minutes a run
-    python studies/recipes.py logs                     # what table and figures need, into data/runs/recipes
     python studies/recipe_table.py
 
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
@@ -15,7 +13,9 @@ of the width and is not compared). No arm was tuned: all have the
 learning rate of the course's checkpoint, and seed 0 of each is also run at twice that rate (at half of Muon's), so
 that it shows which arm the rate was unkind to.
 
-A run that was stopped, or a leg whose minutes are over, goes on at the next call. Runs are kept in ``--folder``.
+A run that was stopped, or a leg whose minutes are over, goes on at the next call, from what is in ``--folder``. A run
+that has ended is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
+data/runs/recipes: what is there is not run again, wherever its weights are.
 """
 
 import argparse
@@ -38,7 +38,7 @@ from bertcourse.beyond_bert.encoder import EncoderForPreTraining
 from bertcourse.beyond_bert.files import load_pretrained
 from bertcourse.beyond_bert.recipes import Recipe
 from bertcourse.datasets import course_file
-from bertcourse.files import read_json, replace_files
+from bertcourse.files import replace_files
 from bertcourse.pretraining import (
     PRESETS,
     Corpus,
@@ -111,6 +111,7 @@ SHARED = {
 KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "replaced_loss", "boundary_loss", "learning_rate")
 SEEDS = (0, 1, 2)
 FINAL_TOKENS = 50_000_000
+DATA = course_file("runs/README.md").parent / "recipes"
 FINALISTS = ("plain", "modern-muon", "plain-muon")
 
 
@@ -134,9 +135,18 @@ def planned(stage: str) -> list[tuple[str, int, float]]:
     return [(arm, SEEDS[0], 1) for arm in FINALISTS]
 
 
-def run_folder(folder: Path, stage: str, arm: str, seed: int, factor: float) -> Path:
-    """Where a run is kept."""
-    return folder / stage / (f"{arm}-seed{seed}" + (f"-rate{factor:g}" if factor != 1 else ""))
+def run_name(stage: str, arm: str, seed: int, factor: float) -> str:
+    """What a run's files are called.
+
+    >>> run_name("screen", "plain", 0, 2)
+    'screen-plain-seed0-rate2'
+    """
+    return f"{stage}-{arm}-seed{seed}" + (f"-rate{factor:g}" if factor != 1 else "")
+
+
+def is_kept(name: str, to: Path) -> bool:
+    """Whether a run has ended and its log and measures are with the project's data."""
+    return (to / f"{name}.jsonl").is_file() and (to / f"measures-{name}.json").is_file()
 
 
 def is_done(folder: Path) -> bool:
@@ -185,14 +195,9 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
 
 
 def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[str]) -> None:
-    """Train what is not done yet, or measure what is, so many runs at once, one thread each, for so many minutes."""
-    if stage == "measure":
-        done = [path for path in sorted(folder.glob("*/*-seed*")) if is_done(path)]
-        done = [path for path in done if not arms or path.name.rpartition("-seed")[0] in arms]
-        waiting = [["measure-one", str(path)] for path in done if not measures_of(folder, path).is_file()]
-    else:
-        runs = [run for run in planned(stage) if not arms or run[0] in arms]
-        waiting = [["one", stage, *map(str, run)] for run in runs if not is_done(run_folder(folder, stage, *run))]
+    """Run what is not kept yet, so many runs at once, one thread each, for so many minutes."""
+    runs = [run for run in planned(stage) if not arms or run[0] in arms]
+    waiting = [["one", stage, *map(str, run)] for run in runs if not is_kept(run_name(stage, *run), DATA)]
     running: list[subprocess.Popen] = []
     stop_at = time.monotonic() + 60 * minutes
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -215,55 +220,47 @@ def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[st
             process.wait()
 
 
-def measures_of(folder: Path, run: Path) -> Path:
-    """Where a run's measures are kept."""
-    return folder / "measures" / f"{run.parent.name}-{run.name}.json"
-
-
-def measure_run(run: Path, output: Path) -> None:
-    """``recipe_measures.measure`` of a run's model, into a JSON file."""
+def measures_of(run: Path) -> dict:
+    """``recipe_measures.measure`` of a run's model, without the answers one by one."""
     torch.set_num_threads(1)
     folder = run / "model-100"
     if (folder / "electra").is_dir():  # its discriminator has no MLM head
         model, tokenizer = load_electra(folder / "electra")
     else:
         model, tokenizer = load_pretrained(folder, EncoderForPreTraining)
-    result = {"model": output.stem, **measure(model, tokenizer, quick=True, length=64)}
-    with replace_files(output.parent, [output.name]) as draft:
-        (draft / output.name).write_text(json.dumps(result) + "\n", encoding="utf-8")
-    print(f"{output.name}: {result['seconds']}", flush=True)
+    found = {"model": run.name, **measure(model, tokenizer, quick=True, length=64)}
+    for row in found["senses"]["rows"].values():
+        row.pop("right")
+    return found
 
 
-def copy_logs(folder: Path, to: Path) -> None:
-    """The logs of all runs that have ended, each ``train`` line cut to what a figure needs; their measures, without
-    the answers one by one; and what a bigram model has on the rows that all are measured on."""
-    files = {}
-    for path in sorted(folder.glob("*/*/log.jsonl")):
-        if is_done(path.parent):
-            log = read_log(path)
-            for line in log:
-                if line["event"] == "run":  # one for each leg
-                    line["config"]["output"] = f"runs/recipes/{path.parent.parent.name}/{path.parent.name}"
-            log = [{k: line[k] for k in KEPT if k in line} if line["event"] == "train" else line for line in log]
-            files[f"{path.parent.parent.name}-{path.parent.name}.jsonl"] = log
-    for path in sorted(folder.glob("measures/*.json")):
-        found = read_json(path)
-        for row in found["senses"]["rows"].values():
-            row.pop("right")
-        files[f"measures-{path.stem}.json"] = [found]
-    corpus = books_corpus(read_tokenizer(open_folder("course")))
-    vocabulary = Vocabulary.of(corpus.tokenizer)
-    files["counts.json"] = [CountModel(corpus.train, vocabulary.size).losses(held_out_rows(corpus))]
+def log_of(run: Path) -> list[dict]:
+    """A run's log, each ``train`` line cut to what a figure needs."""
+    log = read_log(run / "log.jsonl")
+    for line in log:
+        if line["event"] == "run":  # one for each leg
+            line["config"]["output"] = f"runs/recipes/{run.name}"
+    return [{k: line[k] for k in KEPT if k in line} if line["event"] == "train" else line for line in log]
+
+
+def keep(run: Path, to: Path) -> None:
+    """Put the log and the measures of a run that has ended with the project's data, and, once, what a bigram model has
+    on the rows that all are measured on."""
+    files = {f"{run.name}.jsonl": log_of(run), f"measures-{run.name}.json": [measures_of(run)]}
+    if not (to / "counts.json").is_file():
+        corpus = books_corpus(read_tokenizer(open_folder("course")))
+        counts = CountModel(corpus.train, Vocabulary.of(corpus.tokenizer).size)
+        files["counts.json"] = [counts.losses(held_out_rows(corpus))]
     with replace_files(to, list(files)) as draft:
         for name, lines in files.items():
             (draft / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    print(f"{len(files)} files in {to}")
+    print(f"{run.name}: kept in {to}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    for stage in ("screen", "finals", "measure"):
+    for stage in ("screen", "finals"):
         command = commands.add_parser(stage)
         command.add_argument("arms", nargs="*", help="(default: all)")
         command.add_argument("--jobs", type=int, default=2, help="runs at once (default: %(default)s)")
@@ -273,18 +270,16 @@ def main() -> None:
     one.add_argument("arm", choices=list(ARMS))
     one.add_argument("seed", type=int)
     one.add_argument("factor", type=float)
-    commands.add_parser("measure-one", help="a single run").add_argument("run", type=Path)
-    commands.add_parser("logs", help="copy logs and measures into data/runs/recipes")
     for command in commands.choices.values():
         command.add_argument("--folder", type=Path, default=Path("runs/recipes"), help="(default: %(default)s)")
     options = parser.parse_args()
     if options.command == "one":
-        run = (options.arm, options.seed, options.factor)
-        train(options.stage, *run, run_folder(options.folder, options.stage, *run))
-    elif options.command == "measure-one":
-        measure_run(options.run, measures_of(options.folder, options.run))
-    elif options.command == "logs":
-        copy_logs(options.folder, course_file("runs/README.md").parent / "recipes")
+        run = (options.stage, options.arm, options.seed, options.factor)
+        output = options.folder / run_name(*run)
+        if not is_done(output):
+            train(*run, output)
+        if is_done(output):
+            keep(output, DATA)
     else:
         run_stage(options.command, options.folder, options.jobs, options.minutes, options.arms)
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import json
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -357,3 +358,42 @@ def test_a_table_of_recipes_says_what_was_not_measured(monkeypatch):
     assert table.values_of(of_electra, None, bigram=5.5) == {"tokens/s": 10_000}
     margin = table.summary([1.0, 2.0, 3.0])["margin"]
     assert margin == pytest.approx(4.303 / 3**0.5, abs=1e-3)
+
+
+@pytest.fixture
+def recipes(monkeypatch, tmp_path):
+    module = study("recipes", monkeypatch)
+    monkeypatch.setattr(module, "DATA", tmp_path / "kept")
+    return module
+
+
+def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatch, tmp_path):
+    run = tmp_path / "screen-plain-seed0"
+    run.mkdir()
+    lines = [
+        {"event": "run", "config": {"output": str(run)}},
+        {"event": "train", "step": 1, "mlm_loss": 9.0, "gradient_norm": 1.0},
+        {"event": "evaluation", "tokens": 5_000_000, "mlm_loss": 4.2},
+    ]
+    (run / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    monkeypatch.setattr(recipes, "measures_of", lambda run: {"model": run.name})
+    recipes.DATA.mkdir()
+    (recipes.DATA / "counts.json").write_text("{}\n")
+    begun = []
+
+    def popen(command, env):
+        begun.append(command[3:6])
+        return SimpleNamespace(poll=lambda: 0, returncode=0, wait=lambda: 0, send_signal=lambda number: None)
+
+    monkeypatch.setattr(recipes.subprocess, "Popen", popen)
+    monkeypatch.setattr(recipes.time, "sleep", lambda seconds: None)
+    recipes.keep(run, recipes.DATA)
+    recipes.run_stage("screen", tmp_path, jobs=2, minutes=1, arms=["plain"])
+    assert begun == [
+        ["screen", "plain", "1"],
+        ["screen", "plain", "2"],
+        ["screen", "plain", "0"],
+    ]  # the last: its rate × 2
+    log = recipes.read_log(recipes.DATA / "screen-plain-seed0.jsonl")
+    assert log[1] == {"event": "train", "step": 1, "mlm_loss": 9.0} and "/" not in log[0]["config"]["output"][13:]
+    assert read_json(recipes.DATA / "measures-screen-plain-seed0.json") == {"model": "screen-plain-seed0"}
