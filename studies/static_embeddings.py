@@ -10,11 +10,11 @@
   no word of the question may be the answer, and beside them the word nearest to c. The settings of ``train_word2vec``
   and the table's threshold were chosen on every second pair of MEN, from the first; "MEN, other half" is of the others.
 - **speed**: ours beside gensim's, one thread each, in one run, on the same text with the same words: CPU seconds, and
-  the same measures after each of gensim's epochs and at the end of ours. Words outside the vocabulary are taken out of both
-  texts beforehand. Our seconds include counting the pairs, gensim's are of training alone. Before its last epoch
-  gensim's learning rate has not fallen to the end, so that a run of fewer epochs would be a little better than its rows
-  here say. A pair per second is one pair of the text, gone through once: gensim draws it and five words of noise, we
-  have it in a sum with all the noise.
+  the same measures after each of gensim's epochs and at the end of ours. Words outside the vocabulary are taken out
+  of both texts beforehand. Our seconds include counting the pairs, gensim's are of training alone. Before its last
+  epoch gensim's learning rate has not fallen to the end, so that a run of fewer epochs would be a little better than
+  its rows here say. A pair per second is one pair of the text, gone through once: gensim draws it and five words of
+  noise, we have it in a sum with all the noise.
 - **ladder**: unigram, n-gram, word2vec's bag of words, Elman's network, LSTM, and the course's BERT, with the same
   tokens of the same 88 books. Each is asked for the same hidden words of five other books, and for the verb in the
   course's sentences on agreement. n-grams and networks read the first --tokens of the books once; the bag reads all of
