@@ -35,6 +35,7 @@ class Drawing:
         lines: in the order in which they were drawn.
         xlabel, ylabel, title: empty where there is none.
         legend: its texts; empty where there is none.
+        yscale: of the vertical axis, "linear" or "log".
     """
 
     lines: tuple[Line, ...]
@@ -42,6 +43,7 @@ class Drawing:
     ylabel: str = ""
     title: str = ""
     legend: tuple[str, ...] = ()
+    yscale: str = "linear"
 
     def __repr__(self) -> str:
         lines = "; ".join(map(str, self.lines[:6])) or "no line"
@@ -76,7 +78,7 @@ def drawing_of(axes: Any) -> Drawing:
     places = [tuple(map(float, line.get_xdata(orig=False))) for line in lines]
     values = [tuple(map(float, line.get_ydata(orig=False))) for line in lines]
     drawn = tuple(map(Line, names_of(lines, texts, samples), places, values))
-    return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), tuple(texts))
+    return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), tuple(texts), axes.get_yscale())
 
 
 def names_of(lines: Sequence[Any], texts: Sequence[str], samples: Sequence[Any]) -> list[str]:
