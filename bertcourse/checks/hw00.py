@@ -345,7 +345,7 @@ OTHERS = {  # what else may come out
 def line_of(drawn: Drawing, scale: float) -> list[float]:
     """The values over all distances of the line that has this number in its name; empty if there is none."""
     for line in drawn.lines_over(DISTANCES, len(drawn.lines)):
-        if any(float(number) == scale for number in re.findall(r"\d+(?:\.\d+)?", line.label)):
+        if any(float(number) == scale for number in re.findall(r"\d*\.?\d+", line.label)):
             return list(line.ys)
     return []
 

@@ -318,6 +318,17 @@ def negative_sampling_step(centres, contexts, centre, neighbour, negatives, rate
     return loss, new_centres, new_contexts
 
 
+@wrong("0.3", "the neighbour may be among the negatives", "a negative that is the neighbour skipped")
+def negative_sampling_step(centres, contexts, centre, neighbour, negatives, rate):
+    others = [word for word in negatives if word != neighbour]
+    return one_step(centres, contexts, centre, neighbour, others, rate)
+
+
+@wrong("0.3", "counts twice", "each negative once, from a set")
+def negative_sampling_step(centres, contexts, centre, neighbour, negatives, rate):
+    return one_step(centres, contexts, centre, neighbour, sorted({*negatives}), rate)
+
+
 @wrong("0.3", "the loss stays finite", "the logarithm of a sigmoid that is 0")
 def negative_sampling_step(centres, contexts, centre, neighbour, negatives, rate):
     v = centres[centre]
@@ -741,7 +752,7 @@ def plot_gradients(scales):
         for _ in range(39):
             weights = torch.empty(64, 64).normal_(std=1 / 8), torch.empty(64, 64).normal_(std=g / 8)
             logs.append(run_rnn(torch.randn(30, 64), *weights, torch.zeros(64))[1])
-        lines[f"{g:g}"] = torch.stack(logs).log().mean(0).exp()
+        lines[f"{g:g}".lstrip("0")] = torch.stack(logs).log().mean(0).exp()
     axes = draw(lines)
     axes.axhline(1, color="grey")
     return axes
