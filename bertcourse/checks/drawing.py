@@ -23,7 +23,11 @@ class Line:
     ys: tuple[float, ...]
 
     def __str__(self) -> str:
-        points = ", ".join(f"{x:g}: {y:g}" for x, y in zip(short([*self.xs[:8]]), short([*self.ys])))
+        return self.described(short([*self.ys]))
+
+    def described(self, ys: Sequence[float]) -> str:
+        """Its name and its first points, with these values."""
+        points = ", ".join(f"{x:g}: {y:.4g}" for x, y in zip(short([*self.xs[:8]]), ys))
         return f"{self.label or 'a line without a name'} ({points}{', …' if len(self.xs) > 8 else ''})"
 
 
@@ -46,8 +50,9 @@ class Drawing:
     yscale: str = "linear"
 
     def __repr__(self) -> str:
-        lines = "; ".join(map(str, self.lines[:6])) or "no line"
-        return f"axes with {lines}{'; …' if len(self.lines) > 6 else ''}"
+        # on a logarithmic axis no value is so small beside others that it could be taken for 0
+        texts = [line.described(line.ys) if self.yscale == "log" else str(line) for line in self.lines[:6]]
+        return f"axes with {'; '.join(texts) or 'no line'}{'; …' if len(self.lines) > 6 else ''}"
 
     def over(self, xs: Sequence[float], number: int) -> list[list[float]]:
         """The values of the first ``number`` lines over just these places; others, such as chance, are left aside."""

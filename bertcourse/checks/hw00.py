@@ -28,7 +28,7 @@ def count_neighbours(answer: Answer) -> None:
                 [1, 1, 0, 1],
                 [0, 1, 1, 0],
             ],
-            "sentence[i - window : i] is empty where i - window is negative: i - window can be negative, so begin at "
+            "i - window can be negative, and sentence[i - window : i] then counts from the end: begin at "
             "max(0, i - window)": [[0, 1, 1, 0], [0, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]],
             "at most `window` places away, not anywhere in the sentence": [
                 [0, 1, 1, 1],
@@ -89,7 +89,7 @@ def ppmi(answer: Answer) -> None:
                 [LN(2), -math.inf, LN(2 / 3)],
                 [-math.inf, LN(2), LN(4 / 3)],
             ],
-            "these are shares of all counts: divide by the sum of the table": [[0, 0, 0]] * 2,
+            "P(w, c), P(w) and P(c) are shares of all counts: divide by the sum of the table": [[0, 0, 0]] * 2,
             "P(w, c) is divided by what chance would give, P(w) · P(c)": [[0.75, 0, 0.25], [0, 0.5, 0.5]],
             "the logarithm is missing": [[2, 0, 2 / 3], [0, 2, 4 / 3]],
         },
@@ -167,7 +167,7 @@ def negative_sampling_step(answer: Answer) -> None:
     errors = "the slope for the neighbour is σ(score) - 1, the slope for a negative is σ(score)"
     tilted[1].equals([[LN(3) - 0.5, -3], [0, 0]], errors)
     tilted[2].equals([[1 + 0.25 * LN(3), 0], [1 - 0.75 * LN(3), 4]], errors)
-    twice = "a word that was drawn twice, it moves twice: table[indices] -= … keeps one of the two"
+    twice = "a word that was drawn twice moves twice: table[indices] -= … keeps one of the two"
     double = answer(centres, contexts, 1, 2, [3, 3], 0.5)
     double[0].equals(3 * LN(2), "a negative that was drawn twice counts twice")
     double[1].equals(moved(centres, 1, [1.5, 1.75]), "a negative that was drawn twice counts twice")
@@ -217,7 +217,7 @@ def analogy(answer: Answer) -> None:
             "the target is b - a + c: king - man + woman": ["dress", "princess", "queen", "crown", "horse"],
             "the target is b - a + c, not b - c + a": ["horse", "crown", "queen", "princess", "dress"],
             "a, b and c are left out": ["princess", "queen", "dress", "woman", "crown"],
-            "all three are left out, a and b, too": ["princess", "queen", "dress", "crown", "king"],
+            "all three are left out: a and b as well as c": ["princess", "queen", "dress", "crown", "king"],
             "first leave out, then take k": ["princess", "queen", "dress", "crown"],
             "the nearest word comes first": ["horse", "crown", "dress", "queen", "princess"],
             "it returns k words": ["princess"],
@@ -322,7 +322,7 @@ DISTANCES = [*range(30)]
 FROM, TO = 3, 13  # between them slopes are measured
 RIGHT = [(1.68, -1.09), (1.62, -0.46), (1.42, 0.03), (1.08, 0.37)]  # ln of the size at distance 0, and its slope
 OTHERS = {  # what else may come out
-    "lines have each other's names": RIGHT[::-1],
+    "the lines have each other's names": RIGHT[::-1],
     "U has a standard deviation of g/√64: divide by √64": [(1.12, 0.39), (0.68, 0.67), (0.32, 1.0), (0.0, 1.25)],
     "U has a standard deviation of g/√64: divide by √64, not by 64": [
         (1.69, -3.14),

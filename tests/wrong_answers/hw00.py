@@ -306,7 +306,7 @@ def negative_sampling_step(centres, contexts, centre, neighbour, negatives, rate
     return one_step(*tables, centre, neighbour, negatives, rate)[0], *tables
 
 
-@wrong("0.3", "drawn twice, it moves twice", "an index that is there twice, assigned once")
+@wrong("0.3", "drawn twice moves twice", "an index that is there twice, assigned once")
 def negative_sampling_step(centres, contexts, centre, neighbour, negatives, rate):
     others = torch.tensor([neighbour, *negatives])
     loss, new_centres, _ = one_step(centres, contexts, centre, neighbour, negatives, rate)
