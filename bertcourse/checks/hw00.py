@@ -264,9 +264,9 @@ def analogy(answer: Answer) -> None:
             ]
         },
     )
-    answer(list("abcdefghijkl"), random(12, 6, seed=3), "e", "b", "k", 8).equals_stored(
-        "letters", "does it work for any number of words and any size?"
-    )
+    twelve = list("abcdefghijkl"), random(12, 6, seed=3), "e", "b", "k"
+    answer(*twelve, 8).equals_stored("letters", "does it work for any number of words and any size?")
+    answer(*twelve).equals_stored("five letters", "k is 5 if it is not given")
 
 
 @exercise("0.5", "run_rnn", points=3)
@@ -320,7 +320,8 @@ def run_rnn(answer: Answer) -> None:
 SCALES = [0.5, 1.0, 2.0, 4.0]
 DISTANCES = [*range(30)]
 FROM, TO = 3, 13  # between them slopes are measured
-RIGHT = [(1.68, -1.09), (1.62, -0.46), (1.42, 0.03), (1.08, 0.37)]  # ln of the size at distance 0, and its slope
+RIGHT = [(1.67, -1.1), (1.61, -0.47), (1.42, 0.03), (1.08, 0.37)]  # ln of the size at distance 0, and its slope
+CHANCE = [(0.15, 0.07), (0.15, 0.07), (0.15, 0.07), (0.18, 0.12)]  # how far both may be off: over four deviations
 OTHERS = {  # what else may come out
     "the lines have each other's names": RIGHT[::-1],
     "U has a standard deviation of g/√64: divide by √64": [(1.12, 0.39), (0.68, 0.67), (0.32, 1.0), (0.0, 1.25)],
@@ -389,13 +390,13 @@ def plot_gradients(answer: Answer) -> None:
         )
     drawn.holds(
         "the size at distance 0 is about 5 for g = 0.5 and g = 1, 4 for g = 2, and 3 for g = 4",
-        lambda axes: all(abs(mine[0] - right[0]) < 0.25 for mine, right in zip(found, RIGHT)),
+        lambda axes: all(abs(mine[0] - right[0]) < off[0] for mine, right, off in zip(found, RIGHT, CHANCE)),
         likely,
     )
     drawn.holds(
         "with each step back the size is multiplied by about 0.34 for g = 0.5, 0.63 for g = 1, 1.0 for g = 2 and 1.4 "
         "for g = 4",
-        lambda axes: all(abs(mine[1] - right[1]) < 0.12 for mine, right in zip(found, RIGHT)),
+        lambda axes: all(abs(mine[1] - right[1]) < off[1] for mine, right, off in zip(found, RIGHT, CHANCE)),
         likely,
     )
     with no_new_figures():

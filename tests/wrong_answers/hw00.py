@@ -470,6 +470,12 @@ def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
     return ranked(words, vectors, second - first + third, 1, [a, b, c] * exclude_inputs)
 
 
+@wrong("0.4", "k is 5 if it is not given", "all words if no k is given")
+def analogy(words, vectors, a, b, c, k=None, exclude_inputs=True):
+    first, second, third = rows_of(words, units(vectors), a, b, c)
+    return ranked(words, vectors, second - first + third, k, [a, b, c] * exclude_inputs)
+
+
 @wrong("0.4", "the words themselves", "the rows of the words")
 def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
     first, second, third = rows_of(words, units(vectors), a, b, c)
