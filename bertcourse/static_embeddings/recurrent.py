@@ -217,7 +217,7 @@ def train_language_model(
         after_step: is called with the number of steps done and the loss.
 
     Returns:
-        The loss of each step, in nats a word.
+        The loss of each step, in nats per word.
     """
     rows = ids[: len(ids) // batch_size * batch_size].view(batch_size, -1).long()
     if rows.shape[1] < 2:

@@ -68,7 +68,7 @@ def expected_pairs(counts: csr_array, word_counts: NDArray, threshold: float) ->
 
 
 def expected_loss(centres: NDArray, contexts: NDArray, pairs: csr_array, noise: NDArray, negatives: int) -> float:
-    """The equation of this module, as it stands: the mean loss of a pair.
+    """The equation of this module, as it stands: the mean loss per pair.
 
     Args:
         centres, contexts: (V, D), the vectors v and u.
