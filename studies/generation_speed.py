@@ -1,6 +1,6 @@
 """Tokens written per CPU second: our ``generate`` beside transformers', the same weights, in one run.
 
-    python studies/generation_speed.py                                             # some minutes
+    python studies/generation_speed.py                                             # half an hour or more
     python studies/generation_speed.py --output data/results/generation_speed.md   # writes the table, too
 
 A GPT-2 of random weights, saved by transformers and loaded here, writes on greedily from a prompt of 16 tokens, with
