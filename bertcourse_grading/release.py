@@ -31,6 +31,11 @@ CONDA_NAMES = {"pytorch": "torch", "python-build": "build"}  # conda's name, PyP
 LEFT_OUT = {"notebooks/homework"}
 IGNORED = {"__pycache__", ".ipynb_checkpoints", ".DS_Store", "Thumbs.db"}
 SHORTEST = 20
+EVERYDAY = {  # lines that lectures and package have, too, and that say nothing of an exercise
+    "if cache is not None:",
+    "generator = torch.Generator().manual_seed(0)",
+    "generator = torch.Generator().manual_seed(seed)",
+}
 MARKERS = {"SOLUTION": "a solution", "HIDDEN TESTS": "a hidden test"}
 STORED = {".safetensors", ".xz", ".gz", ".png"}  # no smaller when compressed
 README = """# bertcourse
@@ -219,7 +224,8 @@ def write_zip(tree: Path, archive: Path) -> None:
 def secret_lines(assignment: Assignment) -> dict[str, str]:
     """What must not get out: the lines of more than 20 characters between the markers of its source, and what they are.
 
-    A line that the source also has outside its markers, in a stub or in its text, is the students' anyway.
+    A line that the source also has outside its markers, in a stub or in its text, is the students' anyway, and so is
+    one of ``EVERYDAY``.
 
     Args:
         assignment: with its source.
@@ -227,7 +233,7 @@ def secret_lines(assignment: Assignment) -> dict[str, str]:
     Returns:
         From a line, its spaces made one, to "a solution" or "a hidden test".
     """
-    secret, public = {}, set()
+    secret, public = {}, set(EVERYDAY)
     for cell in assignment.source.cells:
         inside = ""
         for line in cell.source.split("\n"):
