@@ -163,6 +163,12 @@ def test_lines_of_the_stub_and_short_lines_are_no_secret(root, course, tmp_path)
     assert "def doubled(values: list) -> list:" not in secret and not any("one more" in line for line in secret)
 
 
+def test_everyday_lines_are_those_that_solutions_have_and_no_more():
+    sources = [cell.source for one in read_assignments(SOURCE).values() for cell in one.source.cells]
+    lines = {" ".join(line.split()) for source in sources for line in source.split("\n")}
+    assert lines >= release.EVERYDAY and all(len(line) > release.SHORTEST for line in release.EVERYDAY)
+
+
 def test_the_released_notebook_is_nbgraders_own(course, tmp_path):
     """nbgrader's command, run in the folder of the assignments, takes our configuration and makes the same notebook."""
     grading.make_gradebook(f"sqlite:///{(tmp_path / 'grading.db')}")
