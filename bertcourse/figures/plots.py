@@ -22,6 +22,7 @@ from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.lattices import explore_lattice, trie_walk
 from bertcourse.figures.layers import explore_layers
+from bertcourse.figures.lookup import show_lookup
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.scaling import explore_scaling
@@ -29,6 +30,8 @@ from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
+from bertcourse.figures.unrolled import show_recurrence
+from bertcourse.figures.window import explore_window
 from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
 
 __all__ = [
@@ -48,6 +51,7 @@ __all__ = [
     "explore_scaling",
     "grouped_bars",
     "explore_switches",
+    "explore_window",
     "heatmap",
     "hover_scatter",
     "projection_steps",
@@ -57,6 +61,8 @@ __all__ = [
     "show_block",
     "show_heads",
     "show_input",
+    "show_lookup",
+    "show_recurrence",
     "show_stack",
     "show_steps",
     "show_tokens",
