@@ -25,6 +25,7 @@ from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.lookup import show_lookup
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
+from bertcourse.figures.recurrence import explore_recurrence
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.switches import explore_switches
@@ -48,6 +49,7 @@ __all__ = [
     "explore_layers",
     "explore_mask",
     "explore_plane",
+    "explore_recurrence",
     "explore_scaling",
     "grouped_bars",
     "explore_switches",

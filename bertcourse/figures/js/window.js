@@ -1,4 +1,4 @@
-// Lecture 0: word2vec's window moves over a sentence; the pairs that it makes, and the words drawn against each of them.
+// Lecture 0: word2vec's window moves over a sentence: the pairs that it makes, and the words drawn against each.
 // data: {words: [text], window: the widest, negatives: [centre][slot][drawn], names: [before, after] or none,
 //        probabilities: [state of the model][centre][slot][0: the neighbour, 1…: the drawn words], or none,
 //        start: [centre, window]}. A slot is a place around the centre: −W … −1, 1 … W.
@@ -45,7 +45,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     );
   };
   const told = (other, drawn) => {
-    const [before, after] = chance(state.offset, 0), of = (which) => drawn.map((_, i) => chance(state.offset, 1 + i)[which]);
+    const [before, after] = chance(state.offset, 0);
+    const of = (which) => drawn.map((_, i) => chance(state.offset, 1 + i)[which]);
     const mean = (values) => fixed(values.reduce((sum, value) => sum + value, 0) / values.length, 2);
     return [`With “${other}”, p went from ${fixed(before, 2)} (${names[0]}) to ${fixed(after, 2)} (${names[1]}); `,
       `with the drawn words, on average, from ${mean(of(0))} to ${mean(of(1))}.`];
