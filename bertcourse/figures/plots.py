@@ -14,6 +14,7 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from bertcourse.figures.analogies import explore_analogies, show_axis
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
@@ -43,6 +44,7 @@ __all__ = [
     "answer_map",
     "attention_map",
     "attention_steps",
+    "explore_analogies",
     "explore_bpe",
     "explore_heads",
     "explore_lattice",
@@ -60,6 +62,7 @@ __all__ = [
     "seeded_lines",
     "shift_map",
     "show",
+    "show_axis",
     "show_block",
     "show_heads",
     "show_input",

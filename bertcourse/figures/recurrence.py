@@ -106,6 +106,17 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.2g} %"
 
 
+def share_of(power: int) -> str:
+    """A power of ten in percent.
+
+    >>> share_of(0), share_of(-4), share_of(-7)
+    ('100 %', '0.01 %', '10⁻⁵ %')
+    """
+    if power < -5:
+        return f"10{str(power + 2).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))} %"
+    return f"{10.0 ** (power + 2):.{max(0, -power - 2)}f} %"
+
+
 def draw(data: dict, told: str) -> Schematic:
     """The still picture: the chain of the first model, and what is left over the distance for all."""
     tokens, start = data["tokens"], data["start"]
@@ -147,13 +158,7 @@ def draw_chart(figure: Schematic, data: dict, place: tuple[float, float, float, 
     for power in range(int(high), low - 1, -1 if high - low < 5 else -2):
         y = top + (high - power) / (high - low) * height
         figure.arrow((left, y), (left + width, y), head=False, color="line", width=0.7)
-        figure.text(
-            (left - 6, y),
-            f"{np.format_float_positional(10.0 ** (power + 2), trim='-')} %",
-            color="soft",
-            anchor="end",
-            size=11,
-        )
+        figure.text((left - 6, y), share_of(power), color="soft", anchor="end", size=11)
     for number, (name, line) in enumerate(zip(data["names"], medians)):
         x = left + np.arange(last + 1) / last * width
         y = top + (high - np.clip(line, low, high)) / (high - low) * height

@@ -79,6 +79,12 @@ function percent(share) {
   return share >= 0.0995 ? `${(100 * share).toFixed(0)}\u00a0%` : `${Number((100 * share).toPrecision(2))}\u00a0%`;
 }
 
+/** A power of ten in percent, such as 100 %, 0.01 % or 10⁻⁵ %. */
+function shareOf(power) {
+  const raised = `${power + 2}`.replace("-", "⁻").replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
+  return power < -5 ? `10${raised}\u00a0%` : `${(10 ** (power + 2)).toFixed(Math.max(0, -power - 2))}\u00a0%`;
+}
+
 /** The words as cells in rows, the way back from the last one as thick as what is left of the gradient. */
 function chainOf(tokens, narrow, choose) {
   const last = tokens.length - 1, full = narrow ? 364 : 740;
@@ -157,9 +163,7 @@ function chartOf({ names, powers, least, reference }, medians, narrow) {
   const grid = [], every = high - low > 4 ? 2 : 1;
   for (let power = Math.floor(high); power >= low; power -= every) {
     grid.push(h("path", { d: `M${left} ${y(power)}H${right}`, stroke: "var(--line)", "stroke-width": 0.7 }),
-      text(`${(10 ** (power + 2)).toFixed(Math.max(0, -power - 2))}\u00a0%`, {
-        x: left - 5, y: y(power) + 4, "text-anchor": "end",
-      }));
+      text(shareOf(power), { x: left - 5, y: y(power) + 4, "text-anchor": "end" }));
   }
   const apart = last > 24 ? 10 : last > 12 ? 5 : 2;
   const ticks = medians[0].flatMap((_, distance) => (distance < reference || distance % apart ? []
