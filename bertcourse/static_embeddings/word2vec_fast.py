@@ -138,10 +138,10 @@ def train_word2vec(
     size: int = 100,
     window: int = 5,
     negatives: int = 5,
-    epochs: int = 20,
-    learning_rate: float = 0.03,
+    epochs: int = 30,
+    learning_rate: float = 0.02,
     threshold: float = 1e-4,
-    block: int = 1500,
+    block: int = 600,
     seed: int = 0,
     after_epoch: Callable[[int, WordVectors], None] | None = None,
 ) -> WordVectors:
