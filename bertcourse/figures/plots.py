@@ -18,6 +18,8 @@ from bertcourse.figures.analogies import explore_analogies, show_axis
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
+from bertcourse.figures.decoders import show_cross_attention, show_families, show_span_corruption
+from bertcourse.figures.generation import explore_cache, explore_sampling
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
@@ -35,6 +37,7 @@ from bertcourse.figures.transformer import show_block, show_heads, show_input, s
 from bertcourse.figures.unrolled import show_recurrence
 from bertcourse.figures.window import explore_window
 from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
+from bertcourse.figures.writing import explore_writing_order
 
 __all__ = [
     "COLORS",
@@ -46,16 +49,19 @@ __all__ = [
     "attention_steps",
     "explore_analogies",
     "explore_bpe",
+    "explore_cache",
     "explore_heads",
     "explore_lattice",
     "explore_layers",
     "explore_mask",
     "explore_plane",
     "explore_recurrence",
+    "explore_sampling",
     "explore_scaling",
-    "grouped_bars",
     "explore_switches",
     "explore_window",
+    "explore_writing_order",
+    "grouped_bars",
     "heatmap",
     "hover_scatter",
     "projection_steps",
@@ -64,10 +70,13 @@ __all__ = [
     "show",
     "show_axis",
     "show_block",
+    "show_cross_attention",
+    "show_families",
     "show_heads",
     "show_input",
     "show_lookup",
     "show_recurrence",
+    "show_span_corruption",
     "show_stack",
     "show_steps",
     "show_tokens",

@@ -7,7 +7,10 @@ number of pairs, N(w) = Σ_c N(w, c), and x = u_c · v_w, its expectation is
 
 (Levy & Goldberg 2014, equations 4 to 6). The sum goes over all V² pairs, most of which never occur, and matrix products
 take it a block of words at a time: no pair is drawn, and no update waits for another. Adam (Kingma & Ba 2015) gives
-rare words steps as long as frequent ones. It costs V² D an epoch, however long the text is.
+rare words steps as long as frequent ones. It costs V² D per epoch, however long the text is.
+
+The defaults are those that agreed best with people, on every second pair of MEN, after less than a minute of CPU on the
+table of pairs: thresholds from 1e-5 to 1e-3, 2 and 5 negatives, blocks of 300 and 600, 15 to 30 epochs were tried.
 """
 
 from collections.abc import Callable, Sequence
@@ -138,10 +141,10 @@ def train_word2vec(
     size: int = 100,
     window: int = 5,
     negatives: int = 5,
-    epochs: int = 30,
+    epochs: int = 20,
     learning_rate: float = 0.02,
     threshold: float = 1e-4,
-    block: int = 600,
+    block: int = 300,
     seed: int = 0,
     after_epoch: Callable[[int, WordVectors], None] | None = None,
 ) -> WordVectors:

@@ -10,7 +10,7 @@ from bertcourse.files import replace_files
 from bertcourse.pretraining.corpus import HELD_OUT_BOOKS, is_slur
 from bertcourse.static_embeddings.counts_fast import count_pairs, frequent_words, word_ids
 
-WORDS, WINDOW, AT_LEAST = 12_000, 5, 8
+WORDS, WINDOW, AT_LEAST = 12_000, 5, 4
 
 
 def texts() -> Iterator[str]:

@@ -3,7 +3,8 @@
 import runpy
 from collections import Counter
 
-from bertcourse.datasets import agreement_sentences, course_file
+from bertcourse.datasets import agreement_sentences, course_file, word_pairs
+from bertcourse.static_embeddings import words_of
 
 
 def test_252_sentences_of_42_subjects_balance():
@@ -37,3 +38,8 @@ def test_sentences_are_made_from_the_frames():
     header, *lines = course_file("agreement/frames.tsv").read_text(encoding="utf-8").splitlines()
     frames = [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
     assert [tuple(each) for each in agreement_sentences()] == make["sentences"](frames)
+
+
+def test_all_their_words_but_one_are_in_the_table_of_pairs():
+    words = {word for each in agreement_sentences() for part in each[1:5] for word in words_of(part)}
+    assert words - set(word_pairs().words) == {"cabinets"}

@@ -5,6 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from bertcourse.datasets import word_pairs
 from bertcourse.datasets.registry import states
 from bertcourse.static_embeddings import (
     WordVectors,
@@ -134,3 +135,10 @@ def test_the_courses_lists_name_no_word_twice_and_balance():
     for one, other in (("work", "home"), ("science", "arts"), ("strong", "weak"), ("flowers", "insects")):
         assert len(lists[one]) == len(lists[other]) == 8 and not set(lists[one]) & set(lists[other])
     assert len(lists["female"]) == len(lists["male"])
+
+
+def test_the_table_of_pairs_has_all_words_of_the_courses_lists():
+    known = set(word_pairs().words)
+    for name, words in word_lists().items():
+        flat = {word for each in words for word in (each if name == "gender_pairs" else [each])}
+        assert flat <= known, (name, flat - known)

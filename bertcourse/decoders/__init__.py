@@ -1,0 +1,76 @@
+"""Chapter 12: decoders, models that write.
+
+In reading order: the decoder, with cross-attention and a cache of keys and values (``decoder``); a causal language
+model (``language_model``); how it writes (``generation``); a poem for it to learn by heart (``poem``); GPT-2's files
+(``gpt2``); encoder and decoder together (``encoder_decoder``), and dates for them to translate (``tasks``); T5's
+objective (``span_corruption``); a BERT that is made to write (``bert_writes``); one model that fills and writes
+(``hybrid``); and the small world of chapter 4 for models that write (``small_world_texts``).
+"""
+
+from bertcourse.decoders.bert_writes import Writer, fill_masks, gibbs_sample, mask_predict, write_left_to_right
+from bertcourse.decoders.decoder import DecoderBlock, DecoderOutput, KeyValueCache, TransformerDecoder
+from bertcourse.decoders.encoder_decoder import EncoderDecoder, EncoderDecoderOutput, teacher_forcing_loss, translate
+from bertcourse.decoders.generation import generate, keep_top_k, keep_top_p, next_token_distribution
+from bertcourse.decoders.gpt2 import load_gpt2, save_gpt2
+from bertcourse.decoders.hybrid import HybridLoss, fill_logits, filling_scores, writing_scores
+from bertcourse.decoders.language_model import (
+    CausalLanguageModel,
+    DecoderConfig,
+    mean_loss,
+    next_token_loss,
+    pad_texts,
+    perplexity,
+    text_batches,
+    train_language_model,
+)
+from bertcourse.decoders.poem import POEM, WordVocabulary
+from bertcourse.decoders.small_world_texts import grammar_loss, world_texts
+from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, sentinel_tokens, span_corruption
+from bertcourse.decoders.tasks import CharacterVocabulary, date_examples, pair_batches, translations
+
+__all__ = [
+    "POEM",
+    "CausalLanguageModel",
+    "CharacterVocabulary",
+    "DecoderBlock",
+    "DecoderConfig",
+    "DecoderOutput",
+    "EncoderDecoder",
+    "EncoderDecoderOutput",
+    "HybridLoss",
+    "KeyValueCache",
+    "TransformerDecoder",
+    "WordVocabulary",
+    "Writer",
+    "corrupt",
+    "date_examples",
+    "fill",
+    "fill_logits",
+    "fill_masks",
+    "filling_scores",
+    "generate",
+    "gibbs_sample",
+    "grammar_loss",
+    "keep_top_k",
+    "keep_top_p",
+    "load_gpt2",
+    "mask_predict",
+    "mean_loss",
+    "next_token_distribution",
+    "next_token_loss",
+    "pad_texts",
+    "pair_batches",
+    "perplexity",
+    "random_spans",
+    "save_gpt2",
+    "sentinel_tokens",
+    "span_corruption",
+    "teacher_forcing_loss",
+    "text_batches",
+    "train_language_model",
+    "translate",
+    "translations",
+    "world_texts",
+    "write_left_to_right",
+    "writing_scores",
+]
