@@ -38,7 +38,7 @@ quick: $(READY)
 
 lab: $(READY)
 	@$(BIN)/jupyter trust $(wildcard notebooks/*.ipynb notebooks/solutions/*.ipynb) > /dev/null
-	$(BIN)/jupyter lab notebooks/01_self_attention.ipynb
+	$(BIN)/jupyter lab notebooks/00_static_embeddings.ipynb
 
 release: $(READY)
 	$(BIN)/bertcourse homework release --output build/release

@@ -34,9 +34,10 @@ def write_front_page(source: Path, notebooks: Path, root: Path) -> None:
 
 
 def first_links(lectures: list[Path]) -> str:
-    """One click to what people come for."""
+    """One click to what people come for; beside the first lecture the second, where the first is a lecture 0."""
+    starts = ["Begin with lecture", "In a hurry: lecture"][: 2 if lectures and lectures[0].name.startswith("00") else 1]
     targets = {
-        "Begin with lecture 1": f"notebooks/{lectures[0].stem}.html" if lectures else "",
+        **{f"{name} {int(path.stem[:2])}": f"notebooks/{path.stem}.html" for name, path in zip(starts, lectures)},
         "Playground": "playground.html",
         "Slides": "site/guide/lecturing.html",
         "Homework": "site/guide/homework.html",

@@ -53,7 +53,8 @@ def published(tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_what_people_come_for_is_one_click_away(site):
     links = {a.get_text(): a["href"] for a in pages(site)["index.html"].select("nav.first-links a")}
-    assert links["Begin with lecture 1"] == f"notebooks/{LECTURES[0].stem}.html"
+    assert links["Begin with lecture 0"] == f"notebooks/{LECTURES[0].stem}.html"
+    assert links["In a hurry: lecture 1"] == f"notebooks/{LECTURES[1].stem}.html"
     assert {"Playground", "Slides", "Homework", "For lecturers", "API"} <= set(links)
     assert all((site / target).is_file() for target in links.values())
 
