@@ -38,6 +38,7 @@ ROOMS = {
         "question_answering",
         "retrieval",
         "beyond_bert",
+        "decoders",
     ],
     "Shared": ["bert", "training", "datasets", "figures.plots", "bootstrap", "files", "checks"],
 }

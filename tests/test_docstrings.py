@@ -26,6 +26,7 @@ READING_ORDER = [
     "question_answering",
     "retrieval",
     "beyond_bert",
+    "decoders",
 ]
 SHARED = {"bootstrap", "datasets", "files", "training"}  # below all chapters: they import none
 ABOVE = {

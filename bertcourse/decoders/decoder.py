@@ -1,0 +1,286 @@
+"""Chapter 12: the decoder: chapter 2's block with chapter 1's causal mask, so that no position sees what comes later.
+
+A decoder that reads a source text, too, has a second attention in each block, whose queries are its own and whose keys
+and values are the encoder's (Vaswani et al. 2017, section 3.2.3). While it writes, the keys and values of what is
+written already do not change: ``KeyValueCache`` keeps them.
+"""
+
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from bertcourse.multi_head_attention import FeedForward, MultiHeadAttention, fused_attention
+from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
+
+
+class LayerCache:
+    """The keys and values that one layer has computed so far, (B, H, M, D/H) each.
+
+    Attributes:
+        keys, values: of its own positions; None before the first.
+        memory_keys, memory_values: of the encoder's positions, which are computed once; None before.
+    """
+
+    def __init__(self) -> None:
+        self.keys: Tensor | None = None
+        self.values: Tensor | None = None
+        self.memory_keys: Tensor | None = None
+        self.memory_values: Tensor | None = None
+
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Keep those of L new positions, (B, H, L, D/H), and return all, old and new."""
+        if self.keys is not None:
+            keys, values = torch.cat([self.keys, keys], dim=2), torch.cat([self.values, values], dim=2)
+        self.keys, self.values = keys, values
+        return keys, values
+
+
+class KeyValueCache:
+    """A ``LayerCache`` for each layer of a decoder; it is filled by calling the decoder with it.
+
+    Args:
+        num_layers: of the decoder.
+
+    >>> KeyValueCache(num_layers=2).length
+    0
+    """
+
+    def __init__(self, num_layers: int):
+        self.layers = [LayerCache() for _ in range(num_layers)]
+
+    @property
+    def length(self) -> int:
+        """How many positions are in it."""
+        keys = self.layers[0].keys
+        return 0 if keys is None else keys.shape[2]
+
+    @property
+    def num_bytes(self) -> int:
+        """How much memory its tensors take."""
+        tensors = [tensor for layer in self.layers for tensor in vars(layer).values() if tensor is not None]
+        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+class CachedAttention(MultiHeadAttention):
+    """Chapter 2's attention, which may begin where it stopped: new positions ask, old and new ones answer."""
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False, cache: LayerCache | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """As ``MultiHeadAttention.forward``.
+
+        Args:
+            x: (B, L, D), the new positions.
+            mask: boolean, broadcastable to (B, H, L, M), where M counts the positions in the cache and the new ones.
+            need_weights: return the weights, (B, H, L, M).
+            cache: of this layer; it gets the new keys and values.
+        """
+        query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
+        if cache is not None:
+            key, value = cache.append(key, value)
+        return gather(self, query, key, value, mask, need_weights)
+
+
+class CrossAttention(MultiHeadAttention):
+    """Attention from one text to another: queries from the decoder, keys and values from the encoder."""
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        need_weights: bool = False,
+        cache: LayerCache | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Let each position of the decoder gather from all of the source.
+
+        Args:
+            x: (B, L, D), positions of the decoder.
+            memory: (B, S, D), what the encoder made of the source.
+            mask: boolean, broadcastable to (B, H, L, S), such as ``padding_mask`` of the source.
+            need_weights: return the weights, (B, H, L, S).
+            cache: of this layer; the source's keys and values are computed once, and kept there.
+        """
+        if cache is None or cache.memory_keys is None:
+            key, value = (self.split_heads(project(memory)) for project in (self.key, self.value))
+            if cache is not None:
+                cache.memory_keys, cache.memory_values = key, value
+        else:
+            key, value = cache.memory_keys, cache.memory_values
+        return gather(self, self.split_heads(self.query(x)), key, value, mask, need_weights)
+
+
+def gather(
+    attention: MultiHeadAttention, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """The second half of ``MultiHeadAttention.forward``: queries (B, H, L, D/H) gather from M keys and values."""
+    attend = scaled_dot_product_attention if need_weights else fused_attention
+    heads, weights = attend(query, key, value, mask, attention.dropout if attention.training else 0.0)
+    return attention.output(attention.merge_heads(heads)), weights
+
+
+class DecoderBlock(nn.Module):
+    """Causal self-attention, cross-attention if there is a source, and a feed-forward network.
+
+    Each has a residual connection and layer normalization, as in ``EncoderBlock``; pre-LN is GPT-2's order (Radford et
+    al. 2019, section 2.3), post-LN that of Vaswani et al. 2017.
+
+    Args:
+        hidden_size: D.
+        num_heads: H.
+        intermediate_size: width of the feed-forward network.
+        norm: "pre" or "post".
+        activation: of the feed-forward network.
+        cross_attention: whether there is an attention to a source.
+        dropout: probability of dropping a value of a sublayer's result in training.
+        attention_dropout: probability of dropping an attention weight in training.
+        layer_norm_eps: added to the variance in layer normalization.
+    """
+
+    def __init__(
+        self,
+        hidden_size: int,
+        num_heads: int,
+        intermediate_size: int,
+        norm: Literal["post", "pre"] = "pre",
+        activation: str = "gelu_new",
+        cross_attention: bool = False,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        layer_norm_eps: float = 1e-5,
+    ):
+        super().__init__()
+        if norm not in ("post", "pre"):
+            raise ValueError(f'norm must be "post" or "pre"; got {norm!r}.')
+        self.norm = norm
+        self.attention = CachedAttention(hidden_size, num_heads, attention_dropout)
+        self.attention_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
+        if cross_attention:
+            self.cross_attention = CrossAttention(hidden_size, num_heads, attention_dropout)
+            self.cross_attention_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
+        else:
+            self.cross_attention = None
+        self.feed_forward = FeedForward(hidden_size, intermediate_size, activation)
+        self.feed_forward_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        need_weights: bool = False,
+        cache: LayerCache | None = None,
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """One layer of the decoder.
+
+        Args:
+            x: (B, L, D), the new positions.
+            mask: boolean, broadcastable to (B, H, L, M), such as ``causal_mask(L)``.
+            memory: (B, S, D), of the encoder, for a block with cross-attention.
+            memory_mask: boolean, broadcastable to (B, H, L, S).
+            need_weights: return the weights.
+            cache: of this layer; None computes everything anew.
+
+        Returns:
+            ``(x, weights, cross_weights)``: (B, L, D), (B, H, L, M) and (B, H, L, S); weights are None if not needed.
+        """
+        is_pre, cross_weights = self.norm == "pre", None
+        attended, weights = self.attention(self.attention_norm(x) if is_pre else x, mask, need_weights, cache)
+        x = x + self.dropout(attended)
+        x = x if is_pre else self.attention_norm(x)
+        if self.cross_attention is not None:
+            asking = self.cross_attention_norm(x) if is_pre else x
+            attended, cross_weights = self.cross_attention(asking, memory, memory_mask, need_weights, cache)
+            x = x + self.dropout(attended)
+            x = x if is_pre else self.cross_attention_norm(x)
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x) if is_pre else x))
+        return x if is_pre else self.feed_forward_norm(x), weights, cross_weights
+
+
+class DecoderOutput(NamedTuple):
+    """What a decoder returns.
+
+    Attributes:
+        last_hidden_state: (B, L, D).
+        hidden_states: None, or what went into each layer and what came out of the last, after the final normalization
+            of a pre-LN stack: layers + 1 tensors (B, L, D).
+        attentions: None, or the weights (B, H, L, M) of each layer.
+        cross_attentions: None, or the weights (B, H, L, S) of each layer.
+    """
+
+    last_hidden_state: Tensor
+    hidden_states: tuple[Tensor, ...] | None = None
+    attentions: tuple[Tensor, ...] | None = None
+    cross_attentions: tuple[Tensor, ...] | None = None
+
+
+class TransformerDecoder(nn.Module):
+    """A stack of decoder blocks. Pre-LN adds a layer normalization at the end.
+
+    Args:
+        num_layers: how many blocks.
+        hidden_size, num_heads, intermediate_size, norm, activation, cross_attention, dropout, attention_dropout,
+            layer_norm_eps: as for ``DecoderBlock``.
+    """
+
+    def __init__(
+        self,
+        num_layers: int,
+        hidden_size: int,
+        num_heads: int,
+        intermediate_size: int,
+        norm: Literal["post", "pre"] = "pre",
+        activation: str = "gelu_new",
+        cross_attention: bool = False,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+        layer_norm_eps: float = 1e-5,
+    ):
+        super().__init__()
+        sizes = (hidden_size, num_heads, intermediate_size)
+        options = (norm, activation, cross_attention, dropout, attention_dropout, layer_norm_eps)
+        self.blocks = nn.ModuleList(DecoderBlock(*sizes, *options) for _ in range(num_layers))
+        self.final_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps) if norm == "pre" else nn.Identity()
+
+    def forward(
+        self,
+        x: Tensor,
+        mask: Tensor | None = None,
+        memory: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: KeyValueCache | None = None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> DecoderOutput:
+        """Run the stack.
+
+        Args:
+            x: (B, L, D), embeddings with their positions added; with a cache, of the new positions only.
+            mask: boolean, broadcastable to (B, H, L, M); None for the causal mask.
+            memory: (B, S, D), what the encoder made of the source, for blocks with cross-attention.
+            memory_mask: boolean, broadcastable to (B, H, L, S); ``padding_mask`` of the source.
+            cache: keys and values of the positions before; the new ones are added.
+            output_hidden_states: keep what goes into each layer.
+            output_attentions: keep each layer's weights; this takes the plain path.
+        """
+        old, new = (0 if cache is None else cache.length), x.shape[1]
+        if mask is None and new > 1:  # a single position may see all that came before, and itself
+            mask = causal_mask(old + new, x.device)[old:]
+        hidden_states, weights = [], []
+        for number, block in enumerate(self.blocks):
+            if output_hidden_states:
+                hidden_states.append(x)
+            layer = None if cache is None else cache.layers[number]
+            x, *both = block(x, mask, memory, memory_mask, output_attentions, layer)
+            weights.append(both)
+        x = self.final_norm(x)
+        attentions, cross_attentions = zip(*weights) if output_attentions else (None, None)
+        return DecoderOutput(
+            last_hidden_state=x,
+            hidden_states=(*hidden_states, x) if output_hidden_states else None,
+            attentions=attentions,
+            cross_attentions=cross_attentions if output_attentions and memory is not None else None,
+        )
