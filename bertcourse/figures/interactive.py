@@ -19,7 +19,13 @@ from bertcourse.figures.schematic import Schematic, as_numbers
 
 NOTE = "This figure moves where scripts run: execute the cell, trust the notebook, or read it on the course's site."
 MOST_BYTES = 300_000
-NEEDS = {"heads": ("views", "attention_views")}  # what a scene draws with, beside kit.js
+# What a scene draws with, beside kit.js.
+NEEDS = {
+    "heads": ("views", "attention_views"),
+    "cache": ("walk",),
+    "cross": ("walk",),
+    "writing": ("walk",),
+}
 
 
 class Figure:

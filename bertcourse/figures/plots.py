@@ -17,6 +17,7 @@ from torch import Tensor
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
+from bertcourse.figures.generation import explore_cache, explore_sampling
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
@@ -30,6 +31,7 @@ from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
 from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
+from bertcourse.figures.writing import explore_writing_order
 
 __all__ = [
     "COLORS",
@@ -40,14 +42,17 @@ __all__ = [
     "attention_map",
     "attention_steps",
     "explore_bpe",
+    "explore_cache",
     "explore_heads",
     "explore_lattice",
     "explore_layers",
     "explore_mask",
     "explore_plane",
+    "explore_sampling",
     "explore_scaling",
     "grouped_bars",
     "explore_switches",
+    "explore_writing_order",
     "heatmap",
     "hover_scatter",
     "projection_steps",
