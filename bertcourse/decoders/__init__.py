@@ -2,9 +2,11 @@
 
 In reading order: the decoder, with cross-attention and a cache of keys and values (``decoder``); a causal language
 model (``language_model``); how it writes (``generation``); GPT-2's files (``gpt2``); encoder and decoder together
-(``encoder_decoder``), and dates for them to translate (``tasks``).
+(``encoder_decoder``), and dates for them to translate (``tasks``); T5's objective (``span_corruption``); and a BERT
+that is made to write (``bert_writes``).
 """
 
+from bertcourse.decoders.bert_writes import Writer, fill_masks, gibbs_sample, mask_predict, write_left_to_right
 from bertcourse.decoders.decoder import DecoderBlock, DecoderOutput, KeyValueCache, TransformerDecoder
 from bertcourse.decoders.encoder_decoder import EncoderDecoder, EncoderDecoderOutput, teacher_forcing_loss, translate
 from bertcourse.decoders.generation import generate, keep_top_k, keep_top_p, next_token_distribution
@@ -19,6 +21,7 @@ from bertcourse.decoders.language_model import (
     text_batches,
     train_language_model,
 )
+from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, sentinel_tokens, span_corruption
 from bertcourse.decoders.tasks import CharacterVocabulary, date_examples, pair_batches, translations
 
 __all__ = [
@@ -31,21 +34,31 @@ __all__ = [
     "EncoderDecoderOutput",
     "KeyValueCache",
     "TransformerDecoder",
+    "Writer",
+    "corrupt",
     "date_examples",
+    "fill",
+    "fill_masks",
     "generate",
+    "gibbs_sample",
     "keep_top_k",
     "keep_top_p",
     "load_gpt2",
+    "mask_predict",
     "mean_loss",
     "next_token_distribution",
     "next_token_loss",
     "pad_texts",
     "pair_batches",
     "perplexity",
+    "random_spans",
     "save_gpt2",
+    "sentinel_tokens",
+    "span_corruption",
     "teacher_forcing_loss",
     "text_batches",
     "train_language_model",
     "translate",
     "translations",
+    "write_left_to_right",
 ]

@@ -1,0 +1,182 @@
+"""Chapter 12: what happens if one makes a BERT write, which it was not trained to do.
+
+BERT knows P(x_i | all others), for a few hidden x_i at a time. These distributions need not belong to any distribution
+of whole texts, and none of them says how a text goes on. Three ways are tried in the literature: a mask at the end of
+what is written, again and again; masks all at once, filled in some order (Ghazvininejad et al. 2019, "Mask-Predict");
+and Gibbs sampling, hiding one token after the other of a whole text and drawing it anew (Wang & Cho 2019, "BERT has a
+Mouth, and It Must Speak").
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from bertcourse.bert import BertForPreTraining
+from bertcourse.decoders.generation import choose, next_token_distribution
+from bertcourse.pretraining.masking import Vocabulary
+from bertcourse.training.modes import evaluation_mode
+
+Order = Literal["left to right", "random", "most certain first"]
+
+
+class Writer:
+    """A BERT with an MLM head, asked for the tokens at some places of a row of ids.
+
+    Args:
+        model: with an MLM head.
+        tokenizer: of the model; its special tokens are never written.
+        temperature: 0 for the most likely token each time, else as for ``next_token_distribution``.
+        generator: source of randomness.
+    """
+
+    def __init__(
+        self,
+        model: BertForPreTraining,
+        tokenizer: Tokenizer,
+        temperature: float = 0.0,
+        generator: torch.Generator | None = None,
+    ):
+        self.model, self.tokenizer, self.temperature, self.generator = model, tokenizer, temperature, generator
+        self.vocabulary = Vocabulary.of(tokenizer)
+        self.passes = 0  # how often the model has been asked
+
+    def logits(self, ids: Sequence[int], places: Sequence[int]) -> Tensor:
+        """(N, V) scores for the tokens at N places of a row; minus infinity for special tokens."""
+        self.passes += 1
+        with evaluation_mode(self.model):
+            logits = self.model(torch.tensor([ids])).mlm_logits[0, list(places)]
+        size = self.vocabulary.size  # a model may have more rows than its tokenizer has tokens
+        return logits[:, :size].masked_fill(self.vocabulary.is_special, -torch.inf)
+
+    def draw(self, logits: Tensor) -> list[int]:
+        """A token for each of N rows of scores."""
+        return choose(logits, self.temperature, generator=self.generator)[:, 0].tolist()
+
+    def frame(self, text: str, num_masks: int, after: str = "") -> tuple[list[int], list[int]]:
+        """[CLS] text [MASK] … [MASK] after [SEP]: its ids, and the places of the masks."""
+        before, behind = (self.tokenizer.encode(part, add_special_tokens=False).ids for part in (text, after))
+        masks = [self.vocabulary.mask_id] * num_masks
+        ids = [self.vocabulary.cls_id, *before, *masks, *behind, self.vocabulary.sep_id]
+        return ids, list(range(1 + len(before), 1 + len(before) + num_masks))
+
+
+def write_left_to_right(writer: Writer, text: str, num_tokens: int, num_masks: int = 1) -> list[int]:
+    """Go on from left to right: put masks at the end, fill the first of them, and again.
+
+    Args:
+        writer: a BERT.
+        text: how it begins.
+        num_tokens: how many to write.
+        num_masks: how many masks the model sees at the end; with one, it sees the text end after the next token.
+
+    Returns:
+        The ids of the tokens written.
+    """
+    ids, places = writer.frame(text, num_masks)
+    start, written = places[0], []
+    for _ in range(num_tokens):
+        row = [*ids[:start], *written, *ids[start:]]
+        written += writer.draw(writer.logits(row, [start + len(written)]))
+    return written
+
+
+def fill_masks(writer: Writer, ids: Sequence[int], places: Sequence[int], order: Order = "most certain first") -> list:
+    """Fill masks one by one, each seen by all that follow.
+
+    Args:
+        writer: a BERT.
+        ids: a row with masks, such as ``Writer.frame`` makes.
+        places: of the masks.
+        order: "left to right", "random", or "most certain first": each time the place whose best token is likeliest.
+
+    Returns:
+        ``[(place, token id), …]`` in the order of filling.
+    """
+    row, left, filled = list(ids), list(places), []
+    while left:
+        logits = writer.logits(row, left)
+        if order == "most certain first":
+            number = int(logits.softmax(-1).amax(-1).argmax())
+        elif order == "random":
+            number = int(torch.randint(len(left), (), generator=writer.generator))
+        else:
+            number = left.index(min(left))
+        place, (token,) = left.pop(number), writer.draw(logits[number : number + 1])
+        row[place] = token
+        filled.append((place, token))
+    return filled
+
+
+def mask_predict(writer: Writer, ids: Sequence[int], places: Sequence[int], iterations: int = 4) -> list[list[int]]:
+    """Fill all masks at once; then hide the least certain again, ever fewer, and fill those (Ghazvininejad et al. 2019,
+    section 3).
+
+    In iteration t of T the model fills what is hidden, and of N tokens the N·(T - t)/T that it gave the lowest
+    probabilities are hidden again.
+
+    Args:
+        writer: a BERT; the paper takes the most likely tokens.
+        ids: a row with masks.
+        places: of the masks.
+        iterations: T, how often the model is asked.
+
+    Returns:
+        The row after each iteration.
+    """
+    row, hidden = list(ids), list(places)
+    certainty: dict[int, float] = {}
+    rows = []
+    for t in range(1, iterations + 1):
+        logits = writer.logits(row, hidden)
+        probabilities = next_token_distribution(logits)
+        for place, token, values in zip(hidden, writer.draw(logits), probabilities):
+            row[place], certainty[place] = token, float(values[token])
+        rows.append(list(row))
+        count = len(places) * (iterations - t) // iterations
+        hidden = sorted(sorted(places, key=certainty.get)[:count])
+        if not hidden:
+            break
+        for place in hidden:
+            row[place] = writer.vocabulary.mask_id
+    return rows
+
+
+def gibbs_sample(writer: Writer, ids: Sequence[int], places: Sequence[int], sweeps: int = 10) -> list[list[int]]:
+    """Hide one token after the other and draw it anew, given all others (Wang & Cho 2019, section 4).
+
+    In each sweep every place comes once, in random order. Masks that are there at the start are filled in the first.
+
+    Args:
+        writer: a BERT, with a temperature above 0.
+        ids: a row, with masks or with a first draft.
+        places: that are drawn.
+        sweeps: how often each is drawn.
+
+    Returns:
+        The row after each sweep.
+    """
+    row, rows = list(ids), []
+    for _ in range(sweeps):
+        for number in torch.randperm(len(places), generator=writer.generator).tolist():
+            place = places[number]
+            row[place] = writer.vocabulary.mask_id
+            (row[place],) = writer.draw(writer.logits(row, [place]))
+        rows.append(list(row))
+    return rows
+
+
+def repeated_share(tokens: Sequence[int], n: int = 3) -> float:
+    """Which share of the n-grams stood in the text before: how much a text goes in circles.
+
+    Args:
+        tokens: of a text; 0 for one that has less than n.
+        n: how long.
+
+    >>> repeated_share([1, 2, 3, 1, 2, 3, 1], n=3)
+    0.4
+    """
+    grams = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
+    return 1 - len(set(grams)) / len(grams) if grams else 0.0

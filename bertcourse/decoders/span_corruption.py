@@ -1,0 +1,163 @@
+"""Chapter 12: T5's objective: cut spans out of a text, put a sentinel in place of each, and write what was cut.
+
+    text      Thank you for inviting me to your party last week .
+    inputs    Thank you <extra_id_0> me to your party <extra_id_1> week .
+    targets   <extra_id_0> for inviting <extra_id_1> last <extra_id_2>
+
+An encoder reads the inputs, a decoder writes the targets (Raffel et al. 2020, "Exploring the Limits of Transfer
+Learning with a Unified Text-to-Text Transformer", figure 2 and section 3.1.4). The targets name only what is missing,
+so that they are short; together with the inputs they are the text again.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple, TypeVar
+
+import torch
+
+Token = TypeVar("Token", bound=Hashable)  # a word or a token id
+Span = tuple[int, int]  # the first position of a span, and the first after it
+
+
+def sentinel_tokens(count: int) -> list[str]:
+    """T5's names of the sentinels.
+
+    >>> sentinel_tokens(2)
+    ['<extra_id_0>', '<extra_id_1>']
+    """
+    return [f"<extra_id_{number}>" for number in range(count)]
+
+
+class Corrupted(NamedTuple):
+    """A text in two parts.
+
+    Attributes:
+        inputs: what is left, with a sentinel in place of each span.
+        targets: each sentinel with what it stands for, and a last one as the end.
+    """
+
+    inputs: list
+    targets: list
+
+
+def random_spans(
+    length: int, rate: float = 0.15, mean_length: float = 3.0, generator: torch.Generator | None = None
+) -> list[Span]:
+    """Spans with ``rate`` of the tokens, ``mean_length`` tokens long on average.
+
+    How many tokens are cut, and in how many spans, is fixed by the length of the text, as in T5's code. Drawn is where:
+    all ways to divide the hidden tokens into spans, and the others into the gaps around them, are equally likely, and
+    no two spans touch. (In T5's code a span is always the end of the text, which of 512 tokens is no great matter.)
+
+    Args:
+        length: of the text, at least 2.
+        rate: above 0 and below 1.
+        mean_length: at least 1.
+        generator: source of randomness.
+
+    >>> random_spans(20, generator=torch.Generator().manual_seed(0))
+    [(8, 11)]
+    """
+    if length < 2:
+        raise ValueError(f"a text must have at least 2 tokens, one that is cut and one that stays; got {length}.")
+    if not 0 < rate < 1 or mean_length < 1:
+        raise ValueError(f"rate must be above 0 and below 1, mean_length at least 1; got {rate} and {mean_length}.")
+    hidden = min(max(round(length * rate), 1), length - 1)
+    count = min(max(round(hidden / mean_length), 1), hidden, length - hidden)
+    gaps = random_parts(length - hidden + 2, count + 1, generator)
+    gaps[0] -= 1  # the first and the last gap may be empty
+    spans, position = [], 0
+    for gap, size in zip(gaps, random_parts(hidden, count, generator)):
+        spans.append((position + gap, position + gap + size))
+        position += gap + size
+    return spans
+
+
+def random_parts(total: int, count: int, generator: torch.Generator | None = None) -> list[int]:
+    """A whole number as a sum of ``count`` numbers of at least 1, all such sums equally likely.
+
+    Args:
+        total: at least ``count``.
+        count: of parts.
+        generator: source of randomness.
+
+    >>> sum(random_parts(10, 3))
+    10
+    """
+    cuts = (1 + torch.randperm(total - 1, generator=generator)[: count - 1]).sort().values.tolist()
+    return [after - before for before, after in zip([0, *cuts], [*cuts, total])]
+
+
+def corrupt(tokens: Sequence[Token], spans: Sequence[Span], sentinels: Sequence[Token]) -> Corrupted:
+    """Cut these spans out of a text.
+
+    Args:
+        tokens: words or ids, none of them a sentinel.
+        spans: in order, none empty, none touching another.
+        sentinels: more than there are spans.
+
+    >>> words = "Thank you for inviting me to your party last week .".split()
+    >>> inputs, targets = corrupt(words, [(2, 4), (8, 9)], ["<X>", "<Y>", "<Z>"])
+    >>> " ".join(inputs), " ".join(targets)
+    ('Thank you <X> me to your party <Y> week .', '<X> for inviting <Y> last <Z>')
+    """
+    check_spans(tokens, spans, sentinels)
+    inputs, targets, position = [], [], 0
+    for (start, stop), sentinel in zip(spans, sentinels):
+        inputs += [*tokens[position:start], sentinel]
+        targets += [sentinel, *tokens[start:stop]]
+        position = stop
+    return Corrupted([*inputs, *tokens[position:]], [*targets, sentinels[len(spans)]])
+
+
+def span_corruption(
+    tokens: Sequence[Token],
+    sentinels: Sequence[Token],
+    rate: float = 0.15,
+    mean_length: float = 3.0,
+    generator: torch.Generator | None = None,
+) -> Corrupted:
+    """Cut random spans out of a text; arguments as for ``corrupt`` and ``random_spans``.
+
+    >>> words = "Thank you for inviting me to your party last week .".split()
+    >>> inputs, targets = span_corruption(words, sentinel_tokens(9), generator=torch.Generator().manual_seed(0))
+    >>> " ".join(targets)
+    '<extra_id_0> me to <extra_id_1>'
+    """
+    return corrupt(tokens, random_spans(len(tokens), rate, mean_length, generator), sentinels)
+
+
+def fill(inputs: Sequence[Token], targets: Sequence[Token], sentinels: Sequence[Token]) -> list[Token]:
+    """The text again: each sentinel of the inputs replaced by what the targets say it stands for.
+
+    A model's targets may say nothing of a sentinel, or stop early: it then stands for nothing.
+
+    Args:
+        inputs: with sentinels.
+        targets: written by a model, or of ``corrupt``.
+        sentinels: all that there may be.
+
+    >>> fill(["Thank", "you", "<X>", "me"], ["<X>", "for", "inviting", "<Y>"], ["<X>", "<Y>"])
+    ['Thank', 'you', 'for', 'inviting', 'me']
+    """
+    known, meanings, current = set(sentinels), {}, None
+    for token in targets:
+        if token in known:
+            current = meanings.setdefault(token, [])
+        elif current is not None:
+            current.append(token)
+    return [each for token in inputs for each in (meanings.get(token, []) if token in known else [token])]
+
+
+def check_spans(tokens: Sequence[Token], spans: Sequence[Span], sentinels: Sequence[Token]) -> None:
+    """Refuse spans that touch, leave the text or have no sentinel, and a text with a sentinel in it."""
+    if len(sentinels) <= len(spans):
+        raise ValueError(f"{len(spans)} spans need {len(spans) + 1} sentinels, one for the end; got {len(sentinels)}.")
+    if found := set(tokens) & set(sentinels):
+        raise ValueError(f"the text must have no sentinel in it; got {found.pop()!r}.")
+    ends = [-1, *(stop for _, stop in spans)]
+    for end, (start, stop) in zip(ends, spans):
+        if not end < start < stop <= len(tokens):
+            raise ValueError(
+                f"spans must be in order, not empty, not touching, and within the text's {len(tokens)} tokens; got "
+                f"{list(spans)}."
+            )
