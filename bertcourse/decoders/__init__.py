@@ -2,8 +2,9 @@
 
 In reading order: the decoder, with cross-attention and a cache of keys and values (``decoder``); a causal language
 model (``language_model``); how it writes (``generation``); GPT-2's files (``gpt2``); encoder and decoder together
-(``encoder_decoder``), and dates for them to translate (``tasks``); T5's objective (``span_corruption``); and a BERT
-that is made to write (``bert_writes``).
+(``encoder_decoder``), and dates for them to translate (``tasks``); T5's objective (``span_corruption``); a BERT that
+is made to write (``bert_writes``); one model that fills and writes (``hybrid``); and the small world of chapter 4 for
+models that write (``small_world_texts``).
 """
 
 from bertcourse.decoders.bert_writes import Writer, fill_masks, gibbs_sample, mask_predict, write_left_to_right
@@ -11,6 +12,7 @@ from bertcourse.decoders.decoder import DecoderBlock, DecoderOutput, KeyValueCac
 from bertcourse.decoders.encoder_decoder import EncoderDecoder, EncoderDecoderOutput, teacher_forcing_loss, translate
 from bertcourse.decoders.generation import generate, keep_top_k, keep_top_p, next_token_distribution
 from bertcourse.decoders.gpt2 import load_gpt2, save_gpt2
+from bertcourse.decoders.hybrid import HybridLoss, fill_logits, filling_scores, writing_scores
 from bertcourse.decoders.language_model import (
     CausalLanguageModel,
     DecoderConfig,
@@ -21,6 +23,7 @@ from bertcourse.decoders.language_model import (
     text_batches,
     train_language_model,
 )
+from bertcourse.decoders.small_world_texts import grammar_loss, world_texts
 from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, sentinel_tokens, span_corruption
 from bertcourse.decoders.tasks import CharacterVocabulary, date_examples, pair_batches, translations
 
@@ -32,15 +35,19 @@ __all__ = [
     "DecoderOutput",
     "EncoderDecoder",
     "EncoderDecoderOutput",
+    "HybridLoss",
     "KeyValueCache",
     "TransformerDecoder",
     "Writer",
     "corrupt",
     "date_examples",
     "fill",
+    "fill_logits",
     "fill_masks",
+    "filling_scores",
     "generate",
     "gibbs_sample",
+    "grammar_loss",
     "keep_top_k",
     "keep_top_p",
     "load_gpt2",
@@ -60,5 +67,7 @@ __all__ = [
     "train_language_model",
     "translate",
     "translations",
+    "world_texts",
     "write_left_to_right",
+    "writing_scores",
 ]

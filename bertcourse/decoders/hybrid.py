@@ -1,0 +1,157 @@
+"""Chapter 12: one model that fills and writes: GPT-BERT's hybrid of both objectives (Charpentier & Samuel 2024, "GPT or
+BERT: why not both?").
+
+BERT guesses a hidden token at its own position, a causal model the next token from the position before. If BERT's
+guess is moved there, too ("masked next-token prediction"), both ask the same of the same weights:
+
+    writes    position i - 1 sees x_1 … x_{i-1}, and guesses x_i
+    fills     position i - 1 sees the whole row, in which x_i is hidden, and guesses x_i
+
+What differs is the attention mask and the [MASK]s. The model is the causal one of this chapter.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from bertcourse.decoders.language_model import CausalLanguageModel, next_tokens, pad_texts
+from bertcourse.pretraining.masking import IGNORE, Vocabulary
+from bertcourse.pretraining.masking_fast import mask_tokens
+from bertcourse.self_attention import padding_mask
+from bertcourse.training.modes import evaluation_mode
+
+
+def fill_logits(model: CausalLanguageModel, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+    """Scores for the token at each position, from the position before it, which sees the whole row.
+
+    Args:
+        model: of this chapter.
+        input_ids: (B, L), with [MASK]s.
+        attention_mask: (B, L), 1 for a token, 0 for padding; None if nothing is padded.
+
+    Returns:
+        (B, L - 1, V): for positions 1 … L - 1; the first of a row, such as [CLS], is never hidden.
+    """
+    seen = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+    return model(input_ids, mask=padding_mask(seen)).logits[:, :-1]
+
+
+class HybridLoss:
+    """A share of the rows of each batch is written, the others are filled, by the same weights.
+
+    ``train_language_model(model, batches, steps, loss=HybridLoss(vocabulary, causal_share=0.5))``
+
+    Args:
+        vocabulary: of the tokenizer.
+        causal_share: of the rows; 1 is a causal language model, 0 a masked one.
+        rate: which share of the tokens is hidden in rows that are filled.
+        generator: source of randomness.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        causal_share: float = 0.5,
+        rate: float = 0.3,
+        generator: torch.Generator | None = None,
+    ):
+        if not 0 <= causal_share <= 1:
+            raise ValueError(f"causal_share must be between 0 and 1, a share of the rows; got {causal_share}.")
+        self.vocabulary, self.causal_share, self.rate, self.generator = vocabulary, causal_share, rate, generator
+
+    def __call__(self, model: CausalLanguageModel, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        """The mean loss of both kinds of rows, in nats, each weighted by its share of the rows."""
+        count = round(self.causal_share * len(input_ids))
+        loss = input_ids.new_zeros((), dtype=torch.float32)
+        if count:
+            some = slice(0, count)
+            mask = None if attention_mask is None else attention_mask[some]
+            logits = model(input_ids[some]).logits[:, :-1]
+            loss = loss + count / len(input_ids) * cross_entropy(logits, next_tokens(input_ids[some], mask))
+        if count < len(input_ids):
+            some = slice(count, None)
+            mask = None if attention_mask is None else attention_mask[some]
+            masked = mask_tokens(input_ids[some], self.vocabulary, self.rate, generator=self.generator)
+            logits = fill_logits(model, masked.input_ids, mask)
+            loss = loss + (1 - count / len(input_ids)) * cross_entropy(logits, masked.all_labels()[:, 1:])
+        return loss
+
+
+def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
+    """The mean over all labels (B, L) but ``IGNORE``, of logits (B, L, V)."""
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
+
+
+class Scores(NamedTuple):
+    """What a model knows of held-out texts.
+
+    Attributes:
+        loss: in nats per token that was asked for.
+        accuracy: how often the likeliest token is right.
+    """
+
+    loss: float
+    accuracy: float
+
+
+def writing_scores(model: CausalLanguageModel, texts: Sequence[Sequence[int]], batch_size: int = 64) -> Scores:
+    """How well each token but the first is guessed from those before it.
+
+    Args:
+        model: of this chapter.
+        texts: lists of token ids.
+        batch_size: how many at a time.
+    """
+    return scores(
+        (model(ids).logits[:, :-1], next_tokens(ids, mask)) for ids, mask in in_evaluation(model, texts, batch_size)
+    )
+
+
+def filling_scores(
+    model: CausalLanguageModel,
+    texts: Sequence[Sequence[int]],
+    vocabulary: Vocabulary,
+    rate: float = 0.15,
+    seed: int = 0,
+    batch_size: int = 64,
+) -> Scores:
+    """How well hidden tokens are guessed from all that is left of the text; every one of them is a [MASK].
+
+    Args:
+        model: of this chapter.
+        texts: lists of token ids.
+        vocabulary: of the tokenizer.
+        rate: which share of the tokens is hidden.
+        seed: of what is hidden, the same for each model.
+        batch_size: how many at a time.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def answers():
+        for ids, mask in in_evaluation(model, texts, batch_size):
+            masked = mask_tokens(ids, vocabulary, rate, generator=generator, mask_share=1.0, random_share=0.0)
+            yield fill_logits(model, masked.input_ids, mask), masked.all_labels()[:, 1:]
+
+    return scores(answers())
+
+
+def in_evaluation(model: CausalLanguageModel, texts: Sequence[Sequence[int]], batch_size: int):
+    """Batches of texts of like length, while the model is in evaluation mode."""
+    ordered = sorted(texts, key=len)
+    with evaluation_mode(model):
+        for start in range(0, len(ordered), batch_size):
+            yield pad_texts(ordered[start : start + batch_size])
+
+
+def scores(answers) -> Scores:
+    """Loss and accuracy over batches of logits (B, L, V) and labels (B, L), each label that is asked for alike."""
+    loss = right = count = 0.0
+    for logits, labels in answers:
+        asked = labels != IGNORE
+        loss += F.cross_entropy(logits[asked], labels[asked], reduction="sum").item()
+        right += int((logits[asked].argmax(-1) == labels[asked]).sum())
+        count += int(asked.sum())
+    return Scores(loss / count, right / count)
