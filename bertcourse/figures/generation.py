@@ -211,7 +211,7 @@ one block: 1,584 with the cache, 2,384 without: 1.5 times as many.
     names = [visible(token) for token in tokens]
     data = {
         "tokens": names,
-        "weights": rounded(rows),
+        "weights": rounded(rows, 6),
         "prompt": prompt,
         "plain": plain,
         "cached": cached,

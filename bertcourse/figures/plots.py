@@ -17,6 +17,7 @@ from torch import Tensor
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
+from bertcourse.figures.decoders import show_cross_attention, show_families, show_span_corruption
 from bertcourse.figures.generation import explore_cache, explore_sampling
 from bertcourse.figures.heads import explore_heads
 from bertcourse.figures.hover import hover_scatter
@@ -60,8 +61,11 @@ __all__ = [
     "shift_map",
     "show",
     "show_block",
+    "show_cross_attention",
+    "show_families",
     "show_heads",
     "show_input",
+    "show_span_corruption",
     "show_stack",
     "show_steps",
     "show_tokens",
