@@ -1,10 +1,10 @@
 """Chapter 12: decoders, models that write.
 
 In reading order: the decoder, with cross-attention and a cache of keys and values (``decoder``); a causal language
-model (``language_model``); how it writes (``generation``); GPT-2's files (``gpt2``); encoder and decoder together
-(``encoder_decoder``), and dates for them to translate (``tasks``); T5's objective (``span_corruption``); a BERT that
-is made to write (``bert_writes``); one model that fills and writes (``hybrid``); and the small world of chapter 4 for
-models that write (``small_world_texts``).
+model (``language_model``); how it writes (``generation``); a poem for it to learn by heart (``poem``); GPT-2's files
+(``gpt2``); encoder and decoder together (``encoder_decoder``), and dates for them to translate (``tasks``); T5's
+objective (``span_corruption``); a BERT that is made to write (``bert_writes``); one model that fills and writes
+(``hybrid``); and the small world of chapter 4 for models that write (``small_world_texts``).
 """
 
 from bertcourse.decoders.bert_writes import Writer, fill_masks, gibbs_sample, mask_predict, write_left_to_right
@@ -23,11 +23,13 @@ from bertcourse.decoders.language_model import (
     text_batches,
     train_language_model,
 )
+from bertcourse.decoders.poem import POEM, WordVocabulary
 from bertcourse.decoders.small_world_texts import grammar_loss, world_texts
 from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, sentinel_tokens, span_corruption
 from bertcourse.decoders.tasks import CharacterVocabulary, date_examples, pair_batches, translations
 
 __all__ = [
+    "POEM",
     "CausalLanguageModel",
     "CharacterVocabulary",
     "DecoderBlock",
@@ -38,6 +40,7 @@ __all__ = [
     "HybridLoss",
     "KeyValueCache",
     "TransformerDecoder",
+    "WordVocabulary",
     "Writer",
     "corrupt",
     "date_examples",
