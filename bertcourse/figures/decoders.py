@@ -147,11 +147,15 @@ def draw_family(
         room: its width.
         sees, asks: captions of its two steps.
     """
-    (x, y), rows, letter = place, family.rows, 6.6
-    left = letter * max(map(len, rows)) + 8
+    (x, y), rows = place, family.rows
     said = [family.answers.get(row, word) for row, word in family.asked.items()]
-    right = letter * max(map(len, said)) + (38 if family.answers else 24)
-    cell, tall = min(17.0, (room - left - right) / len(rows)), 18.0
+    longest = max(map(len, rows)), max(map(len, said)) + (3 if family.answers else 0)
+    for size in (11.5, 10.5, 9.5, 8.5):  # smaller letters leave more room for the mask
+        left, right = 0.58 * size * longest[0] + 8, 0.58 * size * longest[1] + 22
+        cell = min(17.0, (room - left - right) / len(rows))
+        if cell >= 7:
+            break
+    tall = 18.0
     top = y + 62
     figure.step(sees)
     figure.text((x, y + 10), family.name, "bold", anchor="start", size=14)
@@ -167,21 +171,18 @@ def draw_family(
     for row, name in enumerate(rows):
         stands_out = row in family.asked and len(family.asked) < len(rows) and name != START and len(family.blocks) == 1
         color = "hot" if stands_out or name in SENTINELS else "ink"
-        figure.text((x + left - 5, top + (row + 0.5) * tall), name, color=color, anchor="end", size=11.5)
+        figure.text((x + left - 5, top + (row + 0.5) * tall), name, color=color, anchor="end", size=size)
     figure.step(asks)
     for row, word in family.asked.items():
         answer = family.answers.get(row)
         mark = "" if answer is None else " ✓" if answer == word else " ✗"
         color = "value" if mark == " ✓" else "hot" if mark else "ink"
         at = x + left + side + 5, top + (row + 0.5) * tall
-        figure.text(at, f"→ {word if answer is None else answer}{mark}", color=color, anchor="start", size=11.5)
+        figure.text(at, f"→ {word if answer is None else answer}{mark}", color=color, anchor="start", size=size)
     bottom = top + len(rows) * tall
     read = len(rows) - (len(family.asked) if len(family.blocks) > 1 else 0)
-    asked = (
-        f"{len(family.asked)} questions, {read} words read"
-        if len(family.asked) > 1
-        else f"1 question, {read} words read"
-    )
+    count = len(family.asked)
+    asked = f"{count} question{'s' * (count > 1)}, {read} words read"
     if family.answers:
         right = sum(family.answers[row] == word for row, word in family.asked.items())
         asked += f", {right} right"

@@ -283,5 +283,5 @@ def draw_cache(names: list[str], rows: np.ndarray, cached: int, plain: int, told
         y = top + 38 + 52 * number
         figure.text((right, y), f"{name}: {large(value)}", anchor="start")
         figure.box(right, y + 12, (730 - right) * value / plain, 16, color="none", fill=role, corner=2, opacity=0.8)
-    figure.text((right, top + 156), "● computed now   ○ read from the cache", color="soft", anchor="start")
+    figure.text((right, top + 156), "● computed now\n○ read from the cache", color="soft", anchor="start")
     return figure

@@ -38,9 +38,9 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .both.narrow { grid-template-columns: 1fr; }
       .legend { display: grid; gap: 0.1em; font-size: 0.9em; margin-top: 0.9em; }
       .title { font-weight: 650; margin: 0.5em 0 0.1em; }
-      .count { display: grid; grid-template-columns: 4.6em 1fr 6.6em; gap: 0.6em; align-items: center; }
+      .count { display: grid; grid-template-columns: 4.6em 1fr 7em; gap: 0.6em; align-items: center; }
       .count .fill { display: block; height: 0.85em; border-radius: 2px; transition: width 0.15s; }
-      .count .number { text-align: right; }
+      .count .number { text-align: right; white-space: nowrap; }
       .token.absent text, .row.absent text, .row.absent .weight { visibility: hidden; }
       .token.absent, .row.absent { opacity: 0.4; }
       .row.past .weight { opacity: 0.4; }`),
@@ -132,7 +132,7 @@ function accountOf({ plain, cached }) {
   const node = h("div", {}, h("div", { class: "soft" }, "multiplications in one block"),
     parts.map(({ title, lines }) => [h("div", { class: "title" }, title), lines.map((each) => each.node)]), times,
     h("div", { class: "legend soft" }, ["● computed now", "○ read from the cache",
-      "framed: the rows that are computed now"].map((words) => h("span", {}, words))));
+      "framed rows: computed now", "pale rows: earlier steps, not needed again"].map((words) => h("span", {}, words))));
   const update = (step) => {
     const last = plain.length - 1;
     const numbers = [[cached[step], plain[step]], [total(cached, step), total(plain, step)]];
