@@ -1,8 +1,8 @@
 """bertcourse: build, measure and explain BERT, one chapter a module, each of the name that its lecture has.
 
-The chapters, of which each imports only earlier ones: ``self_attention`` (1), ``multi_head_attention`` (2),
-``tokenization`` (3), ``pretraining`` (4), ``word_senses`` (5), ``anisotropy`` (6), ``fine_tuning`` (7),
-``named_entities`` (8), ``question_answering`` (9), ``retrieval`` (10), ``beyond_bert`` (11),
+The chapters, of which each imports only earlier ones: ``static_embeddings`` (0), ``self_attention`` (1),
+``multi_head_attention`` (2), ``tokenization`` (3), ``pretraining`` (4), ``word_senses`` (5), ``anisotropy`` (6),
+``fine_tuning`` (7), ``named_entities`` (8), ``question_answering`` (9), ``retrieval`` (10), ``beyond_bert`` (11),
 ``decoders`` (12).
 
 Shared modules: ``bert`` (the model, its files, its batches; it stands on chapters 2 and 3) and, below all chapters,

@@ -281,12 +281,24 @@ def defined_in(source: str) -> set[str]:
     return found
 
 
-def serve(connection: Connection) -> None:
+def prepared(text: str) -> dict[str, Bench]:
+    """The assignment that the first job will name, ready while the submission still starts; none if it does not
+    work: its job says so.
+
+    Args:
+        text: JSON of the assignment's fingerprint, setup and solutions; may be empty.
+    """
+    with contextlib.suppress(Exception):
+        first = wire.loads(text.encode())
+        return {first["assignment"]: Bench(first["setup"], first["solutions"])}
+    return {}
+
+
+def serve(connection: Connection, benches: dict[str, Bench]) -> None:
     """Judge one job after the other, until the grader hangs up.
 
     A job names its assignment, whose names are kept, and its submission, whose wrong answers are.
     """
-    benches: dict[str, Bench] = {}
     session, of = None, None
 
     def exchange(message: dict) -> dict:
@@ -317,4 +329,4 @@ if __name__ == "__main__":
     sandbox.limit_memory(MOST_MEMORY, MOST_FILE)
     os.environ["NBGRADER_EXECUTION"] = "autograde"  # a check gives 0 points, and no colours
     with contextlib.suppress(OSError):  # the grader was killed
-        serve(Client(sys.argv[1]))
+        serve(Client(sys.argv[1]), prepared(sys.stdin.read()))

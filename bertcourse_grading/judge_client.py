@@ -40,19 +40,38 @@ class Judge:
 
     def __init__(self, temporary: Path | None = None) -> None:
         self.process, self.connection, self.temporary, self.job, self.seed = None, None, temporary, {}, 0
+        self.listener, self.opened = None, contextlib.ExitStack()
 
-    def start(self) -> None:
-        """Start it, if it does not run."""
+    def launch(self) -> None:
+        """Start it, if it does not run, and go on: what takes it seconds then passes while the submission starts. It
+        prepares itself for the assignment that began last."""
         if self.process is not None and self.process.poll() is None:
             return
-        with tempfile.TemporaryDirectory(prefix="judge-", dir=self.temporary) as folder:
-            listener = Listener(str(Path(folder) / "judge") if hasattr(os, "fork") else None)
-            argv = [sys.executable, "-P", "-m", "bertcourse_grading.judge", listener.address]
-            environment = {**os.environ, **PATIENT, "TQDM_DISABLE": "1", "MPLBACKEND": "agg"}
-            self.process = subprocess.Popen(
-                argv, env=environment, stdin=subprocess.DEVNULL, start_new_session=hasattr(os, "setsid")
-            )
-            self.connection = accept(listener, 120, lambda: self.process.poll() is None)
+        self.stop()
+        folder = Path(self.opened.enter_context(tempfile.TemporaryDirectory(prefix="judge-", dir=self.temporary)))
+        self.listener = Listener(str(folder / "judge") if hasattr(os, "fork") else None)
+        argv = [sys.executable, "-P", "-m", "bertcourse_grading.judge", self.listener.address]
+        environment = {**os.environ, **PATIENT, "TQDM_DISABLE": "1", "MPLBACKEND": "agg"}
+        self.process = subprocess.Popen(
+            argv, env=environment, stdin=subprocess.PIPE, start_new_session=hasattr(os, "setsid")
+        )
+        with contextlib.suppress(OSError), self.process.stdin as first:  # no file: submissions read files
+            first.write(json.dumps({name: self.job[name] for name in ("assignment", "setup", "solutions")}).encode())
+
+    def start(self) -> None:
+        """Start it, if it does not run, and wait until it can be asked.
+
+        Raises:
+            JudgeFailed: if it does not start.
+        """
+        self.launch()
+        if self.connection is None:
+            try:
+                self.connection = accept(self.listener, 120, lambda: self.process.poll() is None)
+            except RuntimeError as error:
+                raise JudgeFailed(f"the judge did not start: {error}") from None
+            finally:
+                self.opened.close()
 
     def begin(self, assignment: Assignment, seed: int) -> None:
         """What follows is of another submission.
@@ -61,12 +80,12 @@ class Judge:
             assignment: that it answers.
             seed: from which the inputs of its hidden tests are drawn, and the seeds of further runs.
         """
-        self.start()
         self.job = {
             "assignment": assignment.fingerprint,
             "setup": assignment.setup,
             "solutions": assignment.solutions,
         }
+        self.launch()
         self.seed = seed
         self.forget()
 
@@ -125,9 +144,11 @@ class Judge:
         if self.process is not None:
             self.process.kill()
             self.process.wait()
-            if self.connection is not None:
-                self.connection.close()
-            self.process, self.connection = None, None
+        for each in (self.connection, self.listener):
+            if each is not None:
+                each.close()
+        self.process = self.connection = self.listener = None
+        self.opened.close()
 
 
 def seed_of(seed: int, run: int) -> int:

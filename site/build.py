@@ -27,6 +27,7 @@ from bertcourse.slides import write_deck  # noqa: E402
 # The pages of the API reference: chapters in the order of the lectures, then the rooms that they share.
 ROOMS = {
     "Chapters": [
+        "static_embeddings",
         "self_attention",
         "multi_head_attention",
         "tokenization",

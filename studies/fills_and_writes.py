@@ -14,10 +14,10 @@ What is there already is not made again; the result is stored when all of it is 
 
 import argparse
 import json
+import math
 import time
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from bertcourse.datasets import course_file
@@ -25,6 +25,7 @@ from bertcourse.decoders import (
     CausalLanguageModel,
     DecoderConfig,
     HybridLoss,
+    bigram_loss,
     filling_scores,
     grammar_loss,
     text_batches,
@@ -33,7 +34,7 @@ from bertcourse.decoders import (
     writing_scores,
 )
 from bertcourse.files import write_table
-from bertcourse.pretraining import CountModel, Documents, SmallWorld, Vocabulary
+from bertcourse.pretraining import SmallWorld, Vocabulary
 
 ARMS = {"fills": 0.0, "writes": 1.0, "both": 0.5}  # the share of rows that are written
 MEASURES = ("writing_loss", "writing_accuracy", "filling_loss", "filling_accuracy")
@@ -99,17 +100,10 @@ def new_model(world: SmallWorld, seed: int) -> CausalLanguageModel:
 def baselines(tokens: int) -> dict[str, float]:
     """Loss per next token of the grammar, which is told each document's scene, and of bigram counts, in nats."""
     world = SmallWorld()
-    size = world.tokenizer().get_vocab_size()
-    counts = CountModel([Documents.of([[text] for text in world_texts(world, 31, num_tokens=tokens)])], size)
-    held_out = world_texts(world, seed=-1, count=HELD_OUT)
-    before, after = (
-        np.concatenate([np.array(text)[part] for text in held_out]) for part in (slice(-1), slice(1, None))
-    )
-    weight = counts.strength * counts.unigram[after]
-    bigram = (counts.pair_count(before, after) + weight) / (counts.counts[before] + counts.strength)
+    texts, held_out = world_texts(world, 31, num_tokens=tokens), world_texts(world, seed=-1, count=HELD_OUT)
     return {
         "grammar_loss": round(grammar_loss(world, -1, HELD_OUT), 4),
-        "bigram_loss": round(float(-np.log(bigram).mean()), 4),
+        "bigram_loss": round(bigram_loss(texts, held_out, world.tokenizer().get_vocab_size()), 4),
     }
 
 
@@ -131,11 +125,11 @@ def markdown(result: dict) -> str:
             return f"{low:.{digits}f} to {high:.{digits}f}"
 
         percent = dict(digits=1, change=lambda share: 100 * share)
-        cells = [band("writing_loss", 3), band("writing_loss", 2, np.exp), band("writing_accuracy", **percent)]
+        cells = [band("writing_loss", 3), band("writing_loss", 2, math.exp), band("writing_accuracy", **percent)]
         cells += [band("filling_loss", 3), band("filling_accuracy", **percent)]
         lines.append(f"| {arm} | {' | '.join(cells)} |")
     for name, loss in result["baselines"].items():
-        lines.append(f"| {name.removesuffix('_loss')} | {loss:.3f} | {np.exp(loss):.2f} | | | |")
+        lines.append(f"| {name.removesuffix('_loss')} | {loss:.3f} | {math.exp(loss):.2f} | | | |")
     return "\n".join([*lines, "", "Losses in nats, accuracies in percent. `python studies/fills_and_writes.py`", ""])
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from bertcourse.decoders import date_examples
 from bertcourse.pretraining import SmallWorld
 
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -20,6 +21,30 @@ def fills_and_writes():
 @pytest.fixture
 def generation_speed():
     return runpy.run_path(str(STUDIES / "generation_speed.py"))
+
+
+@pytest.fixture
+def small_decoders():
+    return runpy.run_path(str(STUDIES / "small_decoders.py"))
+
+
+def test_small_decoders_measures_both_and_goes_on_where_it_was(small_decoders, monkeypatch, tmp_path):
+    names = small_decoders["run"].__globals__
+    monkeypatch.setitem(names, "date_examples", lambda seed: date_examples(200, 10, seed))
+    monkeypatch.setitem(names, "HELD_OUT", 3)
+    result = small_decoders["run"]([4, 5], {"dates": 2, "small world": 2}, tmp_path)
+    assert [(row["task"], row["seed"]) for row in result["rows"]] == [
+        ("dates", 4), ("dates", 5), ("small world", 4), ("small world", 5),
+    ]  # fmt: skip
+    for row in result["rows"][:2]:
+        assert row["exact"] == row["nearest_exact"] == 0 < row["nearest_characters"] < 1
+    for row in result["rows"][2:]:
+        assert 1 < row["grammar_loss"] < row["bigram_loss"] < 6 and row["loss"] < 10
+    monkeypatch.setitem(names, "dates", lambda seed, steps: {"exact": 1.0})
+    again = small_decoders["run"]([5, 6], {"dates": 2}, tmp_path)["rows"]
+    assert again[0] == result["rows"][1] and again[1]["exact"] == 1
+    table = small_decoders["markdown"](json.loads(json.dumps(result)))
+    assert "2 seeds" in table and "| encoder-decoder | 0.0 to 0.0 |" in table and "| grammar | " in table
 
 
 def test_the_three_models_start_alike(fills_and_writes):

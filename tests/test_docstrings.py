@@ -14,6 +14,7 @@ import bertcourse
 MODULES = ["bertcourse", *(module.name for module in pkgutil.walk_packages(bertcourse.__path__, "bertcourse."))]
 # The chapters in the order of the lectures; the shared rooms that each may use, from its first lecture on.
 READING_ORDER = [
+    "static_embeddings",
     "self_attention",
     "multi_head_attention",
     "tokenization",

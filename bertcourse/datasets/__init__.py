@@ -1,10 +1,12 @@
 """Data: what the course wrote itself, books, and public sets, fetched once and checked.
 
 ``data`` (books, and the course's own files) and ``registry`` (public sets) fetch and check; ``ebooks``, ``semcor``,
-``wordnet`` and ``blimp`` turn what others publish into text. ``unicode_tables`` lists where Hugging Face's tokenizers
-do not go by today's Unicode.
+``wordnet`` and ``blimp`` turn what others publish into text. ``pairs`` reads which words met in the books,
+``agreement`` sentences on subject and verb.
+``unicode_tables`` lists where Hugging Face's tokenizers do not go by today's Unicode.
 """
 
+from bertcourse.datasets.agreement import AgreementSentence, agreement_sentences
 from bertcourse.datasets.data import (
     COURSE_DATA,
     book_texts,
@@ -19,9 +21,13 @@ from bertcourse.datasets.data import (
     read_text,
     standard_ebooks,
 )
+from bertcourse.datasets.pairs import WordPairs, word_pairs
 
 __all__ = [
+    "AgreementSentence",
     "COURSE_DATA",
+    "WordPairs",
+    "agreement_sentences",
     "book_texts",
     "book_words",
     "books",
@@ -33,4 +39,5 @@ __all__ = [
     "read_books",
     "read_text",
     "standard_ebooks",
+    "word_pairs",
 ]

@@ -16,6 +16,7 @@ from bertcourse.decoders.hybrid import HybridLoss, fill_logits, filling_scores, 
 from bertcourse.decoders.language_model import (
     CausalLanguageModel,
     DecoderConfig,
+    SmallModel,
     mean_loss,
     next_token_loss,
     pad_texts,
@@ -24,12 +25,14 @@ from bertcourse.decoders.language_model import (
     train_language_model,
 )
 from bertcourse.decoders.poem import POEM, WordVocabulary
-from bertcourse.decoders.small_world_texts import grammar_loss, world_texts
+from bertcourse.decoders.small_world_texts import WORLD_MODEL, bigram_loss, grammar_loss, world_texts
 from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, sentinel_tokens, span_corruption
-from bertcourse.decoders.tasks import CharacterVocabulary, date_examples, pair_batches, translations
+from bertcourse.decoders.tasks import DATE_MODEL, CharacterVocabulary, date_examples, pair_batches, translations
 
 __all__ = [
+    "DATE_MODEL",
     "POEM",
+    "WORLD_MODEL",
     "CausalLanguageModel",
     "CharacterVocabulary",
     "DecoderBlock",
@@ -39,9 +42,11 @@ __all__ = [
     "EncoderDecoderOutput",
     "HybridLoss",
     "KeyValueCache",
+    "SmallModel",
     "TransformerDecoder",
     "WordVocabulary",
     "Writer",
+    "bigram_loss",
     "corrupt",
     "date_examples",
     "fill",

@@ -80,6 +80,46 @@ class DecoderConfig:
         check_heads(self.hidden_size, self.num_attention_heads)
 
 
+@dataclass(frozen=True)
+class SmallModel:
+    """A model that is trained in a minute or two of CPU time, and how: lecture, tests and studies share its settings.
+
+    Attributes:
+        hidden_size: D; the feed-forward networks are four times as wide.
+        num_hidden_layers: how many blocks, of a decoder, and of an encoder if there is one.
+        num_attention_heads: H.
+        max_position_embeddings: the longest sequence, in tokens.
+        initializer_range: standard deviation of the initial weights.
+        batch_size: B.
+        steps: how many.
+        learning_rate: the highest.
+    """
+
+    hidden_size: int
+    num_hidden_layers: int
+    num_attention_heads: int
+    max_position_embeddings: int
+    initializer_range: float
+    batch_size: int
+    steps: int
+    learning_rate: float
+
+    def config(self, vocab_size: int) -> DecoderConfig:
+        """The model's sizes; there is no dropout, as no example comes often."""
+        return DecoderConfig(
+            vocab_size=vocab_size,
+            hidden_size=self.hidden_size,
+            num_hidden_layers=self.num_hidden_layers,
+            num_attention_heads=self.num_attention_heads,
+            intermediate_size=4 * self.hidden_size,
+            embedding_dropout_prob=0.0,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            max_position_embeddings=self.max_position_embeddings,
+            initializer_range=self.initializer_range,
+        )
+
+
 class LanguageModelOutput(NamedTuple):
     """What a causal language model returns.
 

@@ -12,8 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
 from tokenizers import Tokenizer
 
+from bertcourse.decoders.language_model import SmallModel
+from bertcourse.pretraining.evaluation import CountModel
+from bertcourse.pretraining.pairs import Documents
 from bertcourse.pretraining.small_world import (
     FIRST_SENTENCES,
     TELLING_SENTENCES,
@@ -26,6 +30,18 @@ from bertcourse.pretraining.small_world import (
 
 Distribution = dict[tuple[str, ...], float]  # of the words that a field may become
 LENGTHS = range(6, 13)  # of a document, in sentences
+
+# Reads a document once, and none again.
+WORLD_MODEL = SmallModel(
+    hidden_size=128,
+    num_hidden_layers=2,
+    num_attention_heads=4,
+    max_position_embeddings=128,
+    initializer_range=0.04,
+    batch_size=32,
+    steps=400,
+    learning_rate=3e-3,
+)
 
 
 class KnownDocument(NamedTuple):
@@ -98,6 +114,21 @@ def grammar_loss(world: SmallWorld, seed: int = -1, count: int = 200) -> float:
             total -= math.log(sentence_probability(world, scene, words, is_first=number == 0))
         tokens += sum(map(len, document.sentences)) + 1
     return total / tokens
+
+
+def bigram_loss(texts: list[list[int]], held_out: list[list[int]], vocab_size: int) -> float:
+    """The mean of -log P(token | the one before), in nats, of counted pairs: a baseline that sees one token back.
+
+    Args:
+        texts: to be counted; smoothed as chapter 4's ``CountModel`` smooths them.
+        held_out: all tokens of these but the first of each text.
+        vocab_size: V.
+    """
+    counts = CountModel([Documents.of([[text] for text in texts])], vocab_size)
+    before = np.concatenate([text[:-1] for text in held_out])
+    after = np.concatenate([text[1:] for text in held_out])
+    pairs = counts.pair_count(before, after) + counts.strength * counts.unigram[after]
+    return float(-np.log(pairs / (counts.counts[before] + counts.strength)).mean())
 
 
 def sentence_probability(world: SmallWorld, scene: Scene, words: list[str], is_first: bool = False) -> float:

@@ -14,6 +14,7 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from bertcourse.figures.analogies import explore_analogies, show_axis
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
@@ -24,13 +25,17 @@ from bertcourse.figures.hover import hover_scatter
 from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.lattices import explore_lattice, trie_walk
 from bertcourse.figures.layers import explore_layers
+from bertcourse.figures.lookup import show_lookup
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
+from bertcourse.figures.recurrence import explore_recurrence
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
+from bertcourse.figures.unrolled import show_recurrence
+from bertcourse.figures.window import explore_window
 from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
 from bertcourse.figures.writing import explore_writing_order
 
@@ -42,6 +47,7 @@ __all__ = [
     "answer_map",
     "attention_map",
     "attention_steps",
+    "explore_analogies",
     "explore_bpe",
     "explore_cache",
     "explore_heads",
@@ -49,22 +55,27 @@ __all__ = [
     "explore_layers",
     "explore_mask",
     "explore_plane",
+    "explore_recurrence",
     "explore_sampling",
     "explore_scaling",
-    "grouped_bars",
     "explore_switches",
+    "explore_window",
     "explore_writing_order",
+    "grouped_bars",
     "heatmap",
     "hover_scatter",
     "projection_steps",
     "seeded_lines",
     "shift_map",
     "show",
+    "show_axis",
     "show_block",
     "show_cross_attention",
     "show_families",
     "show_heads",
     "show_input",
+    "show_lookup",
+    "show_recurrence",
     "show_span_corruption",
     "show_stack",
     "show_steps",

@@ -7,6 +7,8 @@ from collections import Counter
 import pytest
 
 from bertcourse.decoders.small_world_texts import (
+    WORLD_MODEL,
+    bigram_loss,
     field_distribution,
     frames,
     grammar_loss,
@@ -90,3 +92,21 @@ def test_texts_are_documents_between_two_special_tokens():
     (text,) = world_texts(world, -1, count=1)
     assert [tokenizer.id_to_token(text[0]), tokenizer.id_to_token(text[-1])] == ["[CLS]", "[SEP]"]
     assert tokenizer.decode(text) == " ".join(word for sentence in document.sentences for word in sentence)
+
+
+def test_bigram_loss_is_that_of_counted_pairs():
+    """n(v, w) of 0 1 1 2 | 0 1 2, smoothed by 300 tokens' worth of p(w) = (n(w) + 1) / (N + V)."""
+    unigram = {0: 3 / 11, 1: 4 / 11, 2: 3 / 11, 3: 1 / 11}
+    expected = {(0, 1): (2 + 300 * unigram[1]) / 302, (1, 2): (2 + 300 * unigram[2]) / 303}
+    expected |= {(1, 1): (1 + 300 * unigram[1]) / 303, (3, 0): unigram[0]}
+    for pair, share in expected.items():
+        assert bigram_loss([[0, 1, 1, 2], [0, 1, 2]], [list(pair)], 4) == pytest.approx(-math.log(share))
+    both = [[0, 1, 2], [3, 0]]
+    mean = -sum(math.log(expected[pair]) for pair in [(0, 1), (1, 2), (3, 0)]) / 3
+    assert bigram_loss([[0, 1, 1, 2], [0, 1, 2]], both, 4) == pytest.approx(mean)
+
+
+def test_every_document_fits_into_the_model_and_none_comes_twice():
+    texts = world_texts(SmallWorld(), 1, count=WORLD_MODEL.steps * WORLD_MODEL.batch_size)
+    assert max(map(len, texts)) <= WORLD_MODEL.max_position_embeddings
+    assert len(set(map(tuple, texts))) == len(texts) == 12_800

@@ -15,6 +15,7 @@ from bertcourse.decoders.span_corruption import (
     sentinel_tokens,
     span_corruption,
 )
+from bertcourse.figures import decoders as figures
 
 WORDS = "Thank you for inviting me to your party last week .".split()
 settings_of_spans = st.tuples(st.integers(2, 200), st.floats(0.01, 0.99), st.floats(1.0, 10.0), st.integers(0, 2**32))
@@ -105,3 +106,12 @@ def test_too_few_sentinels_and_sentinels_in_the_text_are_refused():
 def test_settings_without_a_meaning_are_refused(length, rate, mean, noun):
     with pytest.raises(ValueError, match=noun):
         random_spans(length, rate, mean)
+
+
+@given(st.integers(2, 30), st.floats(0.01, 0.6), st.floats(1.0, 4.0), st.integers(0, 2**32))
+def test_the_figure_cuts_as_the_chapter_does(length, rate, mean_length, seed):
+    """Figures import no chapter, so that this one has a function of its own."""
+    words = [f"word{number}" for number in range(length)]
+    spans = random_spans(length, rate, mean_length, torch.Generator().manual_seed(seed))
+    spans = spans[: len(figures.SENTINELS) - 1]
+    assert figures.corrupt(words, spans) == tuple(corrupt(words, spans, figures.SENTINELS))

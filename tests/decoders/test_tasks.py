@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from bertcourse.decoders import DecoderConfig, EncoderDecoder
 from bertcourse.decoders.tasks import (
+    DATE_MODEL,
     FORMS,
     CharacterVocabulary,
     DateExample,
+    character_share,
     collate_pairs,
     date_examples,
     exact_share,
@@ -41,7 +43,7 @@ def plain_edit_distance(a: str, b: str) -> int:
 @given(words, st.lists(words, min_size=1, max_size=5))
 def test_the_nearest_example_is_nearest_by_plain_edit_distance(text, others):
     train = [DateExample(other, str(number), "") for number, other in enumerate(others)]
-    (found,) = nearest_examples([text], train)
+    (found,) = nearest_examples([text], train, block_size=2)
     distances = [plain_edit_distance(text, other) for other in others]
     assert int(found.iso) == distances.index(min(distances))
 
@@ -135,3 +137,17 @@ def test_memory_alone_does_not_solve_it():
     assert exact_share([example.iso for example in found], test) == 0
     same = nearest_examples([train[7].written], train)
     assert same[0].iso == train[7].iso
+
+
+def test_characters_are_right_in_their_places():
+    examples = [DateExample("", "1987-03-12", ""), DateExample("", "2001-01-01", "")]
+    assert character_share(["1987-03-12", "2001-01-01"], examples) == 1
+    assert character_share(["1987-03-21", ""], examples) == 8 / 20
+    assert character_share(["987-03-121", "2001-01-01"], examples) == 10 / 20
+
+
+def test_every_writing_fits_into_the_model():
+    longest = datetime.date(1877, 9, 27)
+    assert len(FORMS["all in words"](longest)) + 2 <= DATE_MODEL.max_position_embeddings
+    train, _ = date_examples()
+    assert max(len(example.written) for example in train) + 2 <= DATE_MODEL.max_position_embeddings

@@ -38,7 +38,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .both.narrow { grid-template-columns: 1fr; }
       .legend { display: grid; gap: 0.1em; font-size: 0.9em; margin-top: 0.9em; }
       .title { font-weight: 650; margin: 0.5em 0 0.1em; }
-      .count { display: grid; grid-template-columns: 4.6em 1fr 7em; gap: 0.6em; align-items: center; }
+      .count { display: grid; grid-template-columns: 4.6em 1fr 7.4em; gap: 0.6em; align-items: center; }
       .count .fill { display: block; height: 0.85em; border-radius: 2px; transition: width 0.15s; }
       .count .number { text-align: right; white-space: nowrap; }
       .token.absent text, .row.absent text, .row.absent .weight { visibility: hidden; }

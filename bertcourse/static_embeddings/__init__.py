@@ -1,0 +1,102 @@
+"""Chapter 0: words as vectors before attention. In reading order: ``counts``, ``word2vec``, ``vectors`` (and the fast
+forms ``counts_fast``, ``word2vec_fast``), ``similarity``, ``analogies``, ``bias``, ``ngrams``, ``recurrent``.
+
+Word vectors from counts and from prediction, what they know, and what they cannot: one vector for a word, whatever the
+sentence. Then what reads sentences, but forgets them: n-grams and recurrent networks.
+"""
+
+from bertcourse.static_embeddings.analogies import (
+    AnalogyScore,
+    Question,
+    analogy_answers,
+    analogy_score,
+    analogy_scores,
+    course_analogies,
+    google_analogies,
+)
+from bertcourse.static_embeddings.bias import (
+    AssociationTest,
+    associations,
+    gender_direction,
+    neighbours_gender,
+    projections,
+    weat,
+    weat_lists,
+    without_direction,
+    word_lists,
+)
+from bertcourse.static_embeddings.counts import cooccurrence, one_hot, ppmi, svd_vectors, words_of
+from bertcourse.static_embeddings.counts_fast import count_pairs, frequent_words, word_ids
+from bertcourse.static_embeddings.ngrams import KneserNey
+from bertcourse.static_embeddings.recurrent import (
+    ElmanCell,
+    LSTMCell,
+    OneAttention,
+    RecurrentLanguageModel,
+    RecurrentNetwork,
+    gradient_by_distance,
+    language_model_loss,
+    train_language_model,
+)
+from bertcourse.static_embeddings.similarity import Agreement, JudgedPair, agreement_with_people, men_pairs
+from bertcourse.static_embeddings.vectors import Neighbour, WordVectors
+from bertcourse.static_embeddings.word2vec import (
+    gradient_step,
+    keep_probability,
+    negative_sampling_loss,
+    noise_distribution,
+    plain_word2vec,
+    window_pairs,
+)
+from bertcourse.static_embeddings.word2vec_fast import expected_loss, expected_pairs, train_word2vec
+
+__all__ = [
+    "Agreement",
+    "AnalogyScore",
+    "AssociationTest",
+    "ElmanCell",
+    "JudgedPair",
+    "KneserNey",
+    "LSTMCell",
+    "Neighbour",
+    "OneAttention",
+    "Question",
+    "RecurrentLanguageModel",
+    "RecurrentNetwork",
+    "WordVectors",
+    "agreement_with_people",
+    "analogy_answers",
+    "analogy_score",
+    "analogy_scores",
+    "associations",
+    "cooccurrence",
+    "count_pairs",
+    "course_analogies",
+    "expected_loss",
+    "expected_pairs",
+    "frequent_words",
+    "gender_direction",
+    "google_analogies",
+    "gradient_by_distance",
+    "gradient_step",
+    "keep_probability",
+    "language_model_loss",
+    "men_pairs",
+    "negative_sampling_loss",
+    "neighbours_gender",
+    "noise_distribution",
+    "one_hot",
+    "plain_word2vec",
+    "ppmi",
+    "projections",
+    "svd_vectors",
+    "train_language_model",
+    "train_word2vec",
+    "weat",
+    "weat_lists",
+    "window_pairs",
+    "without_direction",
+    "word_ids",
+    "word_lists",
+    "words_of",
+]

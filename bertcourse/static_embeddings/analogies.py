@@ -1,0 +1,134 @@
+"""Chapter 0: analogies, and how much of their success is the rule that no word of the question may be the answer.
+
+"a is to b as c is to …": the word nearest to b - a + c (Mikolov, Yih & Zweig 2013). The published scores leave a, b and
+c out of the search. Without that, the answer is most often b or c itself (Linzen 2016, "Issues in Evaluating Semantic
+Spaces Using Word Analogies"; Rogers, Drozd & Li 2017, "The (too many) Problems of Analogical Reasoning").
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import permutations
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from bertcourse.datasets.data import course_file
+from bertcourse.datasets.registry import fetch
+from bertcourse.static_embeddings.vectors import WordVectors
+
+CHUNK = 512
+
+
+class Question(NamedTuple):
+    """a is to b as c is to d."""
+
+    a: str
+    b: str
+    c: str
+    d: str
+
+
+class AnalogyScore(NamedTuple):
+    """What came of the questions of which the vectors have all four words.
+
+    Attributes:
+        answers: how many of the answers were "d" (right), "a", "b", "c", or "other".
+        covered, total: questions that could be asked, and all.
+    """
+
+    answers: dict[str, int]
+    covered: int
+    total: int
+
+    @property
+    def accuracy(self) -> float:
+        """Right answers among those that could be asked; not a number where none could."""
+        return self.answers["d"] / self.covered if self.covered else float("nan")
+
+
+def google_analogies() -> dict[str, list[Question]]:
+    """The 19,544 questions of Mikolov et al. 2013 by section, in lower case; fetched if they are not here."""
+    return read_analogies(*fetch("analogies"))
+
+
+def read_analogies(path: Path) -> dict[str, list[Question]]:
+    """Questions from a file: a line ": name" begins a section, others have four words.
+
+    Args:
+        path: the file.
+    """
+    sections: dict[str, list[Question]] = {}
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        words = line.lower().split()
+        if words[:1] == [":"] and len(words) > 1:
+            sections[" ".join(words[1:])] = []
+        elif len(words) == 4 and sections:
+            next(reversed(sections.values())).append(Question(*words))
+        elif words:
+            raise ValueError(f"{path}, line {number}: expected four words, in a section; got {line!r:.80}.")
+    return sections
+
+
+def course_analogies() -> dict[str, list[Question]]:
+    """The course's own questions by relation: each two pairs of a relation make one, in both orders.
+
+    Source: data/analogies/pairs.tsv.
+    """
+    relations: dict[str, list[tuple[str, str]]] = {}
+    with course_file("analogies/pairs.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            relations.setdefault(row["relation"], []).append((row["first"], row["second"]))
+    return {
+        name: [Question(*one, *other) for one, other in permutations(pairs, 2)] for name, pairs in relations.items()
+    }
+
+
+def analogy_answers(vectors: WordVectors, questions: Sequence[Question], exclude_inputs: bool = True) -> list[str]:
+    """The answer to each question, as ``WordVectors.analogy`` gives it, to many at a time.
+
+    Args:
+        vectors: which have all words of the questions.
+        questions: a, b, c and the right answer, which is not looked at.
+        exclude_inputs: never answer a, b or c.
+    """
+    answers: list[str] = []
+    for start in range(0, len(questions), CHUNK):
+        a, b, c = np.array([[vectors.find(word) for word in each[:3]] for each in questions[start : start + CHUNK]]).T
+        cosines = (vectors.unit[b] - vectors.unit[a] + vectors.unit[c]) @ vectors.unit.T
+        if exclude_inputs:
+            for column in (a, b, c):
+                cosines[np.arange(len(a)), column] = -np.inf
+        answers += [vectors.words[i] for i in cosines.argmax(axis=1)]
+    return answers
+
+
+def analogy_score(vectors: WordVectors, questions: Sequence[Question], exclude_inputs: bool = True) -> AnalogyScore:
+    """What the vectors answer.
+
+    Args:
+        vectors: of any words; questions with others are left out.
+        questions: of one section.
+        exclude_inputs: as for ``analogy_answers``.
+    """
+    known = [each for each in questions if all(word in vectors for word in each)]
+    answers: Counter[str] = Counter(dict.fromkeys(("d", "a", "b", "c", "other"), 0))
+    for question, answer in zip(known, analogy_answers(vectors, known, exclude_inputs)):
+        roles = [role for role in ("d", "a", "b", "c") if getattr(question, role) == answer]
+        answers[roles[0] if roles else "other"] += 1
+    return AnalogyScore(dict(answers), len(known), len(questions))
+
+
+def analogy_scores(
+    vectors: WordVectors, sections: Mapping[str, Sequence[Question]], exclude_inputs: bool = True
+) -> dict[str, AnalogyScore]:
+    """The score of each section, and of "all" together.
+
+    Args:
+        vectors, exclude_inputs: as for ``analogy_score``.
+        sections: name to questions.
+    """
+    scores = {name: analogy_score(vectors, each, exclude_inputs) for name, each in sections.items()}
+    everything = [question for each in sections.values() for question in each]
+    return scores | {"all": analogy_score(vectors, everything, exclude_inputs)}

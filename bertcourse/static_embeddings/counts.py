@@ -1,0 +1,116 @@
+"""Chapter 0: words as rows of numbers, from one-hot to counts of neighbours, and from counts to short vectors.
+
+A word is known by the company it keeps (Firth 1957): count its neighbours, weigh the counts by how surprising they are
+(PPMI, Church & Hanks 1990), and keep the directions that matter most (SVD; Levy & Goldberg 2014, "Neural Word Embedding
+as Implicit Matrix Factorization"; Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity").
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.linalg import svds
+
+WORD = re.compile(r"[^\W\d_]+")
+
+
+def words_of(text: str) -> list[str]:
+    """Letters in a row, in lower case.
+
+    >>> words_of("The King's horse, it's said, was 7.")
+    ['the', 'king', 's', 'horse', 'it', 's', 'said', 'was']
+    """
+    return WORD.findall(text.lower())
+
+
+def one_hot(index: int, size: int) -> NDArray[np.float64]:
+    """A vector (V,) with a single 1. Any two words have the dot product 0: one-hot vectors know nothing of meaning.
+
+    >>> one_hot(2, 4)
+    array([0., 0., 1., 0.])
+    """
+    vector = np.zeros(size)
+    vector[index] = 1
+    return vector
+
+
+def cooccurrence(sentences: Sequence[Sequence[str]], words: Sequence[str], window: int = 4) -> NDArray[np.float64]:
+    """How often each word has each other word as a neighbour.
+
+    Args:
+        sentences: lists of words.
+        words: the V words to count; others keep their places, but are not counted.
+        window: how far away a neighbour may be, in words.
+
+    Returns:
+        (V, V), symmetric; row i counts the neighbours of ``words[i]``.
+
+    >>> cooccurrence([["the", "king", "and", "the", "queen"]], ["king", "queen", "the"], window=2)
+    array([[0., 0., 2.],
+           [0., 0., 1.],
+           [2., 1., 0.]])
+    """
+    row = {word: i for i, word in enumerate(words)}
+    counts = np.zeros((len(words), len(words)))
+    for sentence in sentences:
+        for place, word in enumerate(sentence):
+            for neighbour in sentence[max(0, place - window) : place]:
+                if word in row and neighbour in row:
+                    counts[row[word], row[neighbour]] += 1
+                    counts[row[neighbour], row[word]] += 1
+    return counts
+
+
+def ppmi(counts: NDArray | csr_array, smoothing: float = 0.75) -> csr_array:
+    """Positive pointwise mutual information: how much more often two words meet than chance would have it.
+
+        ppmi(w, c) = max(0, ln P(w, c) / (P(w) · P(c))),  with P(c) ∝ #(c)^smoothing
+
+    Args:
+        counts: (V, V), how often word w (row) has neighbour c (column).
+        smoothing: exponent of the neighbours' counts; below 1 it tames rare words, which meet few others, and these
+            seem surprising (Levy, Goldberg & Dagan 2015, section 3.2).
+
+    Returns:
+        (V, V), sparse: most pairs of words never meet, and count as 0.
+
+    >>> ppmi(np.array([[0, 2], [2, 4]]), smoothing=1).toarray().round(3)  # ln (2/8) / (2/8 · 6/8) = 0.288
+    array([[0.   , 0.288],
+           [0.288, 0.   ]])
+    """
+    counts = csr_array(counts, dtype=np.float64)
+    total = counts.sum()
+    words, contexts = counts.sum(axis=1) / total, counts.sum(axis=0) ** smoothing
+    contexts = contexts / contexts.sum()
+    pairs = counts.tocoo()
+    values = np.log(pairs.data / total / (words[pairs.row] * contexts[pairs.col]))
+    kept = values > 0
+    return csr_array((values[kept], (pairs.row[kept], pairs.col[kept])), shape=counts.shape)
+
+
+def svd_vectors(matrix: NDArray | csr_array, size: int, power: float = 0.5, seed: int = 0) -> NDArray[np.float64]:
+    """Short vectors from long rows: those whose dot products come closest to the matrix, by its singular values.
+
+        M ≈ U S Vᵀ,  vectors = U S^power
+
+    Args:
+        matrix: (V, C), such as that of ``ppmi``.
+        size: D, how many singular values to keep, less than V and C.
+        power: of the singular values: 1 keeps the distances of the rows, 0.5 gives words and neighbours one half each
+            and is better at telling meanings (Levy, Goldberg & Dagan 2015, section 3.3).
+        seed: of the search for singular vectors, and nothing else.
+
+    Returns:
+        (V, D), the largest singular value first; the sign of a column is such that its largest entry is positive.
+
+    >>> np.linalg.norm(svd_vectors(np.diag([9.0, 4.0, 1.0]), 2), axis=0).round(3)
+    array([3., 2.])
+    """
+    start = np.random.default_rng(seed).standard_normal(min(matrix.shape))
+    left, values, _ = svds(csr_array(matrix, dtype=np.float64), k=size, v0=start)
+    order = np.argsort(-values)
+    left, values = left[:, order], values[order]
+    signs = np.sign(left[np.abs(left).argmax(axis=0), np.arange(size)])
+    return left * signs * values**power

@@ -1,0 +1,312 @@
+"""Chapter 0: a network that reads word by word and remembers: Elman's, then the LSTM, then a language model of either.
+
+Elman's network (Elman 1990, "Finding Structure in Time") keeps a state h and renews it with each input x:
+
+    h ← tanh(W_x x + b_x + W_h h + b_h)
+
+A gradient goes back through W_h and tanh' once for each step, and shrinks as it does (Bengio, Simard & Frasconi 1994).
+The LSTM (Hochreiter & Schmidhuber 1997; with the forget gate of Gers, Schmidhuber & Cummins 2000) has beside h a cell
+c, which gates let through:
+
+    i, f, g, o = σ, σ, tanh, σ of (W_x x + b_x + W_h h + b_h)
+    c ← f ⊙ c + i ⊙ g,    h ← o ⊙ tanh(c)
+"""
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+Kind = Literal["rnn", "lstm"]
+TWINS = {"rnn": nn.RNN, "lstm": nn.LSTM}
+
+
+class ElmanCell(nn.Module):
+    """One step of Elman's network.
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__()
+        self.input = nn.Linear(input_size, hidden_size)
+        self.recurrent = nn.Linear(hidden_size, hidden_size)
+        initialize(self, hidden_size)
+
+    def start(self, batch: int) -> tuple[Tensor]:
+        """The state before the first input: zeros (B, H)."""
+        return (torch.zeros(batch, self.recurrent.in_features),)
+
+    def forward(self, x: Tensor, state: tuple[Tensor]) -> tuple[Tensor]:
+        """(B, D) and the state ``(h,)`` before it to the state after it; h is (B, H)."""
+        (h,) = state
+        return (torch.tanh(self.input(x) + self.recurrent(h)),)
+
+
+class LSTMCell(nn.Module):
+    """One step of an LSTM.
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__()
+        self.input = nn.Linear(input_size, 4 * hidden_size)  # the rows of i, f, g and o, one below the other
+        self.recurrent = nn.Linear(hidden_size, 4 * hidden_size)
+        initialize(self, hidden_size)
+
+    def start(self, batch: int) -> tuple[Tensor, Tensor]:
+        """The state before the first input: zeros, twice (B, H)."""
+        zeros = torch.zeros(batch, self.recurrent.in_features)
+        return zeros, zeros
+
+    def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+        """(B, D) and the state ``(h, c)`` before it to the state after it; both are (B, H)."""
+        h, c = state
+        i, f, g, o = (self.input(x) + self.recurrent(h)).chunk(4, dim=-1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        return torch.sigmoid(o) * torch.tanh(c), c
+
+
+CELLS = {"rnn": ElmanCell, "lstm": LSTMCell}
+
+
+def initialize(module: nn.Module, hidden_size: int) -> None:
+    """Draw all weights evenly from ±1/√H, as torch's recurrent networks do."""
+    for weights in module.parameters():
+        nn.init.uniform_(weights, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
+
+
+class RecurrentNetwork(nn.Module):
+    """A cell that goes along a sequence, a step at a time.
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+        cell: "rnn" or "lstm".
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, cell: Kind = "rnn"):
+        super().__init__()
+        check_cell(cell)
+        self.cell = CELLS[cell](input_size, hidden_size)
+
+    def forward(self, x: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Read a sequence.
+
+        Args:
+            x: (B, L, D).
+            state: to go on from; None for the start.
+
+        Returns:
+            ``(outputs, state)``: h after each step, (B, L, H), and the last state.
+        """
+        state, outputs = state or self.cell.start(len(x)), []
+        for step in x.unbind(dim=1):
+            state = self.cell(step, state)
+            outputs.append(state[0])
+        return torch.stack(outputs, dim=1), state
+
+
+class FusedNetwork(nn.Module):
+    """torch's own network of one layer, called as ``RecurrentNetwork`` is: all steps in one kernel.
+
+    Args:
+        input_size, hidden_size, cell: as for ``RecurrentNetwork``.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int, cell: Kind = "rnn"):
+        super().__init__()
+        check_cell(cell)
+        self.network = TWINS[cell](input_size, hidden_size, batch_first=True)
+
+    def copy_from(self, plain: RecurrentNetwork) -> "FusedNetwork":
+        """Take the weights of a plain network, and return this one."""
+        names = {"weight_ih_l0": "input.weight", "bias_ih_l0": "input.bias"}
+        names |= {"weight_hh_l0": "recurrent.weight", "bias_hh_l0": "recurrent.bias"}
+        weights = plain.cell.state_dict()
+        self.network.load_state_dict({theirs: weights[ours] for theirs, ours in names.items()})
+        return self
+
+    def forward(self, x: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Arguments and result as for ``RecurrentNetwork.forward``."""
+        if state is not None:
+            state = tuple(each[None] for each in state)
+            state = state if len(state) == 2 else state[0]
+        outputs, state = self.network(x, state)
+        return outputs, tuple(each[0] for each in (state if isinstance(state, tuple) else (state,)))
+
+
+class RecurrentLanguageModel(nn.Module):
+    """Which word comes next? A recurrent network over word vectors, and a score for each word of the vocabulary.
+
+    Mikolov et al. 2010, "Recurrent neural network based language model".
+
+    Args:
+        vocab_size: V.
+        hidden_size: H, of the state and of the word vectors, which serve as the output's weights, too (Press & Wolf
+            2017, "Using the Output Embedding to Improve Language Models").
+        cell: "rnn" or "lstm".
+        fused: run torch's kernel; without, the plain loop over steps.
+        dropout: probability of dropping a value of the inputs and outputs of the network in training.
+        seed: of the first weights.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        hidden_size: int,
+        cell: Kind = "rnn",
+        fused: bool = True,
+        dropout: float = 0.0,
+        seed: int = 0,
+    ):
+        super().__init__()
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.embedding = nn.Embedding(vocab_size, hidden_size)
+            nn.init.normal_(self.embedding.weight, std=0.05)
+            self.network = (FusedNetwork if fused else RecurrentNetwork)(hidden_size, hidden_size, cell)
+        self.bias = nn.Parameter(torch.zeros(vocab_size))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, ids: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
+        """Read words.
+
+        Args:
+            ids: (B, L).
+            state: to go on from; None for the start.
+
+        Returns:
+            ``(logits, state)``: (B, L, V), those at position t for the word at t + 1, and the last state.
+        """
+        outputs, state = self.network(self.dropout(self.embedding(ids)), state)
+        return self.dropout(outputs) @ self.embedding.weight.T + self.bias, state
+
+
+def train_language_model(
+    model: RecurrentLanguageModel,
+    ids: Tensor,
+    epochs: float = 1,
+    batch_size: int = 32,
+    length: int = 35,
+    learning_rate: float = 2e-3,
+    clip: float = 1.0,
+    after_step: Callable[[int, float], None] | None = None,
+) -> list[float]:
+    """Train on a running text by truncated backpropagation through time (Werbos 1990; Mikolov et al. 2010).
+
+    The text is cut into B rows, which are read side by side, ``length`` words at a time. The state goes on from piece
+    to piece; the gradient does not: it stops at the beginning of a piece. One that is longer than ``clip`` is cut to
+    that length, because now and then one explodes (Pascanu, Mikolov & Bengio 2013).
+
+    Args:
+        model: which learns.
+        ids: (N,), the text.
+        epochs: how often to read it; 0.5 for its first half.
+        batch_size: B.
+        length: of a piece, how many steps a gradient goes back.
+        learning_rate: Adam's, of the first step; it falls to 0 along a line.
+        clip: the longest gradient.
+        after_step: is called with the number of steps done and the loss.
+
+    Returns:
+        The loss of each step, in nats a word.
+    """
+    rows = ids[: len(ids) // batch_size * batch_size].view(batch_size, -1).long()
+    if rows.shape[1] < 2:
+        raise ValueError(f"ids must have 2 words or more for each of {batch_size} rows; got {len(ids)}.")
+    starts = range(0, rows.shape[1] - 1, length)
+    steps, losses, state = max(1, round(epochs * len(starts))), [], None
+    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
+    model.train()
+    for step in range(steps):
+        start = starts[step % len(starts)]
+        piece = rows[:, start : start + length + 1]
+        state = None if start == 0 else tuple(each.detach() for each in state)
+        logits, state = model(piece[:, :-1], state)
+        loss = nn.functional.cross_entropy(logits.flatten(0, 1), piece[:, 1:].flatten())
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), clip)
+        optimizer.param_groups[0]["lr"] = learning_rate * (1 - step / steps)
+        optimizer.step()
+        losses.append(loss.item())
+        if after_step:
+            after_step(step + 1, losses[-1])
+    return losses
+
+
+@torch.inference_mode()
+def language_model_loss(model: RecurrentLanguageModel, ids: Tensor, length: int = 256) -> float:
+    """The mean loss of a text's words, each from all before it; e to this power is the perplexity.
+
+    Args:
+        model: as it is.
+        ids: (N,), the text, read from its beginning.
+        length: how many words to read at a time, which changes memory and not the result.
+    """
+    model.eval()
+    row, state, total = ids.long()[None], None, 0.0
+    for start in range(0, len(ids) - 1, length):
+        piece = row[:, start : start + length + 1]
+        logits, state = model(piece[:, :-1], state)
+        total += nn.functional.cross_entropy(logits[0], piece[0, 1:], reduction="sum").item()
+    return total / (len(ids) - 1)
+
+
+class OneAttention(nn.Module):
+    """One layer of attention, as plainly as can be: what lecture 1 builds, here to compare gradients with.
+
+        output_t = Σ_s softmax_s(q_t · k_s / √H) v_s,  s ≤ t
+
+    Args:
+        input_size: D.
+        hidden_size: H.
+    """
+
+    def __init__(self, input_size: int, hidden_size: int):
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(input_size, hidden_size) for _ in range(3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, L, D) to (B, L, H)."""
+        scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(self.query.out_features)
+        later = torch.ones(scores.shape[1:], dtype=torch.bool).triu(1)
+        return scores.masked_fill(later, -math.inf).softmax(dim=-1) @ self.value(x)
+
+
+def gradient_by_distance(model: nn.Module | Callable[[Tensor], Tensor], x: Tensor, seed: int = 0) -> Tensor:
+    """How strongly the last output depends on the input so many steps before: the size of ∂ output_L / ∂ x_(L - d).
+
+    Args:
+        model: a network from (B, L, D) to (B, L, H), or to a tuple that begins with this; or a
+            ``RecurrentLanguageModel``, whose network is measured.
+        x: (B, L, D), or for a language model ids (B, L).
+        seed: of the signs below.
+
+    Returns:
+        (L,), at index d the Frobenius norm of the Jacobian at distance d, root mean square over the batch. It is
+        estimated from the gradient of a sum of all outputs with random signs, whose expected squared length is that of
+        the Jacobian (Hutchinson 1990): the more sequences, the closer.
+    """
+    if isinstance(model, RecurrentLanguageModel):
+        model, x = model.network, model.embedding(x)
+    x = x.detach().requires_grad_()
+    outputs = model(x)
+    last = (outputs if isinstance(outputs, Tensor) else outputs[0])[:, -1]
+    signs = torch.randint(0, 2, last.shape, generator=torch.Generator().manual_seed(seed)) * 2.0 - 1
+    (gradient,) = torch.autograd.grad((last * signs).sum(), x)
+    return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
+
+
+def check_cell(cell: str) -> None:
+    """Refuse a cell that we do not have."""
+    if cell not in CELLS:
+        raise ValueError(f"cell must be one of {', '.join(CELLS)}; got {cell!r}.")

@@ -1,0 +1,162 @@
+"""Recurrent networks: equal to torch's, able to learn, and how their gradients fade."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from bertcourse.static_embeddings import (
+    OneAttention,
+    RecurrentLanguageModel,
+    RecurrentNetwork,
+    gradient_by_distance,
+    language_model_loss,
+    train_language_model,
+)
+from bertcourse.static_embeddings.recurrent import FusedNetwork
+
+B, L, D, H, V = 3, 7, 5, 4, 11
+
+
+@pytest.mark.parametrize("cell, theirs", [("rnn", nn.RNN), ("lstm", nn.LSTM)])
+def test_the_plain_network_equals_torchs(cell, theirs):
+    torch.manual_seed(0)
+    ours, twin, x = RecurrentNetwork(D, H, cell).double(), theirs(D, H, batch_first=True).double(), torch.randn(B, L, D)
+    x = x.double()
+    for name, weights in twin.named_parameters():
+        part = "input" if "_ih" in name else "recurrent"
+        getattr(getattr(ours.cell, part), name.split("_")[0]).data.copy_(weights)
+    expected, last = twin(x)
+    start = tuple(torch.zeros(B, H).double() for _ in range(1 + (cell == "lstm")))
+    found, state = ours(x, start)
+    torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+    for ours_last, their_last in zip(state, last if cell == "lstm" else (last,)):
+        torch.testing.assert_close(ours_last, their_last[0], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm"])
+def test_the_fused_network_equals_the_plain_one_from_any_state(cell):
+    torch.manual_seed(0)
+    plain, x = RecurrentNetwork(D, H, cell), torch.randn(B, L, D)
+    fused = FusedNetwork(D, H, cell).copy_from(plain)
+    state = None
+    for _ in range(2):
+        found, found_state = fused(x, state)
+        expected, state = plain(x, state)
+        torch.testing.assert_close(found, expected, atol=1e-6, rtol=0)
+        for ours, theirs in zip(found_state, state, strict=True):
+            torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm"])
+def test_reading_in_two_pieces_is_reading_in_one(cell):
+    model = RecurrentLanguageModel(V, H, cell).eval()
+    ids = torch.randint(V, (B, L), generator=torch.Generator().manual_seed(0))
+    whole, _ = model(ids)
+    first, state = model(ids[:, :3])
+    second, _ = model(ids[:, 3:], state)
+    torch.testing.assert_close(torch.cat([first, second], dim=1), whole, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm"])
+def test_no_word_sees_a_later_one(cell):
+    model = RecurrentLanguageModel(V, H, cell).eval()
+    ids = torch.zeros(1, L, dtype=torch.long)
+    changed = ids.clone()
+    changed[0, 4] = 5
+    before, after = model(ids)[0], model(changed)[0]
+    torch.testing.assert_close(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4], after[:, 4])
+
+
+def text(length=4000):
+    """a and b in turn, each after its own number of c: what comes depends on more than the word before."""
+    return torch.tensor(([0, 2, 2, 1, 2, 2, 2] * length)[:length])
+
+
+@pytest.mark.parametrize("cell", ["rnn", "lstm"])
+def test_training_finds_what_repeats(cell):
+    model = RecurrentLanguageModel(3, 16, cell, seed=1)
+    seen = []
+    losses = train_language_model(
+        model, text(), epochs=8, batch_size=4, length=20, learning_rate=1e-2, after_step=lambda *each: seen.append(each)
+    )
+    assert losses[0] == pytest.approx(math.log(3), abs=0.1)
+    assert language_model_loss(model, text(500)) < 0.1 < losses[0]
+    assert seen[-1] == (len(losses), losses[-1])
+
+
+def test_loss_is_the_same_whatever_the_pieces_and_of_equal_scores_ln_v():
+    model = RecurrentLanguageModel(V, H, "lstm")
+    ids = torch.randint(V, (50,), generator=torch.Generator().manual_seed(0))
+    assert language_model_loss(model, ids, length=7) == pytest.approx(language_model_loss(model, ids, length=99))
+    nn.init.zeros_(model.embedding.weight)
+    assert language_model_loss(model, ids) == pytest.approx(math.log(V))
+
+
+def test_the_state_goes_on_from_piece_to_piece_and_its_gradient_does_not():
+    model, states = RecurrentLanguageModel(V, H), []
+    model.register_forward_pre_hook(lambda _, inputs: states.append(inputs[1]))
+    train_language_model(model, torch.arange(88) % V, batch_size=2, length=10)
+    assert states[0] is None and all(not each.requires_grad and each.abs().sum() > 0 for (each,) in states[1:])
+
+
+def test_a_long_gradient_is_cut(monkeypatch):
+    lengths = []
+    clip = nn.utils.clip_grad_norm_
+
+    def watched(parameters, most):
+        lengths.append((clip(parameters := list(parameters), most), clip(parameters, math.inf)))
+
+    monkeypatch.setattr(nn.utils, "clip_grad_norm_", watched)
+    train_language_model(RecurrentLanguageModel(V, H), torch.arange(88) % V, batch_size=2, length=10, clip=1e-3)
+    assert all(before > 1e-2 and after == pytest.approx(1e-3, rel=0.01) for before, after in lengths)
+
+
+def test_too_short_a_text_is_refused():
+    with pytest.raises(ValueError, match="ids.*32 rows"):
+        train_language_model(RecurrentLanguageModel(V, H), torch.zeros(40))
+
+
+def test_an_unknown_cell_is_refused():
+    with pytest.raises(ValueError, match="rnn, lstm.*gru"):
+        RecurrentLanguageModel(V, H, cell="gru")
+
+
+def test_gradient_by_distance_is_the_norm_of_the_jacobian():
+    torch.manual_seed(0)
+    network, one = RecurrentNetwork(D, H), torch.randn(1, L, D)
+    jacobian = torch.autograd.functional.jacobian(lambda x: network(x)[0][0, -1], one)[:, 0]  # (H, L, D)
+    expected = jacobian.square().sum(dim=(0, 2)).sqrt().flip(0)
+    found = gradient_by_distance(network, one.expand(4000, -1, -1))
+    torch.testing.assert_close(found, expected, rtol=0.05, atol=1e-4)
+
+
+def test_gradients_fade_in_elmans_network_and_not_in_attention():
+    torch.manual_seed(0)
+    x = torch.randn(64, 40, 32)
+    rnn, lstm = (gradient_by_distance(RecurrentNetwork(32, 32, cell), x) for cell in ("rnn", "lstm"))
+    attention = gradient_by_distance(OneAttention(32, 32), x)
+    assert rnn[30] < 1e-4 * rnn[0] and lstm[30] < lstm[0]
+    assert 0.5 < attention[30] / attention[10] < 2 and attention[39] > 100 * rnn[39]
+
+
+def test_a_language_model_is_measured_by_its_word_vectors():
+    model = RecurrentLanguageModel(V, H, "lstm", fused=False)
+    ids = torch.randint(V, (6, 9), generator=torch.Generator().manual_seed(0))
+    found = gradient_by_distance(model, ids)
+    assert found.shape == (9,) and (found > 0).all()
+    torch.testing.assert_close(found, gradient_by_distance(model.network, model.embedding(ids)))
+
+
+def test_attention_of_one_layer_looks_back_only():
+    torch.manual_seed(0)
+    layer, x = OneAttention(D, H), torch.randn(1, L, D)
+    changed = x.clone()
+    changed[0, 5] += 1
+    torch.testing.assert_close(layer(x)[:, :5], layer(changed)[:, :5])
+    reference = nn.functional.scaled_dot_product_attention(layer.query(x), layer.key(x), layer.value(x), is_causal=True)
+    torch.testing.assert_close(layer(x), reference, atol=1e-6, rtol=1e-5)
+    assert np.isfinite(layer(x).detach().numpy()).all()
