@@ -40,7 +40,8 @@ def test_an_encoder_decoder_writes_dates_that_it_has_not_seen():
     written = translations(model, vocabulary, texts)
     nearest = [example.iso for example in nearest_examples(texts[:100], train)]
     assert exact_share(nearest, test[:100]) == 0 and 0.7 < character_share(nearest, test[:100]) < 0.9
-    assert exact_share(written, test) > LOW and character_share(written, test) > LOW
+    assert exact_share(written, test) > 0.75  # measured: 0.852 to 0.930
+    assert character_share(written, test) > 0.95  # 0.968 to 0.986
 
 
 def test_a_causal_model_is_between_bigrams_and_the_grammar():
@@ -53,4 +54,5 @@ def test_a_causal_model_is_between_bigrams_and_the_grammar():
     batches = text_batches(texts, WORLD_MODEL.batch_size, torch.Generator().manual_seed(0))
     train_language_model(model, batches, WORLD_MODEL.steps // 2, WORLD_MODEL.learning_rate)
     loss = mean_loss(model, held_out)
-    assert grammar_loss(world, -1, 100) < loss < HIGH < bigram_loss(texts, held_out, vocab_size) - 1
+    assert grammar_loss(world, -1, 100) + 0.3 < loss < 1.8  # measured, on 200 documents: 1.671 to 1.674
+    assert bigram_loss(texts, held_out, vocab_size) > 2.8
