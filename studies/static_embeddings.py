@@ -44,6 +44,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from bertcourse import anisotropy
+from bertcourse.benchmarks.tables import table_lines
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.datasets import COURSE_DATA, agreement_sentences, course_file, paragraphs, word_pairs
 from bertcourse.datasets.data import book_texts
@@ -75,15 +76,33 @@ MODELS = Path("runs/static_embeddings")
 ELSEWHERE = {"platform": platform.machine(), "torch": torch.__version__, "numpy": np.__version__}
 
 
+TITLES = {
+    "static_embeddings_words": "Word vectors by counting and by word2vec: people's judgements and analogies",
+    "static_embeddings_speed": "word2vec beside gensim, one thread each, in one run",
+    "static_embeddings_ladder": "A ladder of language models on the same books",
+}
+
+
 def write(folder: Path, name: str, result: dict) -> None:
     """The rows of a study, as JSON and as a table with a column for each number."""
     rows = result["rows"]
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    shown = [
-        [f"{row[c]:.3f}" if isinstance(row.get(c), float) else str(row.get(c, "")) for c in columns] for row in rows
-    ]
-    lines = [columns, ["---"] * len(columns), *shown]
-    write_table(folder, name, result, "".join(f"| {' | '.join(line)} |\n" for line in lines))
+    lines = [f"# {TITLES[name]}", "", *table_lines(columns, [[shown(row.get(c)) for c in columns] for row in rows])]
+    write_table(folder, name, result, "\n".join(lines) + "\n")
+
+
+def shown(value: str | float | None) -> str:
+    """A cell of a table.
+
+    >>> shown(0.6713), shown(4_362_951.0), shown(56.56), shown(5216), shown(None)
+    ('0.671', '4,362,951', '56.6', '5,216', '–')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    digits = 0 if isinstance(value, int) or value >= 1000 else 1 if value >= 10 else 3
+    return f"{value:,.{digits}f}"
 
 
 def measures(vectors: WordVectors) -> dict:
