@@ -222,8 +222,8 @@ class TransformerDecoder(nn.Module):
 
     Args:
         num_layers: how many blocks.
-        hidden_size, num_heads, intermediate_size, norm, activation, cross_attention, dropout, attention_dropout,
-            layer_norm_eps: as for ``DecoderBlock``.
+        hidden_size, num_heads, intermediate_size, norm, activation: as for ``DecoderBlock``.
+        cross_attention, dropout, attention_dropout, layer_norm_eps: as for ``DecoderBlock``.
     """
 
     def __init__(
