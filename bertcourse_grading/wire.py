@@ -220,7 +220,7 @@ def unpack_drawing(content: Any, find: Any, depth: int) -> Drawing:
         for line in content["lines"]
     )
     texts = [str(content[name]) for name in ("xlabel", "ylabel", "title")]
-    return Drawing(lines, *texts, tuple(map(str, content["legend"])))
+    return Drawing(lines, *texts, tuple(map(str, content["legend"])), str(content["yscale"]))
 
 
 def unpack_range(content: Any, find: Any, depth: int) -> range:

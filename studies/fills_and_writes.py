@@ -1,6 +1,6 @@
 """One model that fills and writes, beside one that only fills and one that only writes, at equal tokens.
 
-    python studies/fills_and_writes.py      # three models of three seeds, some minutes of one core each
+    python studies/fills_and_writes.py      # three models of three seeds, 4 or 5 minutes of one core each
 
 All have the same architecture, the same first weights and the same rows in the same order, whole documents of chapter
 4's small world. Of each batch a share of the rows is written (causal), the others are filled (30 % hidden, each guessed

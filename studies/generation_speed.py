@@ -1,11 +1,12 @@
-"""Tokens written per second: our ``generate`` beside transformers', the same weights, in one run.
+"""Tokens written per CPU second: our ``generate`` beside transformers', the same weights, in one run.
 
-    python studies/generation_speed.py                                             # some minutes
+    python studies/generation_speed.py                                             # half an hour or more
     python studies/generation_speed.py --output data/results/generation_speed.md   # writes the table, too
 
 A GPT-2 of random weights, saved by transformers and loaded here, writes on greedily from a prompt of 16 tokens, with
 and without its cache of keys and values. First all four must write the same text. Then they are timed in turn, round
-after round; ratios are the medians of the rounds' own ratios.
+after round, in CPU seconds of one thread, which a shared machine inflates less than wall time; ratios are the medians
+of the rounds' own ratios.
 """
 
 import argparse
@@ -74,9 +75,9 @@ def compare(
     times: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, write in runs.items():
-            start = time.perf_counter()
+            start = time.process_time()
             write(prompt)
-            times[name].append(time.perf_counter() - start)
+            times[name].append(time.process_time() - start)
 
     def ratio(one: str, other: str) -> str:
         return f"{statistics.median(a / b for a, b in zip(times[one], times[other])):.2f}"
@@ -99,7 +100,7 @@ def main() -> None:
     parser.add_argument("--lengths", type=int, nargs="+", default=[64, 256])
     parser.add_argument("--batches", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--output", type=Path, help="a Markdown file for the table")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
@@ -108,13 +109,13 @@ def main() -> None:
     ours, theirs = new_models(options.hidden_size, options.layers, max(options.lengths))
     millions = sum(parameter.numel() for parameter in ours.parameters()) / 1e6
     lines = [
-        "# Writing: tokens per second beside transformers",
+        "# Writing: tokens per CPU second beside transformers",
         "",
-        f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, a GPT-2 of "
+        f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} thread(s), a GPT-2 of "
         f"{millions:.1f} M random parameters, greedy, prompts of {PROMPT} tokens, "
         f"{options.rounds} rounds; `python studies/generation_speed.py`",
         "",
-        "| new tokens | batch | | tokens/s | × transformers | × no cache |",
+        "| new tokens | batch | | tokens per CPU second | × transformers | × no cache |",
         "|---|---|---|---|---|---|",
     ]
     print(*lines, sep="\n")

@@ -57,6 +57,20 @@ def test_minutes_add_up_to_those_of_the_sections(lectures):
     assert "lecture 2" in left and lectures[1]["1.4"][0] in left and lectures[1]["1.2"][0] not in left
 
 
+def test_a_course_may_begin_with_lecture_0():
+    lectures = {
+        0: {"Opening": ("Opening", 2), "0.1": ("0.1 Counts", 20), "Summary": ("Summary", 1)},
+        1: {"1.1": ("1.1", 9)},
+    }
+    plan = {"name": "One week", "about": "", "weeks": [{"class": "0.1", "out": "hw00"}, {"due": "hw00"}]}
+    plans = {"plan": [plan], "reading": {"0": "Firth"}}
+    page = "<!-- syllabi: make syllabus -->\n<!-- end of syllabi -->"
+    page = syllabus.with_syllabi(page, plans, lectures, {"hw00": 110})
+    row = "| 1 | Opening of lecture 0 (2); 0.1 Counts (20); Summary of lecture 0 (1) | *Reading*: Firth. | hw00 out |"
+    assert f"{row} 23, 110 |" in page
+    assert "**Left out**: lecture 1." in page
+
+
 def test_a_section_that_does_not_exist_is_named(lectures):
     with pytest.raises(ValueError, match="no section 1.99"):
         syllabus.weeks_of({"weeks": [{"class": "1.99"}]}, lectures, {})

@@ -23,7 +23,11 @@ class Line:
     ys: tuple[float, ...]
 
     def __str__(self) -> str:
-        points = ", ".join(f"{x:g}: {y:g}" for x, y in zip(short([*self.xs[:8]]), short([*self.ys])))
+        return self.described(short([*self.ys]))
+
+    def described(self, ys: Sequence[float]) -> str:
+        """Its name and its first points, with these values."""
+        points = ", ".join(f"{x:g}: {y:.4g}" for x, y in zip(short([*self.xs[:8]]), ys))
         return f"{self.label or 'a line without a name'} ({points}{', …' if len(self.xs) > 8 else ''})"
 
 
@@ -35,6 +39,7 @@ class Drawing:
         lines: in the order in which they were drawn.
         xlabel, ylabel, title: empty where there is none.
         legend: its texts; empty where there is none.
+        yscale: of the vertical axis, "linear" or "log".
     """
 
     lines: tuple[Line, ...]
@@ -42,10 +47,12 @@ class Drawing:
     ylabel: str = ""
     title: str = ""
     legend: tuple[str, ...] = ()
+    yscale: str = "linear"
 
     def __repr__(self) -> str:
-        lines = "; ".join(map(str, self.lines[:6])) or "no line"
-        return f"axes with {lines}{'; …' if len(self.lines) > 6 else ''}"
+        # on a logarithmic axis no value is so small beside others that it could be taken for 0
+        texts = [line.described(line.ys) if self.yscale == "log" else str(line) for line in self.lines[:6]]
+        return f"axes with {'; '.join(texts) or 'no line'}{'; …' if len(self.lines) > 6 else ''}"
 
     def over(self, xs: Sequence[float], number: int) -> list[list[float]]:
         """The values of the first ``number`` lines over just these places; others, such as chance, are left aside."""
@@ -76,7 +83,7 @@ def drawing_of(axes: Any) -> Drawing:
     places = [tuple(map(float, line.get_xdata(orig=False))) for line in lines]
     values = [tuple(map(float, line.get_ydata(orig=False))) for line in lines]
     drawn = tuple(map(Line, names_of(lines, texts, samples), places, values))
-    return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), tuple(texts))
+    return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), axes.get_title(), tuple(texts), axes.get_yscale())
 
 
 def names_of(lines: Sequence[Any], texts: Sequence[str], samples: Sequence[Any]) -> list[str]:

@@ -61,3 +61,8 @@ def test_the_legend_of_the_figure_counts(axes):
 def test_points_are_shown_without_rounding_noise(axes):
     axes.plot([1, 2], [0.1 + 0.2, 1e-17])
     assert "(1: 0.3, 2: 0)" in repr(drawing_of(axes))
+
+
+def test_on_a_logarithmic_axis_small_values_are_shown_as_they_are(axes):
+    axes.semilogy([1, 2], [0.1 + 0.2, 1e-17])
+    assert "(1: 0.3, 2: 1e-17)" in repr(drawing_of(axes)) and drawing_of(axes).yscale == "log"

@@ -102,8 +102,11 @@ def test_a_figure_comes_through_as_what_it_shows():
     axes.plot([1, 2], [0, 1])
     axes.set_xlabel("d")
     axes.legend(["with", "without"])
+    assert there_and_back(axes).yscale == "linear"
+    axes.set_yscale("log")
     drawing = there_and_back(axes)
     plt.close()
+    assert drawing.yscale == "log"
     assert [line.label for line in drawing.lines] == ["with", "without"] == list(drawing.legend)
     assert drawing.over([1, 2], 1) == [[3.0, 4.5]] and drawing.xlabel == "d" and drawing.ylabel == ""
     assert "with (1: 3, 2: 4.5)" in repr(drawing)
