@@ -28,8 +28,16 @@ course: $(READY)
 	@echo
 	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
 
+# Two at a time: a notebook's cells leave half of two cores idle, and so do the other tests.
+FROM_THE_WHEEL := tests/test_notebooks.py tests/test_wheel.py
 test: $(READY)
-	$(BIN)/pytest --cov --cov-report=term --cov-fail-under=95
+	@mkdir -p build
+	@echo "The notebooks are validated meanwhile; what came of it follows at the end, and is in build/notebooks.log."
+	@$(BIN)/pytest $(FROM_THE_WHEEL) > build/notebooks.log 2>&1 & notebooks=$$!; \
+	trap 'kill $$notebooks; exit 130' INT TERM; \
+	$(BIN)/pytest $(addprefix --ignore=,$(FROM_THE_WHEEL)) --cov --cov-report=term --cov-fail-under=95; others=$$?; \
+	wait $$notebooks; notebooks=$$?; cat build/notebooks.log; \
+	test $$others -eq 0 && test $$notebooks -eq 0
 
 quick: $(READY)
 	$(BIN)/ruff check .

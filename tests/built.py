@@ -1,5 +1,6 @@
 """The course as others have it: its wheel in an environment of its own, and its site."""
 
+import atexit
 import functools
 import hashlib
 import os
@@ -7,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
 from pathlib import Path
 from typing import NamedTuple
@@ -34,11 +36,11 @@ class Installed(NamedTuple):
 
 @functools.cache
 def build_wheel() -> tuple[Path, Path]:
-    """Wheel and sdist of this checkout."""
-    build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(BUILT / "dist"), str(ROOT)]
-    shutil.rmtree(BUILT / "dist", ignore_errors=True)
-    run_quietly(build)
-    (wheel,), (sdist,) = (BUILT / "dist").glob("*.whl"), (BUILT / "dist").glob("*.tar.gz")
+    """Wheel and sdist of this checkout, in a folder of this process alone: `make test` has two."""
+    folder = tempfile.mkdtemp(prefix="wheel-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    run_quietly([sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, str(ROOT)])
+    (wheel,), (sdist,) = Path(folder).glob("*.whl"), Path(folder).glob("*.tar.gz")
     return wheel, sdist
 
 
