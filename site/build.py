@@ -46,10 +46,11 @@ ROOMS = {
 
 
 def write_reference(folder: Path) -> None:
-    """A page for each module, of what it exports, by its docstrings; and one that lists them."""
+    """A page for each module, of what it exports, by its docstrings; and one that lists them. The search finds names in
+    them, and not every word: its index comes with each page of the site."""
     folder.mkdir()
     for module in sum(ROOMS.values(), []):
-        page = f"{module}\n{'=' * len(module)}\n\n.. automodule:: bertcourse.{module}\n   :members:\n"
+        page = f":no-search:\n\n{module}\n{'=' * len(module)}\n\n.. automodule:: bertcourse.{module}\n   :members:\n"
         if (PACKAGE / module / "__init__.py").is_file():
             page += "   :imported-members:\n"  # those in __all__
         (folder / f"{module}.rst").write_text(page, encoding="utf-8")

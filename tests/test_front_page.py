@@ -36,11 +36,11 @@ def weight(folder: Path, page: str) -> int:
 
 @pytest.fixture(scope="module")
 def published(tmp_path_factory) -> Path:
-    """Two lectures' site of a course whose repository stands in pyproject.toml."""
+    """The site of lectures 1 and 2, of a course whose repository stands in pyproject.toml."""
     root = tmp_path_factory.mktemp("published")
     for name in ("site", "bertcourse", "data"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors"))
-    for path in (*ROOT.glob("*.md"), ROOT / "pyproject.toml", *LECTURES[:2], ROOT / ".github" / "bank.png"):
+    for path in (*ROOT.glob("*.md"), ROOT / "pyproject.toml", *LECTURES[1:3], ROOT / ".github" / "bank.png"):
         (root / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, root / path.relative_to(ROOT))
     project = (root / "pyproject.toml").read_text(encoding="utf-8")

@@ -83,7 +83,7 @@ def test_a_slide_that_is_too_tall_or_too_wide_would_be_noticed(opened):
 
 
 def test_a_figure_is_operated_by_keys_and_gives_them_back(opened):
-    tab = opened(NAMES[0])
+    tab = opened(NAMES[1])
     number = next(slide["number"] for slide in tab.evaluate(LOOK) if slide["alive"])
     tab.evaluate("(n) => { const { h, v } = deck.getIndices(deck.getSlides()[n]); deck.slide(h, v); }", number - 1)
     place = tab.evaluate("deck.getIndices()")
@@ -99,7 +99,7 @@ def test_a_figure_is_operated_by_keys_and_gives_them_back(opened):
 
 
 def test_a_slider_moves_and_the_slide_stays(opened):
-    tab = opened(NAMES[0])
+    tab = opened(NAMES[1])
     tab.evaluate(LOOK)
     tab.evaluate(
         "() => { const has = (s) => s.querySelector('[data-live]')?.shadowRoot.querySelector('input[type=range]');"
@@ -113,7 +113,7 @@ def test_a_slider_moves_and_the_slide_stays(opened):
 
 
 def test_speaker_view_shows_notes_and_follows(opened):
-    tab = opened(NAMES[0])
+    tab = opened(NAMES[1])
     with tab.context.expect_page() as popup:
         tab.keyboard.press("s")
     view = popup.value
@@ -128,7 +128,7 @@ def test_speaker_view_shows_notes_and_follows(opened):
     tab.wait_for_function("(before) => deck.getSlidePastCount() === before + 1", arg=before)
 
 
-@pytest.mark.parametrize("name", [NAMES[0], NAMES[3]])
+@pytest.mark.parametrize("name", [NAMES[1], NAMES[4]])
 def test_it_prints_a_page_for_each_slide(opened, name):
     slides = opened(name).evaluate("deck.getTotalSlides()")
     tab = opened(name, "?print-pdf", color_scheme="dark")
