@@ -1,7 +1,6 @@
 """Studies say what they need before they do any work."""
 
 import ast
-import dataclasses
 import importlib
 import importlib.util
 import random
@@ -19,7 +18,7 @@ from bertcourse import anisotropy, bert
 from bertcourse.files import read_json
 from bertcourse.fine_tuning import LabeledText, Splits
 from bertcourse.pretraining import SmallWorld
-from bertcourse.static_embeddings import KneserNey, Question, RecurrentLanguageModel, WordVectors
+from bertcourse.static_embeddings import Question, WordVectors
 from bertcourse.word_senses import Instance, SenseCorpus, corpora
 
 STUDIES = Path(__file__).parent.parent / "studies"
@@ -319,49 +318,3 @@ def test_pairs_of_an_epoch_are_those_that_are_learned_from(static_embeddings):
     ours, theirs = count(np.tile(ids, 5000), np.array([1, 1, 0.5]))
     assert ours == pytest.approx(5000 * 2 * (1 + 0.5 + 0.25 + 0.4))
     assert theirs == pytest.approx(5000 * 2 * (1 + 0.25 * 2.8 + 0.5 * 1), rel=0.02)  # both kept, or one of them
-
-
-def test_a_gap_is_a_whole_word_between_its_sides(static_embeddings, small_tokenizer):
-    text = np.random.default_rng(0).integers(5, small_tokenizer.get_vocab_size(), 1000)
-    chosen, names = static_embeddings["gaps"](text, small_tokenizer, 40, seed=0), small_tokenizer.id_to_token
-    joined = " ".join(map(str, text))
-    for left, word, right in chosen:
-        assert names(word).isalpha() and not names(right[0]).startswith("##")
-        assert " ".join(map(str, [*left, word, *right])) in joined
-
-
-def test_scorers_give_probabilities_and_see_what_they_may(static_embeddings, small_config, small_tokenizer):
-    torch.manual_seed(0)
-    size, random = small_tokenizer.get_vocab_size(), np.random.default_rng(0)
-    config = dataclasses.replace(small_config, vocab_size=size, initializer_range=0.3)
-    bert_model = bert.BertForPreTraining(config).eval()
-    bag = WordVectors(list(map(str, range(size))), *random.normal(size=(2, size, 4)).astype(np.float32))
-    network = RecurrentLanguageModel(size, 8, seed=0)
-    ngram = KneserNey(2).fit([random.integers(5, size, 300).tolist()], range(size))
-    sides = {  # what changes the answer: the left side, the right side
-        "unigrams": (static_embeddings["ngram_scorer"](KneserNey(1).fit([[5, 6]], range(size))), False, False),
-        "bigrams": (static_embeddings["ngram_scorer"](ngram), True, False),
-        "bag": (static_embeddings["bag_scorer"](bag, np.ones(size), 0.5), True, True),
-        "network": (static_embeddings["recurrent_scorer"](network), True, False),
-        "both": (static_embeddings["bert_scorer"](bert_model, small_tokenizer, both=True), True, True),
-        "left": (static_embeddings["bert_scorer"](bert_model, small_tokenizer, both=False), True, False),
-    }
-    for name, (scorer, left, right) in sides.items():
-        found = scorer([[5, 6], [5, 9], [5, 6]], [[8, 9], [8, 9], [10, 9]])
-        assert found.shape == (3, size) and found.double().exp().sum(dim=1).allclose(torch.ones(3).double(), atol=1e-4)
-        assert found[0].allclose(found[1], atol=1e-5) != left, name
-        assert found[0].allclose(found[2], atol=1e-5) != right, name
-
-
-def test_scores_of_gaps_and_verbs_are_those_of_the_scorer(static_embeddings):
-    uniform = torch.full((4, 10), 0.1).log()
-    sure = uniform.clone()
-    sure[:, 3] = -0.1
-    gaps = [([1], word, [2]) for word in (3, 3, 3, 4)]
-    found = static_embeddings["asked"](lambda lefts, rights: sure, gaps)
-    assert found["accuracy"] == 0.75 and found["loss"] == pytest.approx((3 * 0.1 + np.log(10)) / 4)
-    _, tokenizer = bert.load_pretrained("course")
-    favourite = torch.zeros(252, tokenizer.get_vocab_size())
-    favourite[:, [tokenizer.token_to_id(verb) for verb in ("is", "was", "has")]] = 1
-    always_singular = static_embeddings["agreement"](lambda lefts, rights: favourite, tokenizer)
-    assert always_singular == {"verb, none": 0.5, "verb, other": 0.5, "verb, same": 0.5}
