@@ -176,7 +176,7 @@ def show_axis(words: Sequence[str], positions: ArrayLike, ends: tuple[str, str],
     order = np.argsort(middle, kind="stable").tolist()
     listed = ", ".join(f"{words[i]} {signed(middle[i], '.2f')}" for i in order)
     told = f"{len(words)} words from {ends[0]} (−) to {ends[1]} (+): {listed}."
-    told += f" Medians of {len(runs)} runs, which lines span." if len(runs) > 1 else ""
+    told += f" Medians of {len(runs)} sets of vectors, which lines span." if len(runs) > 1 else ""
     forms = [draw_axis([words[i] for i in order], runs[:, order], ends, set(marked), told, w) for w in (740, 360)]
     forms[0].narrow = forms[1]
     return show_steps(forms[0], told)

@@ -28,7 +28,7 @@ def show_lookup(words: Sequence[str], table: ArrayLike, word: str) -> Figure:
     layer this is.
 
     >>> show_lookup(["river", "bank", "money"], [[0.5, 1.0], [-0.25, 2.0], [0.0, 0.125]], "bank")
-    “bank” is number 1 of 3 words. Its one-hot vector, 1 × 3, times the table, 3 × 2, is 1 × 2: −0.25 2.00.
+    “bank” is word 1 of 3, counted from 0. Its one-hot vector, 1 × 3, times the table, 3 × 2, is 1 × 2: −0.25 2.00.
     """
     words, table = list(words), as_numbers(table, "table")
     if table.ndim != 2 or len(table) != len(words) or words.count(word) != 1:
@@ -41,7 +41,7 @@ def show_lookup(words: Sequence[str], table: ArrayLike, word: str) -> Figure:
     (count, size), row = table.shape, words.index(word)
     shown = " ".join(signed(value, ".2f") for value in product[: COLUMNS[WIDE]])
     told = (
-        f"“{word}” is number {row} of {count:,} words. Its one-hot vector, 1 × {count:,}, times the table, "
+        f"“{word}” is word {row} of {count:,}, counted from 0. Its one-hot vector, 1 × {count:,}, times the table, "
         f"{count:,} × {size}, is 1 × {size}: {shown}{' …' if size > COLUMNS[WIDE] else ''}."
     )
     still = draw(words, table, one_hot, product, told, WIDE)

@@ -37,7 +37,7 @@ def test_the_last_step_is_the_product_of_the_one_hot_vector_and_the_table(row):
         assert hot.count("1") == 1 and len(hot) >= 5
     said = [float(number.replace("−", "-")) for number in re.findall(r"[−\d]+\.\d\d", repr(figure))]
     assert said == pytest.approx(product[:8].tolist(), abs=0.0051)
-    assert repr(figure).startswith(f"“w{row}” is number {row} of 2,000 words.")
+    assert repr(figure).startswith(f"“w{row}” is word {row} of 2,000, counted from 0.")
 
 
 def test_both_forms_have_five_steps_and_stay_inside():
