@@ -1,11 +1,13 @@
-"""T5's span corruption on the books: an encoder-decoder learns to write what was cut out of novels.
+"""T5's span corruption on the books: an encoder-decoder learns to write the letters that were cut out of novels.
 
     BERTCOURSE_DATA=FOLDER python studies/books_spans.py       # an hour of one core
 
-The first --tokens of the 88 books of the course, once, in pieces of 96 tokens. Out of each piece 14 tokens are cut, in
-five spans, and each time other ones (``span_corruption``). Measured on pieces of the five held-out books: the loss per
-token of the targets, sentinels included, and how many spans are written exactly, by their length. Beside it a trigram
-model of the same tokens, which sees the left side alone and, unlike the other, is told how long each span is.
+Tokens are characters, as in ByT5 (Xue et al. 2022, "ByT5: Towards a Token-Free Future with Pre-trained Byte-to-Byte
+Models"), because a model of this size learns nothing from so few gaps if each may be any of 8,192 word pieces. The
+first --characters of the 88 books of the course, in lower case, are read once, in pieces of 96. Out of each piece 14
+characters are cut, in five spans (``random_spans``). Measured on pieces of the five held-out books: the loss per token
+of the targets, sentinels included, and how many spans are written exactly, by their length. Beside it a 6-gram model of
+the same text, which sees the left side alone and, unlike the other, is told how long each span is.
 
 What is there already is not made again; the result is stored after each seed. The examples are of the first seed.
 """
@@ -18,15 +20,14 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 
 from bertcourse.benchmarks.tables import table_lines, versions
-from bertcourse.bert import load_pretrained
-from bertcourse.datasets import COURSE_DATA
+from bertcourse.datasets import COURSE_DATA, paragraphs
+from bertcourse.datasets.data import book_texts
 from bertcourse.decoders import (
-    DecoderConfig,
     EncoderDecoder,
+    SmallModel,
     corrupt,
     random_spans,
     teacher_forcing_loss,
@@ -34,13 +35,29 @@ from bertcourse.decoders import (
     translate,
 )
 from bertcourse.files import read_json, write_table
-from bertcourse.pretraining.corpus import books_corpus
+from bertcourse.pretraining.corpus import HELD_OUT_BOOKS
 from bertcourse.static_embeddings import KneserNey
 from bertcourse.training.modes import evaluation_mode
 
-NAME, TITLE = "books_spans", "Spans cut out of novels, and written again"
-LENGTH, ROWS, HELD_OUT, EXAMPLES = 96, 16, 512, 6
+NAME, TITLE = "books_spans", "Letters cut out of novels, and written again"
+LETTERS = "abcdefghijklmnopqrstuvwxyz .,;:?!'\"-"
+IDS = {letter: number for number, letter in enumerate(LETTERS)}
+PLAIN = str.maketrans("‘’“”—–", "''\"\"--")
+LENGTH, ROWS, HELD_OUT, EXAMPLES = 96, 32, 512, 6
 SPANS = len(random_spans(LENGTH))
+START = len(LETTERS)  # the token before a target
+SENTINELS = range(START + 1, START + SPANS + 2)  # one for each span, and one for the end
+ORDER = 6  # of the n-gram model
+MODEL = SmallModel(
+    hidden_size=128,
+    num_hidden_layers=3,
+    num_attention_heads=4,
+    max_position_embeddings=LENGTH,
+    initializer_range=0.05,
+    batch_size=ROWS,
+    steps=0,  # as many as there are batches
+    learning_rate=2e-3,
+)
 
 
 class Batch(NamedTuple):
@@ -57,120 +74,120 @@ class Batch(NamedTuple):
     target_ids: Tensor
 
 
-def in_pieces(tokens: list[int]) -> list[list[int]]:
-    """A text, cut at every 96th token; what is left at the end is left out."""
-    return [tokens[i : i + LENGTH] for i in range(0, len(tokens) - LENGTH + 1, LENGTH)]
+def letters_of(text: str) -> list[int]:
+    """The ids of a text's letters and marks, in lower case; what is none of ours is left out.
+
+    >>> "".join(LETTERS[i] for i in letters_of("“Come in,” he said—and smiled at Zoë."))
+    '"come in," he said-and smiled at zo.'
+    """
+    return [IDS[letter] for letter in text.lower().translate(PLAIN) if letter in IDS]
 
 
-def sentinels(vocab_size: int) -> range:
-    """Ids beyond those of the tokenizer, one for each span and one for the end."""
-    return range(vocab_size, vocab_size + SPANS + 1)
+def read_letters(is_held_out: bool, most: int) -> list[int]:
+    """The first letters of the books that are read, or of those that are held out."""
+    ids: list[int] = []
+    for book, text in book_texts("books"):
+        if (book.name in HELD_OUT_BOOKS) == is_held_out:
+            for paragraph in paragraphs(text):
+                ids += letters_of(paragraph + " ")
+                if len(ids) >= most:
+                    return ids[:most]
+    return ids
 
 
-def cut(pieces: list[list[int]], vocab_size: int, start: int, generator: torch.Generator) -> tuple[Batch, list]:
+def in_pieces(ids: list[int]) -> list[list[int]]:
+    """A text, cut at every 96th letter; what is left at the end is left out."""
+    return [ids[i : i + LENGTH] for i in range(0, len(ids) - LENGTH + 1, LENGTH)]
+
+
+def cut(pieces: list[list[int]], generator: torch.Generator) -> tuple[Batch, list]:
     """Cut spans out of pieces: a batch, and the spans of each piece."""
     spans = [random_spans(LENGTH, generator=generator) for _ in pieces]
-    parts = [corrupt(piece, each, sentinels(vocab_size)) for piece, each in zip(pieces, spans)]
-    sources, targets = torch.tensor([part.inputs for part in parts]), [[start, *part.targets] for part in parts]
-    return Batch(sources, None, torch.tensor(targets)), spans
+    parts = [corrupt(piece, each, SENTINELS) for piece, each in zip(pieces, spans)]
+    targets = torch.tensor([[START, *part.targets] for part in parts])
+    return Batch(torch.tensor([part.inputs for part in parts]), None, targets), spans
 
 
-def batches(pieces: list[list[int]], vocab_size: int, start: int, generator: torch.Generator) -> Iterator[Batch]:
+def batches(pieces: list[list[int]], generator: torch.Generator) -> Iterator[Batch]:
     """Batches without end, each time round in another order and cut elsewhere."""
     while True:
         order = torch.randperm(len(pieces), generator=generator).tolist()
         for first in range(0, len(order) - ROWS + 1, ROWS):
-            yield cut([pieces[i] for i in order[first : first + ROWS]], vocab_size, start, generator)[0]
+            yield cut([pieces[i] for i in order[first : first + ROWS]], generator)[0]
 
 
-def written_spans(targets: list[int], vocab_size: int) -> list[list[int]]:
-    """What stands behind each sentinel; nothing for one that does not come.
+def written_spans(targets: list[int]) -> list[str]:
+    """What stands behind each sentinel but the last; nothing for one that does not come.
 
-    >>> written_spans([100, 7, 8, 101, 9, 103, 5], vocab_size=100)[:4]
-    [[7, 8], [9], [], [5]]
+    >>> written_spans([SENTINELS[0], 7, 8, SENTINELS[1], 9, SENTINELS[3], 4])
+    ['hi', 'j', '', 'e', '']
     """
-    found, current = {}, None
+    found, current = dict.fromkeys(SENTINELS, ""), None
     for token in targets:
-        if token >= vocab_size:
-            current = found.setdefault(token, [])
+        if token in found:
+            current = token
         elif current is not None:
-            current.append(token)
-    return [found.get(each, []) for each in sentinels(vocab_size)[:-1]]
+            found[current] += LETTERS[token] if token < START else ""
+    return list(found.values())[:-1]
 
 
-def continued(model: KneserNey, left: list[int], count: int) -> list[int]:
-    """The likeliest next token, ``count`` times."""
+def continued(model: KneserNey, left: list[int], count: int) -> str:
+    """The likeliest next letter, ``count`` times."""
     ids = list(left)
     for _ in range(count):
         ids.append(int(model.distribution(ids).argmax()))
-    return ids[len(left) :]
+    return "".join(LETTERS[i] for i in ids[len(left) :])
 
 
-def exact_by_length(truth: list[list[int]], written: list[list[int]]) -> dict[str, float]:
-    """The share of spans that are written exactly, of one token, of two, of three or more, and of all."""
-    kinds = {"1 token": lambda n: n == 1, "2 tokens": lambda n: n == 2, "3 or more": lambda n: n > 2}
-    kinds["all"] = lambda n: True
+def exact_by_length(truth: list[str], written: list[str]) -> dict[str, float]:
+    """The share of spans that are written exactly, of one letter, of two, of three or more, and of all."""
     pairs = list(zip(truth, written, strict=True))
+    kinds = {"1": (1, 1), "2": (2, 2), "3 or more": (3, LENGTH), "all": (1, LENGTH)}
     return {
-        f"exact, {name}": float(np.mean([a == b for a, b in pairs if belongs(len(a))]))
-        for name, belongs in kinds.items()
+        f"exact, {name}": float(np.mean([a == b for a, b in pairs if low <= len(a) <= high]))
+        for name, (low, high) in kinds.items()
     }
 
 
-def measure(seed: int, pieces: list, held_out: list, tokenizer: Tokenizer, hidden_size: int) -> tuple[dict, list[dict]]:
+def measure(seed: int, pieces: list[list[int]], held_out: list[list[int]]) -> tuple[dict, list[dict]]:
     """Train a model: its row, and examples of what it writes."""
-    vocab_size, start = tokenizer.get_vocab_size(), tokenizer.token_to_id("[CLS]")
     torch.manual_seed(seed)
-    sizes = dict(hidden_size=hidden_size, num_hidden_layers=3, num_attention_heads=4, intermediate_size=4 * hidden_size)
-    config = DecoderConfig(vocab_size + SPANS + 1, **sizes, max_position_embeddings=LENGTH)
-    model, generator = EncoderDecoder(config), torch.Generator().manual_seed(seed)
-    train_language_model(
-        model, batches(pieces, vocab_size, start, generator), len(pieces) // ROWS, loss=teacher_forcing_loss
-    )
-    batch, _ = cut(held_out, vocab_size, start, torch.Generator().manual_seed(-1))
-    stop, most = sentinels(vocab_size)[-1], batch.target_ids.shape[1] + 20
+    model, generator = EncoderDecoder(MODEL.config(SENTINELS[-1] + 1)), torch.Generator().manual_seed(seed)
+    steps = len(pieces) // ROWS
+    train_language_model(model, batches(pieces, generator), steps, MODEL.learning_rate, loss=teacher_forcing_loss)
+    (source, _, target), _ = cut(held_out, torch.Generator().manual_seed(-1))
     with evaluation_mode(model):
-        parts = zip(batch.source_ids.split(64), batch.target_ids.split(64))
-        losses = [teacher_forcing_loss(model, source, None, target).item() for source, target in parts]
-        rows = [translate(model, source, None, start, stop, most) for source in batch.source_ids.split(64)]
-    targets = [row for each in rows for row in each.tolist()]
-    truth = [written_spans(row, vocab_size) for row in batch.target_ids.tolist()]
-    written = [written_spans(row, vocab_size) for row in targets]
-    row = {"model": "encoder-decoder", "seed": seed, "loss": float(np.mean(losses))}
-    row |= exact_by_length(sum(truth, []), sum(written, []))
-    row["right length"] = float(np.mean([len(a) == len(b) for a, b in zip(sum(truth, []), sum(written, []))]))
-
-    def spelled(spans: list[list[int]]) -> list[str]:
-        return [tokenizer.decode(span) for span in spans]
-
-    def source(ids: list[int]) -> str:
-        names = {each: f"<{number}>" for number, each in enumerate(sentinels(vocab_size))}
-        words = [names.get(token) or tokenizer.id_to_token(token) for token in ids]
-        return " ".join(words).replace(" ##", "")
-
+        parts = zip(source.split(64), target.split(64))
+        loss = float(np.mean([teacher_forcing_loss(model, *each).item() for each in ((s, None, t) for s, t in parts)]))
+    most = target.shape[1] + 20
+    rows = [translate(model, each, None, START, SENTINELS[-1], most).tolist() for each in source.split(64)]
+    written, truth = ([written_spans(row) for row in each] for each in (sum(rows, []), target.tolist()))
+    all_written, all_truth = sum(written, []), sum(truth, [])
+    row = {"model": "encoder-decoder", "seed": seed, "loss": loss, **exact_by_length(all_truth, all_written)}
+    row["right length"] = float(np.mean([len(a) == len(b) for a, b in zip(all_truth, all_written)]))
+    names = {each: f"<{number}>" for number, each in enumerate(SENTINELS)} | dict(enumerate(LETTERS))
     examples = [
-        {"source": source(batch.source_ids[i].tolist()), "truth": spelled(truth[i]), "written": spelled(written[i])}
-        for i in range(EXAMPLES)
+        {"source": "".join(names[i] for i in source[n].tolist()), "truth": truth[n], "written": written[n]}
+        for n in range(EXAMPLES)
     ]
     return row, examples
 
 
-def trigrams(tokens: list[int], held_out: list[list[int]], vocab_size: int) -> dict:
-    """The row of a trigram model, which continues the left side of each span for as long as the span is."""
-    model = KneserNey(3).fit([tokens], range(vocab_size))
-    _, spans = cut(held_out, vocab_size, 0, torch.Generator().manual_seed(-1))
+def ngrams(text: list[int], held_out: list[list[int]]) -> dict:
+    """The row of an n-gram model, which continues the left side of each span for as long as the span is."""
+    model = KneserNey(ORDER).fit([text], range(len(LETTERS)))
+    _, spans = cut(held_out, torch.Generator().manual_seed(-1))
     places = [(piece, start, stop) for piece, each in zip(held_out, spans) for start, stop in each]
-    truth = [piece[start:stop] for piece, start, stop in places]
+    truth = ["".join(LETTERS[i] for i in piece[start:stop]) for piece, start, stop in places]
     written = [continued(model, piece[:start], stop - start) for piece, start, stop in places]
-    return {"model": "trigrams, told the length", "seed": None, **exact_by_length(truth, written)}
+    return {"model": f"{ORDER}-grams, told the length", "seed": None, **exact_by_length(truth, written)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", type=Path, default=COURSE_DATA / "results", help="folder (default: data/results)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2], help="(default: %(default)s)")
-    parser.add_argument("--tokens", type=int, default=2_000_000, help="(default: %(default)s)")
-    parser.add_argument("--hidden-size", type=int, default=256, help="(default: %(default)s)")
+    parser.add_argument("--characters", type=int, default=4_000_000, help="(default: %(default)s)")
     options = parser.parse_args()
     torch.set_num_threads(1)
     run(options)
@@ -178,15 +195,10 @@ def main() -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Measure all that is not in the result yet."""
-    _, tokenizer = load_pretrained("course")
-    corpus = books_corpus(tokenizer)
-    train = np.concatenate([np.asarray(shard.tokens) for shard in corpus.train])[: options.tokens].tolist()
-    test = np.concatenate([np.asarray(shard.tokens) for shard in corpus.held_out]).tolist()
-    pieces, held_out = (
-        [text[i : i + LENGTH] for i in range(0, len(text) - LENGTH + 1, LENGTH)] for text in (train, test)
-    )
+    text = read_letters(False, options.characters)
+    pieces, held_out = in_pieces(text), in_pieces(read_letters(True, 10 * options.characters))
     held_out = held_out[:: max(1, len(held_out) // HELD_OUT)][:HELD_OUT]
-    settings = {"tokens": len(train), "hidden size": options.hidden_size, "length": LENGTH, "pieces": len(held_out)}
+    settings = {"characters": len(text), "length": LENGTH, "pieces": len(held_out)}
     result = {"settings": settings, "versions": versions(), "rows": [], "examples": []}
     path = options.output / f"{NAME}.json"
     if path.is_file() and (before := read_json(path))["settings"] == settings:
@@ -195,9 +207,9 @@ def run(options: argparse.Namespace) -> None:
         if any(row["seed"] == seed for row in result["rows"]):
             continue
         if seed is None:
-            row = trigrams(train, held_out, tokenizer.get_vocab_size())
+            row = ngrams(text, held_out)
         else:
-            row, examples = measure(seed, pieces, held_out, tokenizer, options.hidden_size)
+            row, examples = measure(seed, pieces, held_out)
             result["examples"] = result["examples"] or examples
         result["rows"].append(row)
         print(json.dumps(row), flush=True)
