@@ -26,7 +26,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bertcourse.benchmarks.tables import table_lines, versions
+from bertcourse.benchmarks.tables import band, table_lines, versions
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.datasets import COURSE_DATA, agreement_sentences
 from bertcourse.decoders import (
@@ -282,8 +282,7 @@ def markdown(rows: list[dict]) -> str:
         runs = [row for row in rows if row["model"] == name]
         cells = [name, runs[0]["sees"], f"{runs[0]['tokens read']:,}"]
         for key in COLUMNS.values():
-            ends = [f"{each:.2f}" if key == "loss" else f"{each:.1%}" for each in sorted(row[key] for row in runs)]
-            cells.append(" to ".join(dict.fromkeys((ends[0], ends[-1]))))
+            cells.append(band([row[key] for row in runs], ".2f" if key == "loss" else ".1%"))
         lines.append(cells)
     table = table_lines(["model", "sees", "tokens read", *COLUMNS], lines)
     return "\n".join([f"# {TITLE}", "", *table, ""])

@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertcourse.benchmarks.tables import table_lines, versions
+from bertcourse.benchmarks.tables import band, table_lines, versions
 from bertcourse.datasets import COURSE_DATA, paragraphs
 from bertcourse.datasets.data import book_texts
 from bertcourse.decoders import (
@@ -223,9 +223,8 @@ def markdown(rows: list[dict]) -> str:
     for name in dict.fromkeys(row["model"] for row in rows):
         cells = [name]
         for key in columns:
-            ends = sorted(row[key] for row in rows if row["model"] == name and key in row)
-            shown = [f"{each:.2f}" if key == "loss" else f"{each:.1%}" for each in (ends[:1] + ends[-1:])]
-            cells.append(" to ".join(dict.fromkeys(shown)) or "–")
+            values = [row[key] for row in rows if row["model"] == name and key in row]
+            cells.append(band(values, ".2f" if key == "loss" else ".1%") if values else "–")
         lines.append(cells)
     return "\n".join([f"# {TITLE}", "", *table_lines(["model", *columns], lines), ""])
 

@@ -19,7 +19,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertcourse.benchmarks.tables import table_lines, versions
+from bertcourse.benchmarks.tables import band, table_lines, versions
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld
@@ -98,10 +98,6 @@ def left(model: RecurrentLanguageModel, test: Tensor) -> list[float]:
 
 def markdown(rows: list[dict]) -> str:
     """A row for each model, with the lowest and the highest of its seeds."""
-
-    def band(values: list[float], form: str) -> str:
-        return " to ".join(dict.fromkeys((f"{min(values):{form}}", f"{max(values):{form}}")))
-
     first, gradients = [], []
     for name in dict.fromkeys(row["model"] for row in rows):
         runs = [row for row in rows if row["model"] == name]

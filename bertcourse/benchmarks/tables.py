@@ -2,7 +2,7 @@
 
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,16 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[s
     ['| search | MRR |', '|---|---|', '| BM25 | 0.5 |']
     """
     return ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns), *(f"| {' | '.join(row)} |" for row in rows)]
+
+
+def band(values: Iterable[float], form: str) -> str:
+    """The lowest and the highest of some runs' values, once if they look the same.
+
+    >>> band([0.5, 0.25, 0.3], ".1%"), band([5.341, 5.339], ".2f")
+    ('25.0% to 50.0%', '5.34')
+    """
+    values = sorted(values)
+    return " to ".join(dict.fromkeys((f"{values[0]:{form}}", f"{values[-1]:{form}}")))
 
 
 def with_interval(comparison: dict[str, float], digits: int, times: float = 1) -> str:
