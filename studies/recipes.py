@@ -6,7 +6,7 @@
     python studies/recipe_table.py
 
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
-Standard Ebooks in rows of at most 64 tokens, 16 a step, in bfloat16, one thread a run, and as many runs at once as
+Standard Ebooks in rows of at most 64 tokens, 16 a step, in float32, one thread a run, and as many runs at once as
 ``--jobs`` says. In screening the learning rate is flat for five million tokens, then falls to zero in half a million.
 Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10 (ELECTRA's generator has a quarter
 of the width and is not compared). No arm was tuned: all have the
@@ -104,7 +104,7 @@ SHARED = {
     **PRESETS["books-cpu"],
     "lengths": "64:1",
     "evaluation_rows": 512,
-    "precision": "bfloat16",
+    "precision": "float32",
     "threads": 1,
     "snapshots": "1",
 }

@@ -174,10 +174,11 @@ except PermissionError:
 os.system(f"python3 -c '{program}'")
 assert os.path.exists("refused")
 '''
-SHARED_MEMORY = """import mmap
-block = mmap.mmap(-1, 3 * 2**30)
-for _ in range(48):
-    block.write(bytes(2**26))"""
+SHARED_MEMORY = """import mmap, time
+block, zeros = mmap.mmap(-1, 2**30), bytes(2**24)
+for _ in range(64):
+    block.write(zeros)
+time.sleep(60)  # until the watcher has seen it, or the cell's time is over"""
 
 
 def write_submissions(folder: Path, course: Path, outside: Path, torch: bool = True) -> None:
@@ -407,9 +408,9 @@ VERDICTS = {
     ),
     "segfault": ("review", 3, "cell hw01-1-doubled ended its process (SIGSEGV)"),
     "kills-itself": ("review", 3, "cell hw01-1-doubled ended its process (SIGKILL)"),
-    "endless": ("graded", 3, "cell hw01-1-doubled ran for more than 2 s and was stopped"),
-    "endless-in-function": ("graded", 3, "cell hw01-1-hidden ran for more than 2 s and was stopped"),
-    "stubborn": ("review", 3, "cell hw01-1-doubled ran for more than 2 s and could not be interrupted"),
+    "endless": ("graded", 3, "cell hw01-1-doubled ran for more than 6 s and was stopped"),
+    "endless-in-function": ("graded", 3, "cell hw01-1-hidden ran for more than 6 s and was stopped"),
+    "stubborn": ("review", 3, "cell hw01-1-doubled ran for more than 6 s and could not be interrupted"),
     "twenty-gigabytes": ("graded", 3, "cell hw01-1-doubled asked for more memory than the 0.5 GiB there are"),
     "shared-memory": ("review", 3, "cell hw01-1-doubled needed more than 0.5 GiB of memory"),
     "network": ("review", 3, "it tried to reach the network ('192.0.2.1')"),
