@@ -28,14 +28,16 @@ def plain_orthogonalize(matrix: Tensor, steps: int = 5) -> Tensor:
     return x
 
 
-def orthogonalize(matrices: Tensor, steps: int = 5, dtype: torch.dtype = torch.bfloat16) -> Tensor:
+def orthogonalize(matrices: Tensor, steps: int = 5, dtype: torch.dtype | None = None) -> Tensor:
     """``plain_orthogonalize`` for many matrices, in batched products.
 
     Args:
         matrices: (…, M, N).
         steps: of Newton-Schulz.
-        dtype: of the products, and of the result.
+        dtype: of the products, and of the result. None: bfloat16 on a GPU, as Jordan has it; float32 on a CPU, where
+            bfloat16 is the slower one unless there are special units for it.
     """
+    dtype = dtype or (torch.float32 if matrices.device.type == "cpu" else torch.bfloat16)
     x = matrices.reshape(-1, *matrices.shape[-2:]).to(dtype)
     is_tall = x.shape[1] > x.shape[2]
     x = x.mT if is_tall else x  # so that XXᵀ is the smaller of the two squares
