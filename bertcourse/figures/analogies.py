@@ -174,7 +174,11 @@ def show_axis(words: Sequence[str], positions: ArrayLike, ends: tuple[str, str],
         )
     middle = np.median(runs, axis=0)
     order = np.argsort(middle, kind="stable").tolist()
-    listed = ", ".join(f"{words[i]} {signed(middle[i], '.2f')}" for i in order)
+    each = [f"{words[i]} {signed(middle[i], '.2f')}" for i in range(len(words))]
+    if len(runs) > 1:
+        spans = zip(each, runs.min(axis=0), runs.max(axis=0))
+        each = [f"{word} ({signed(low, '.2f')} to {signed(high, '.2f')})" for word, low, high in spans]
+    listed = ", ".join(each[i] for i in order)
     told = f"{len(words)} words from {ends[0]} (−) to {ends[1]} (+): {listed}."
     told += f" Medians of {len(runs)} sets of vectors, which lines span." if len(runs) > 1 else ""
     forms = [draw_axis([words[i] for i in order], runs[:, order], ends, set(marked), told, w) for w in (740, 360)]

@@ -180,7 +180,7 @@ def test_words_on_the_axis_are_sorted_and_none_covers_another(narrow):
 
 def test_runs_are_summed_up_by_their_median_and_their_ends():
     drawn = show_axis(["a", "b"], [[0.5, -1.0], [0.25, -0.5], [1.0, -0.75]], ("he", "she"))
-    assert repr(drawn).startswith("2 words from he (−) to she (+): b −0.75, a 0.50. Medians of 3 sets of vectors")
+    assert repr(drawn).startswith("2 words from he (−) to she (+): b −0.75 (−1.00 to −0.50), a 0.50 (0.25 to 1.00). M")
     lines = re.findall(r'<path d="M([\d.]+) [\d.]+L([\d.]+) [\d.]+" stroke="[^"]+" stroke-width="3"', drawn.still.svg())
     ends = [[(float(x) - 370) / 356 for x in line] for line in lines]
     np.testing.assert_allclose(ends, [[-1.0, -0.5], [0.25, 1.0]], atol=1e-3)
