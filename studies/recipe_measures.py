@@ -81,7 +81,7 @@ QUICK, FULL = Sizes(2**16, 25, 8_000, 64), Sizes(2**18, None, None, 512)
 PER_CLASS, DRAWS, FROZEN_DRAWS = 16, 3, 20  # of few_labels
 
 
-def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool, length: int = 128) -> dict:
+def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool, length: int = 128, pairs: bool = True) -> dict:
     """All measures of a model, the seconds of each, and how much was measured.
 
     Args:
@@ -90,11 +90,12 @@ def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool, length: int = 1
         quick: samples of ``QUICK``, for a study with many models, instead of ``FULL``.
         length: of rows of full sentences: no longer than the model was trained on, or positions are at noise. A few
             sentences of SemCor (3 % of their tokens beyond 64) and texts with labels may be longer.
+        pairs: whether the model was trained on pairs; one that was not reads them as one segment.
     """
     sizes = QUICK if quick else FULL
     held_out = books_corpus(tokenizer).held_out
     parts = {
-        "mlm": lambda: measure_mlm(model, tokenizer, held_out, sizes.tokens, length),
+        "mlm": lambda: measure_mlm(model, tokenizer, held_out, sizes.tokens, length, pairs),
         "blimp": lambda: measure_blimp(model, tokenizer, sizes.pairs),
         "senses": lambda: measure_senses(model, tokenizer, sizes.sentences),
         "few_labels": lambda: measure_few_labels(model, tokenizer, from_scratch=not quick),
@@ -165,12 +166,20 @@ def characters(tokenizer: Tokenizer) -> Tensor:
     return torch.tensor([len(token.removeprefix(PREFIX).lstrip("Ġ▁")) for token in tokens])
 
 
-def measure_mlm(model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], tokens: int, length: int) -> dict:
+def as_one_segment(batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> list[tuple[MaskedTokens, RowBatch]]:
+    """The same batches for a model whose second segment vector was never trained."""
+    return [(masked, rows._replace(token_type_ids=torch.zeros_like(rows.token_type_ids))) for masked, rows in batches]
+
+
+def measure_mlm(
+    model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], tokens: int, length: int, pairs: bool = True
+) -> dict:
     """Masked language modelling on held-out text, by kind of rows and of masks, and next-sentence prediction."""
     vocabulary, lengths, result = Vocabulary.of(tokenizer), characters(tokenizer), {}
     kinds = {"pairs of 64": ("sentence-pairs", 64), f"full sentences of {length}": ("full-sentences", length)}
     for name, (packing, size) in kinds.items():
         usual = list(fixed_batches(held_out, vocabulary, RowMaker(packing, 0.0), size, tokens // size))
+        usual = usual if pairs else as_one_segment(usual)
         for masks, batches in {"80/10/10": usual, "all [MASK]": all_masked(usual, vocabulary.mask_id)}.items():
             found = guess(model, batches)
             bits = found.losses.double().sum().item() / np.log(2)

@@ -3,14 +3,15 @@
     python studies/recipe_table.py     # reads data/runs/recipes, writes data/results/recipes.json and .md
 
 Read are the logs and measures that ``studies/recipes.py`` kept there.
-Arms with one seed have no interval, and say so by having none.
+Arms with one seed have no interval, and say so by having none. What an arm brought is its loss less that of the arm
+that it changes (``REFERENCES``), seed by seed; an interval that holds 0 is printed as a null.
 """
 
 import json
 import math
 
 import numpy as np
-from recipes import ABOUT, ARMS, FALL, FLAT, SEEDS
+from recipes import ABOUT, ARMS, FALL, FLAT, ONE_SEED, SEEDS
 from scipy import stats
 
 from bertcourse.benchmarks.tables import table_lines
@@ -19,15 +20,36 @@ from bertcourse.files import read_json, write_table
 from bertcourse.training import read_log
 
 COLUMNS = {  # name, digits
+    "M tokens to 6 nats": 2,
     "M tokens to bigram": 2,
     "loss at 5 M": 2,
     "loss at end": 2,
+    "loss, full sentences": 2,
+    "BLiMP odd": 1,
     "BLiMP even": 1,
     "senses": 1,
     "few labels": 1,
+    "few labels, fine-tuned": 1,
     "cosine": 2,
     "rogue share": 2,
     "tokens/s": 0,
+}
+FULL = "full sentences of 64, 80/10/10"
+REFERENCES = {  # arm: the arm that it changes
+    "rotary": "bert",
+    "no-positions": "bert",
+    "pre": "bert",
+    "no-positions-pre": "no-positions",
+    "masks": "bert",
+    "local": "bert",
+    "start": "local",
+    "plain": "start",
+    "plain-geglu": "plain",
+    "plain-no-nsp": "plain",
+    "plain-full": "plain-no-nsp",
+    "plain-muon": "plain",
+    "plain-rotary": "plain",
+    "modern": "plain-rotary",
 }
 
 
@@ -44,13 +66,15 @@ def crossing(evaluations: list[dict], mark: float) -> float | None:
     return None
 
 
-def values_of(log: list[dict], measures: dict | None, bigram: float) -> dict[str, float]:
-    """A run's row of the table, as far as it was measured."""
+def values_of(log: list[dict], measures: dict | None, bigram: float, until: float = math.inf) -> dict[str, float]:
+    """A run's row of the table, as far as it was measured; a loss not reached in ``until`` tokens is so at infinity."""
     evaluations = [line for line in log if line["event"] == "evaluation"]
     end, is_electra = evaluations[-1], "replaced_loss" in evaluations[-1]  # whose MLM is a small generator's
     near = min(evaluations, key=lambda line: abs(line["tokens"] - FLAT))
+    at_flat_rate = [line for line in evaluations if line["tokens"] < until + 50_000]
     found = {
-        "M tokens to bigram": crossing(evaluations, bigram),
+        "M tokens to 6 nats": crossing(at_flat_rate, 6) or math.inf,
+        "M tokens to bigram": crossing(at_flat_rate, bigram) or math.inf,
         "loss at 5 M": near["mlm_loss"] if abs(near["tokens"] - FLAT) < 100_000 else None,
         "loss at end": end["mlm_loss"],
         "tokens/s": end["tokens"] / end["seconds"],
@@ -58,18 +82,25 @@ def values_of(log: list[dict], measures: dict | None, bigram: float) -> dict[str
     if measures:
         last = measures["space"][-1]
         found |= {
+            "loss, full sentences": measures["mlm"][FULL]["loss"] if "mlm" in measures else None,
+            "BLiMP odd": measures["blimp"]["groups"]["odd number"]["accuracy"] if "blimp" in measures else None,
             "BLiMP even": measures["blimp"]["groups"]["even number"]["accuracy"] if "blimp" in measures else None,
             "senses": measures["senses"]["rows"]["last layer, raw"]["f1"],
             "few labels": measures["few_labels"]["frozen"]["mean"],
+            "few labels, fine-tuned": measures["few_labels"]["fine-tuned"]["mean"],
             "cosine": last["expected_cosine"],
             "rogue share": last["largest"][0]["share"],
         }
-    hidden = ("M tokens to bigram", "loss at 5 M", "loss at end") if is_electra else ()
+    hidden = ("M tokens to 6 nats", "M tokens to bigram", "loss at 5 M", "loss at end") if is_electra else ()
     return {name: value for name, value in found.items() if value is not None and name not in hidden}
 
 
 def summary(values: list[float]) -> dict[str, float]:
-    """The mean, half of its 95 % interval by Student's t (none of one value), and how many there are."""
+    """The mean, half of its 95 % interval by Student's t (none of one value), and how many there are; of values of
+    which some are infinite, how many are not and the largest of these."""
+    if math.inf in values:
+        reached = [value for value in values if value < math.inf]
+        return {"reached": len(reached), "seeds": len(values)} | ({"largest": max(reached)} if reached else {})
     result = {"mean": float(np.mean(values)), "seeds": len(values)}
     if len(values) > 1:
         error = np.std(values, ddof=1) / math.sqrt(len(values))
@@ -82,20 +113,42 @@ def text_of(found: dict[str, float] | None, digits: int, expected: int) -> str:
 
     >>> text_of({"mean": 4.4567, "margin": 0.034, "seeds": 3}, 2, 3), text_of(None, 2, 3)
     ('4.46 ± 0.03', '–')
+    >>> text_of({"reached": 1, "seeds": 3, "largest": 4.5}, 2, 3)
+    '1 of 3 got there'
     >>> text_of({"mean": 4.9, "seeds": 1}, 2, 3)
     '4.90 (1 of 3)'
     """
     if found is None:
         return "–"
+    if "reached" in found:
+        return f"{found['reached']} of {found['seeds']} got there"
     margin = f" ± {found['margin']:,.{digits}f}" if "margin" in found else ""
     few = f" ({found['seeds']} of {expected})" if found["seeds"] < expected else ""
     return f"{found['mean']:,.{digits}f}{margin}{few}"
+
+
+def what_each_brought(losses: dict[str, dict[int, float]]) -> list[list[str]]:
+    """Rows of the second table: arm, the arm that it changes, and its loss less that arm's, over their common seeds.
+
+    >>> what_each_brought({"bert": {0: 5.2, 1: 5.0}, "rotary": {0: 4.3, 1: 4.2}, "masks": {0: 5.1}})
+    [['rotary', 'bert', '-0.85 ± 0.64', ''], ['masks', 'bert', '-0.10', 'one seed']]
+    """
+    rows = []
+    for arm, reference in REFERENCES.items():
+        seeds = sorted(losses.get(arm, {}).keys() & losses.get(reference, {}).keys())
+        if seeds:
+            found = summary([losses[arm][seed] - losses[reference][seed] for seed in seeds])
+            margin = found.get("margin")
+            told = "one seed" if margin is None else "null" if abs(found["mean"]) <= margin else ""
+            rows.append([arm, reference, text_of(found, 2, 0), told])
+    return rows
 
 
 def main() -> None:
     folder = course_file("runs/README.md").parent / "recipes"
     bigram = read_json(folder / "counts.json")["bigram_loss"]
     runs: dict[str, list[dict[str, float]]] = {}
+    losses: dict[str, dict[int, float]] = {}
     for path in sorted(folder.glob("*.jsonl")):
         stage, _, run = path.stem.partition("-")
         arm, _, rest = run.rpartition("-seed")
@@ -103,8 +156,11 @@ def main() -> None:
         name = f"{arm}, {'Muon at rate ÷' if ARMS[arm].muon_rate else 'rate ×'} {factor}" if factor else arm
         name += ", 50 M" if stage == "finals" else ""
         measures = folder / f"measures-{path.stem}.json"
-        found = values_of(read_log(path), read_json(measures) if measures.is_file() else None, bigram)
+        until = FLAT if stage == "screen" else math.inf
+        found = values_of(read_log(path), read_json(measures) if measures.is_file() else None, bigram, until)
         runs.setdefault(name, []).append(found)
+        if name == arm and "loss at end" in found:
+            losses.setdefault(arm, {})[int(rest)] = found["loss at end"]
     order = {arm: place for place, arm in enumerate(ABOUT)}
     names = sorted(runs, key=lambda name: (", " in name, order.get(name.split(",")[0], 99), name))
     result = {
@@ -116,20 +172,27 @@ def main() -> None:
     }
     rows = []
     for name in names:
-        expected = 1 if ", " in name else len(SEEDS)
+        expected = 1 if ", " in name or name in ONE_SEED else len(SEEDS)
         rows.append([name, *(text_of(found, COLUMNS[column], expected) for column, found in result[name].items())])
     lines = [
         "# Recipes: what each change to BERT brings",
         "",
-        f"Mean over seeds ± half of the 95 % interval (Student's t); rows without ± are of one seed, and (n of m) says "
-        f"that n of m runs have a value. {FLAT / 1e6:g} million tokens at a flat learning rate, then {FALL / 1e6:g} "
-        f"million in which it falls; a bigram model has {bigram:.2f} nats on the same rows. BLiMP: paradigms of even "
-        "number; of ELECTRA, which has no MLM head, how probable it finds it that all tokens are original. Senses: "
-        "nearest sense by the last layer, from 8,000 sentences of SemCor to ALL. Few labels: a "
-        "classifier on the frozen encoder, 48 labels. Cosine and rogue share: the expected cosine of the last layer, "
-        "and the share of its largest dimension. Speeds are of machines with other work.",
+        "Mean over seeds ± half of the 95 % interval (Student's t); rows without ± are of one seed, and (n of m) says "
+        f"that n of m runs have a value. Screened were {FLAT / 1e6:g} million tokens at a flat learning rate, then "
+        f"{FALL / 1e6:g} million in which it falls; a bigram model has {bigram:.2f} nats on the same rows. Tokens are "
+        "counted while the rate is flat. Losses are of sentence pairs, and of full sentences, which suit arms trained "
+        "on them; an update of these arms has a fifth fewer tokens. BLiMP: paradigms of odd number, to choose by, and "
+        "of even number, 25 pairs each, which is worth two or three points; of ELECTRA, which has no MLM head, how "
+        "probable it finds it that all tokens are original. Senses: nearest sense by the last layer, from 8,000 "
+        "sentences of SemCor to ALL. Few labels: a classifier on the frozen encoder, 48 labels, twenty draws; and all "
+        "of it fine-tuned, three draws. Cosine and rogue share: the expected cosine of the last layer, and the share "
+        "of its largest dimension. Speeds are of machines with other work.",
         "",
         *table_lines(["arm", *COLUMNS], rows),
+        "",
+        "What each arm brought: its loss at the end less that of the arm that it changes, seed by seed.",
+        "",
+        *table_lines(["arm", "changes", "nats", ""], what_each_brought(losses)),
         "",
         *table_lines(["arm", "is"], list(ABOUT.items())),
         "",

@@ -1,4 +1,4 @@
-"""Which changes to BERT are worth their compute? One change at a time, all else held, three seeds.
+"""Which changes to BERT are worth their compute? Recipes side by side, all else held, three seeds.
 
     export BERTCOURSE_DATA=FOLDER
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
@@ -9,9 +9,10 @@ An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BE
 Standard Ebooks in rows of at most 64 tokens, 16 a step, in float32, one thread a run, and as many runs at once as
 ``--jobs`` says. In screening the learning rate is flat for five million tokens, then falls to zero in half a million.
 Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10 (ELECTRA's generator has a quarter
-of the width and is not compared). No arm was tuned: all have the
-learning rate of the course's checkpoint, and seed 0 of each is also run at twice that rate (at half of Muon's), so
-that it shows which arm the rate was unkind to.
+of the width and is not compared). All arms have the learning rate of the course's checkpoint, Muon that of a pilot
+study, which on the same books also chose how many heads begin by looking at neighbours, and in which layers. Seed 0 of
+four arms is run at half and at twice its rate too, so that it shows which of them the rate was unkind to. An arm may
+change several things (``modern``, ``plain-full``, ``electra``); arms of one seed say what each of modern's brings.
 
 A run that was stopped, or a leg whose minutes are over, goes on at the next call, from what is in ``--folder``. A run
 that has ended is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
@@ -29,7 +30,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from recipe_measures import measure
+from recipe_measures import as_one_segment, measure
 
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
@@ -63,24 +64,31 @@ DEPARTURES = dict(
 )
 MODERN_SETTINGS = dict(initial_outputs="zero", **MASKS)
 ARMS = {  # in the order in which they are run
+    "bert": Recipe(),
     "plain": Recipe(PLAIN),
     "modern": Recipe(MODERN_SETTINGS, DEPARTURES),
-    "bert": Recipe(),
-    "plain-muon": Recipe(PLAIN, muon_rate=0.01),
     "rotary": Recipe({}, dict(positions="rotary")),
-    "plain-full": Recipe({**PLAIN, **FULL}),
+    "masks": Recipe(MASKS),
+    "pre": Recipe({}, dict(norm="pre")),
     "no-positions": Recipe({}, dict(positions="none")),
     "no-positions-pre": Recipe({}, dict(positions="none", norm="pre")),
     "plain-geglu": Recipe(PLAIN, dict(gated=True, intermediate_size=688)),  # 2/3 of the width, as many weights
-    "electra": Recipe({**START, **REPLACED}, objective="replaced"),
+    "plain-no-nsp": Recipe({**PLAIN, "nsp": False}),
+    "plain-full": Recipe({**PLAIN, **FULL}),
+    "plain-muon": Recipe(PLAIN, muon_rate=0.01),
     "start": Recipe(START),
     "local": Recipe(LOCAL),
-    "masks": Recipe(MASKS),
-    "pre": Recipe({}, dict(norm="pre")),
-    "modern-muon": Recipe(MODERN_SETTINGS, DEPARTURES, muon_rate=0.01),
+    "plain-rotary": Recipe(MODERN_SETTINGS, dict(positions="rotary")),
+    "electra": Recipe({**START, **REPLACED}, objective="replaced"),
     "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
+    "modern-muon": Recipe(MODERN_SETTINGS, DEPARTURES, muon_rate=0.01),
+    "modern-layer-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm_kind": "layer"}),
+    "modern-post": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm": "post"}),
+    "modern-no-qk-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "qk_norm": False}),
 }
-FIRST = 10  # of these arms have all their seeds before the others begin
+FIRST = 12  # of these arms have all their seeds before the others begin
+ONE_SEED = ("spans", "modern-muon", "modern-layer-norm", "modern-post", "modern-no-qk-norm")
+OTHER_RATES = ("bert", "plain", "modern", "plain-muon")
 ABOUT = {
     "bert": "BERT as the course's checkpoint began: learned positions, post-LN, NSP, 15 %",
     "rotary": "rotary positions",
@@ -94,10 +102,15 @@ ABOUT = {
     "plain-geglu": "plain, with GeGLU",
     "electra": "start, and ELECTRA's replaced tokens; a generator of a quarter's width; no NSP",
     "plain-muon": "plain, with Muon",
+    "plain-no-nsp": "plain, no NSP",
     "plain-full": "plain, no NSP, full sentences",
+    "plain-rotary": "plain, with rotary positions where its heads look at neighbours",
     "spans": "plain, no NSP, full sentences, SpanBERT's masks and boundary objective",
     "modern": "rotary, pre-RMSNorm, norms on queries and keys, GeGLU, no biases, zero outputs, masks 30 to 15 %",
     "modern-muon": "modern, with Muon",
+    "modern-layer-norm": "modern, with layer norms",
+    "modern-post": "modern, post-norm",
+    "modern-no-qk-norm": "modern, no norms on queries and keys",
 }
 FLAT, FALL, WARMUP = 5_000_000, 500_000, 250_000  # tokens
 SHARED = {
@@ -112,7 +125,7 @@ KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "replaced_
 SEEDS = (0, 1, 2)
 FINAL_TOKENS = 50_000_000
 DATA = course_file("runs/README.md").parent / "recipes"
-FINALISTS = ("plain", "modern-muon", "plain-muon")
+FINALISTS = ("bert", "plain", "modern")
 
 
 def schedule(tokens: int, fall: int, every: int) -> dict:
@@ -131,7 +144,8 @@ def planned(stage: str) -> list[tuple[str, int, float]]:
     if stage == "screen":
         first, others = list(ARMS)[:FIRST], list(ARMS)[FIRST:]
         runs = [(arm, seed, 1) for arms in (first, others) for seed in SEEDS for arm in arms]
-        return runs + [(arm, SEEDS[0], 2) for arm in ARMS]
+        runs = [run for run in runs if run[0] not in ONE_SEED or run[1] == SEEDS[0]]
+        return runs + [(arm, SEEDS[0], factor) for arm in OTHER_RATES for factor in (0.5, 2)]
     return [(arm, SEEDS[0], 1) for arm in FINALISTS]
 
 
@@ -161,14 +175,12 @@ def changed_rate(recipe: Recipe, factor: float) -> Recipe:
     return replace(recipe, settings={**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor})
 
 
-def held_out_rows(corpus: Corpus, nsp: bool = True) -> list:
+def held_out_rows(corpus: Corpus, packing: str = "sentence-pairs") -> list:
     """What all are measured on, whatever rows an arm is trained on: 512 sentence pairs, 15 % hidden, 80/10/10; as one
-    segment for arms without NSP, whose second segment vector was never trained."""
+    segment for arms that were not trained on pairs, and so have no second segment vector."""
     pairs, vocabulary = RowMaker("sentence-pairs", 0.1), Vocabulary.of(corpus.tokenizer)
     batches = list(fixed_batches(corpus.held_out, vocabulary, pairs, 64, SHARED["evaluation_rows"]))
-    if nsp:
-        return batches
-    return [(masked, rows._replace(token_type_ids=torch.zeros_like(rows.token_type_ids))) for masked, rows in batches]
+    return batches if packing == "sentence-pairs" else as_one_segment(batches)
 
 
 def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
@@ -176,11 +188,11 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     recipe = changed_rate(ARMS[arm], factor)
     length = {
         "screen": schedule(FLAT + FALL, FALL, 200_000),
-        "finals": schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 2_000_000),
+        "finals": schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000),
     }[stage]
     config = PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
     corpus = books_corpus(read_tokenizer(open_folder(config.tokenizer)))
-    held_out = held_out_rows(corpus, config.nsp)
+    held_out = held_out_rows(corpus, config.packing)
     parts = recipe.parts()
     evaluate = parts.evaluate
     parts = parts._replace(evaluate=lambda model, _, processes: evaluate(model, held_out, processes))
@@ -228,7 +240,10 @@ def measures_of(run: Path) -> dict:
         model, tokenizer = load_electra(folder / "electra")
     else:
         model, tokenizer = load_pretrained(folder, EncoderForPreTraining)
-    found = {"model": run.name, **measure(model, tokenizer, quick=True, length=64)}
+    started = next(line for line in read_log(run / "log.jsonl") if line["event"] == "run")
+    pairs = started["config"]["packing"] == "sentence-pairs"
+    quick = run.name.startswith("screen-")
+    found = {"model": run.name, **measure(model, tokenizer, quick, length=64, pairs=pairs)}
     for row in found["senses"]["rows"].values():
         row.pop("right")
     return found

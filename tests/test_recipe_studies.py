@@ -324,7 +324,9 @@ def test_a_changed_rate_changes_nothing_else(monkeypatch):
 def test_every_planned_run_has_settings_that_fit(monkeypatch):
     recipes = study("recipes", monkeypatch)
     runs = recipes.planned("screen")
-    assert len(set(runs)) == len(runs) == len(recipes.ARMS) * (len(recipes.SEEDS) + 1)
+    assert len(set(runs)) == len(runs) == 61
+    assert {run for run in runs if run[0] == "spans"} == {("spans", 0, 1)}
+    assert set(recipes.OTHER_RATES + recipes.ONE_SEED + recipes.FINALISTS) <= set(recipes.ARMS)
     for arm, seed, factor in runs:
         recipe = recipes.changed_rate(recipes.ARMS[arm], factor)
         recipes.PretrainingConfig(**{**recipes.SHARED, "seed": seed, **recipe.settings})
@@ -334,7 +336,7 @@ def test_arms_without_nsp_are_measured_in_one_segment(monkeypatch, small_tokeniz
     recipes = study("recipes", monkeypatch)
     corpus = recipes.Corpus([documents()], [documents()], small_tokenizer)
     for (masked, rows), (masked_too, in_one) in zip(
-        recipes.held_out_rows(corpus), recipes.held_out_rows(corpus, nsp=False), strict=True
+        recipes.held_out_rows(corpus), recipes.held_out_rows(corpus, "full-sentences"), strict=True
     ):
         assert torch.equal(masked.input_ids, masked_too.input_ids)
         assert rows.token_type_ids.any() and not in_one.token_type_ids.any()
@@ -349,11 +351,15 @@ def test_a_table_of_recipes_says_what_was_not_measured(monkeypatch):
     ]
     values = table.values_of(evaluations, None, bigram=5.5)
     assert values == {
+        "M tokens to 6 nats": 0.75,
         "M tokens to bigram": 0.875,
         "loss at 5 M": 4.5,
         "loss at end": 4.4,
         "tokens/s": 10_000,
     }
+    slow = table.values_of(evaluations, None, bigram=4.45, until=5_000_000)  # reached only where the rate falls
+    assert slow["M tokens to bigram"] == float("inf")
+    assert table.summary([4.0, float("inf")]) == {"reached": 1, "seeds": 2, "largest": 4.0}
     of_electra = [{**line, "replaced_loss": 0.3} for line in evaluations]
     assert table.values_of(of_electra, None, bigram=5.5) == {"tokens/s": 10_000}
     margin = table.summary([1.0, 2.0, 3.0])["margin"]
@@ -393,7 +399,8 @@ def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatc
         ["screen", "plain", "1"],
         ["screen", "plain", "2"],
         ["screen", "plain", "0"],
-    ]  # the last: its rate × 2
+        ["screen", "plain", "0"],
+    ]  # the last two: half and twice its rate
     log = recipes.read_log(recipes.DATA / "screen-plain-seed0.jsonl")
     assert log[1] == {"event": "train", "step": 1, "mlm_loss": 9.0} and "/" not in log[0]["config"]["output"][13:]
     assert read_json(recipes.DATA / "measures-screen-plain-seed0.json") == {"model": "screen-plain-seed0"}
