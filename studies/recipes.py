@@ -100,7 +100,7 @@ ABOUT = {
     "start": "the same, and outputs begin at zero",
     "plain": "the same, and masks 30 % falling to 15 %",
     "plain-geglu": "plain, with GeGLU",
-    "electra": "start, and ELECTRA's replaced tokens; a generator of a quarter's width; no NSP",
+    "electra": "start, and ELECTRA's replaced tokens; a generator of a quarter's width, with the same start; no NSP",
     "plain-muon": "plain, with Muon",
     "plain-no-nsp": "plain, no NSP",
     "plain-full": "plain, no NSP, full sentences",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import torch
 from tokenizers import Tokenizer
 from torch import nn
 
@@ -22,6 +23,7 @@ from bertcourse.beyond_bert.spans import SpanBertForPreTraining
 from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
 from bertcourse.pretraining import PretrainingConfig, pretrain
 from bertcourse.pretraining.corpus import Corpus
+from bertcourse.pretraining.starts import aim_heads, local_columns, zero_outputs
 from bertcourse.pretraining.trainer import Parts, new_model, new_optimizer, start
 
 
@@ -90,14 +92,28 @@ class Recipe:
 
 
 def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraForPreTraining:
-    """Discriminator and generator; the discriminator has the start that the settings ask for."""
+    """Discriminator and generator, both with the start that the settings ask for."""
     if config.mask_share != 1:
         raise ValueError(
             f"ELECTRA's generator reads a [MASK] at every hidden token: mask_share 1; got {config.mask_share}."
         )
     model = ElectraForPreTraining(config.bert_config(vocab_size))
     start(model.bert, config, shards)
+    start_generator(model, config)
     return model
+
+
+@torch.no_grad()
+def start_generator(model: ElectraForPreTraining, config: PretrainingConfig) -> None:
+    """Give the generator its discriminator's start; its projection hands on the columns by which heads look."""
+    generator = model.generator
+    if config.initial_outputs == "zero":
+        zero_outputs(generator.encoder)
+    if config.local_layers:
+        columns = local_columns(model.bert)
+        weight = generator.embeddings_project.weight
+        weight[columns] = torch.eye(weight.shape[1])[columns]
+        aim_heads(generator.encoder, config.local_layers, config.offsets, columns, weight.shape[1])
 
 
 def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=()) -> SpanBertForPreTraining:

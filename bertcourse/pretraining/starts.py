@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from bertcourse.bert import BertModel
-from bertcourse.multi_head_attention import sinusoidal_positions
+from bertcourse.multi_head_attention import TransformerEncoder, sinusoidal_positions
 from bertcourse.pretraining.pairs import Documents
 
 SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
@@ -29,10 +29,10 @@ def sinusoidal_start(bert: BertModel) -> None:
 
 
 @torch.no_grad()
-def zero_outputs(bert: BertModel) -> None:
+def zero_outputs(encoder: TransformerEncoder) -> None:
     """Each sublayer's last map begins at zero, so that a new encoder hands its embeddings through (Zhang et al. 2019,
     "Fixup Initialization", section 3)."""
-    for block in bert.encoder.blocks:
+    for block in encoder.blocks:
         block.attention.output.weight.zero_()
         block.feed_forward.contract.weight.zero_()
 
@@ -50,14 +50,34 @@ def look_at_neighbours(bert: BertModel, layers: int, offsets: Sequence[int]) -> 
         layers: how many layers get such heads.
         offsets: s of the first, the second … head of each.
     """
-    size, heads = bert.config.hidden_size, bert.config.num_attention_heads
-    pairs = min(LOCAL_PAIRS, size // heads // 2)
-    columns = torch.arange(2 * pairs)
-    sin, cos = columns[0::2], columns[1::2]
-    frequencies = 10000.0 ** (-2 * torch.arange(pairs) / size)
+    columns = local_columns(bert)
     bert.embeddings.word_embeddings.weight[:, columns] = 0.0
     bert.embeddings.token_type_embeddings.weight[:, columns] = 0.0
-    for block in bert.encoder.blocks[:layers]:
+    aim_heads(bert.encoder, layers, offsets, columns, bert.config.hidden_size)
+
+
+def local_columns(bert: BertModel) -> Tensor:
+    """The columns of sines and cosines by which heads find a neighbour, (2P), sines and cosines in turn."""
+    pairs = min(LOCAL_PAIRS, bert.config.hidden_size // bert.config.num_attention_heads // 2)
+    return torch.arange(2 * pairs)
+
+
+@torch.no_grad()
+def aim_heads(
+    encoder: TransformerEncoder, layers: int, offsets: Sequence[int], columns: Tensor, position_size: int
+) -> None:
+    """The heads of ``look_at_neighbours``, of an encoder whose inputs have positions in these columns.
+
+    Args:
+        encoder: changed in place.
+        layers, offsets: as for ``look_at_neighbours``.
+        columns: (2P), as ``local_columns`` gives them.
+        position_size: width of the table of positions, which may be more than the encoder's.
+    """
+    sin, cos = columns[0::2], columns[1::2]
+    frequencies = 10000.0 ** (-2 * torch.arange(len(sin)) / position_size)
+    for block in encoder.blocks[:layers]:
+        heads = block.attention.num_heads
         queries, keys = (part.weight.unflatten(0, (heads, -1)) for part in (block.attention.query, block.attention.key))
         for query, key, offset in zip(queries, keys, offsets):  # (D/H, D) each
             turn = offset * frequencies

@@ -359,7 +359,7 @@ def start(bert: BertModel, config: PretrainingConfig, shards: Iterable[Documents
     if config.initial_words == "counts":
         words.copy_(config.initializer_range * count_vectors(shards, *words.shape))
     if config.initial_outputs == "zero":
-        zero_outputs(bert)
+        zero_outputs(bert.encoder)
     if config.local_layers:
         look_at_neighbours(bert, config.local_layers, config.offsets)
 

@@ -8,6 +8,7 @@ import torch
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.beyond_bert import EncoderConfig, EncoderForPreTraining, Recipe, pretrain_recipe
+from bertcourse.beyond_bert.recipes import new_electra
 from bertcourse.pretraining import (
     PretrainingConfig,
     PreTrainingLoss,
@@ -93,6 +94,20 @@ def test_electra_learns_and_its_discriminator_is_kept(corpus, tmp_path):
     loaded, _ = load_pretrained(tmp_path / "model-100")
     ids = torch.tensor([[2, 20, 30, 3]])
     torch.testing.assert_close(loaded(ids)[0], model.bert(ids)[0], atol=0.02, rtol=0.02)
+
+
+def test_electras_generator_begins_as_its_discriminator_does():
+    start = dict(mask_share=1.0, random_share=0.0, initial_outputs="zero", local_layers=2, initializer_range=0.04)
+    torch.manual_seed(0)
+    model = new_electra(PretrainingConfig(**start), 500).eval()
+    embedded = model.generator.embeddings_project(model.bert.embeddings(torch.randint(5, 500, (4, 40))))
+    output = model.generator.encoder(embedded, None, output_attentions=True)
+    inner = torch.arange(5, 35)
+    before = [weights[:, 0, inner, inner - 1].mean() for weights in output.attentions]  # its one head
+    assert min(before[:2]) > 0.5 and max(before[2:]) < 0.1
+    blind = new_electra(PretrainingConfig(mask_share=1.0, random_share=0.0), 500).generator.encoder
+    assert blind.blocks[0].feed_forward.contract.weight.any()
+    assert not any(block.feed_forward.contract.weight.any() for block in model.generator.encoder.blocks)
 
 
 def test_span_bert_learns_and_a_plain_bert_is_kept(corpus, tmp_path):
