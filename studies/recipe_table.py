@@ -2,7 +2,7 @@
 
     python studies/recipe_table.py     # reads data/runs/recipes, writes data/results/recipes.json and .md
 
-Read are the logs and measures that ``studies/recipes.py`` kept there.
+Read are the logs and measures that ``studies/recipes.py`` kept there, and the speeds of ``studies/recipe_speeds.py``.
 Arms with one seed have no interval, and say so by having none. What an arm brought is its loss less that of the arm
 that it changes (``REFERENCES``), seed by seed; an interval that holds 0 is printed as a null.
 """
@@ -23,6 +23,7 @@ COLUMNS = {  # name, digits
     "M tokens to 6 nats": 2,
     "M tokens to bigram": 2,
     "loss at 5 M": 2,
+    "loss at equal time": 2,
     "loss at end": 2,
     "loss, full sentences": 2,
     "BLiMP odd": 1,
@@ -32,8 +33,9 @@ COLUMNS = {  # name, digits
     "few labels, fine-tuned": 1,
     "cosine": 2,
     "rogue share": 2,
-    "tokens/s": 0,
+    "speed": 2,
 }
+EQUAL_TIME = {"screen": 3_000_000, "finals": 25_000_000}  # tokens of ``recipe_speeds.BASELINE``
 FULL = "full sentences of 64, 80/10/10"
 REFERENCES = {  # arm: the arm that it changes
     "rotary": "bert",
@@ -50,6 +52,9 @@ REFERENCES = {  # arm: the arm that it changes
     "plain-muon": "plain",
     "plain-rotary": "plain",
     "modern": "plain-rotary",
+    "noise-positions": "bert",
+    "plain-muon-less-decay": "plain-muon",
+    "plain-muon-64": "plain-64",
 }
 
 
@@ -66,8 +71,33 @@ def crossing(evaluations: list[dict], mark: float) -> float | None:
     return None
 
 
-def values_of(log: list[dict], measures: dict | None, bigram: float, until: float = math.inf) -> dict[str, float]:
-    """A run's row of the table, as far as it was measured; a loss not reached in ``until`` tokens is so at infinity."""
+def loss_after(evaluations: list[dict], tokens: float) -> float | None:
+    """The held-out loss after so many tokens, on the line between two measurements; None beyond the last.
+
+    >>> loss_after([{"tokens": 0, "mlm_loss": 9}, {"tokens": 200_000, "mlm_loss": 5}], 50_000)
+    8.0
+    """
+    places, losses = ([line[key] for line in evaluations] for key in ("tokens", "mlm_loss"))
+    return float(np.interp(tokens, places, losses)) if tokens <= places[-1] else None
+
+
+def values_of(
+    log: list[dict],
+    measures: dict | None,
+    bigram: float,
+    until: float = math.inf,
+    speed: float | None = None,
+    equal_time: float = math.inf,
+) -> dict[str, float]:
+    """A run's row of the table, as far as it was measured.
+
+    Args:
+        log, measures: of the run.
+        bigram: loss of a bigram model.
+        until: a loss not reached after so many tokens is said to be so at infinity.
+        speed: tokens in the time in which the baseline reads one.
+        equal_time: tokens of the baseline in the time after which arms are compared.
+    """
     evaluations = [line for line in log if line["event"] == "evaluation"]
     end, is_electra = evaluations[-1], "replaced_loss" in evaluations[-1]  # whose MLM is a small generator's
     near = min(evaluations, key=lambda line: abs(line["tokens"] - FLAT))
@@ -76,8 +106,9 @@ def values_of(log: list[dict], measures: dict | None, bigram: float, until: floa
         "M tokens to 6 nats": crossing(at_flat_rate, 6) or math.inf,
         "M tokens to bigram": crossing(at_flat_rate, bigram) or math.inf,
         "loss at 5 M": near["mlm_loss"] if abs(near["tokens"] - FLAT) < 100_000 else None,
+        "loss at equal time": loss_after(at_flat_rate, speed * equal_time) if speed else None,
         "loss at end": end["mlm_loss"],
-        "tokens/s": end["tokens"] / end["seconds"],
+        "speed": speed,
     }
     if measures:
         last = measures["space"][-1]
@@ -91,8 +122,8 @@ def values_of(log: list[dict], measures: dict | None, bigram: float, until: floa
             "cosine": last["expected_cosine"],
             "rogue share": last["largest"][0]["share"],
         }
-    hidden = ("M tokens to 6 nats", "M tokens to bigram", "loss at 5 M", "loss at end") if is_electra else ()
-    return {name: value for name, value in found.items() if value is not None and name not in hidden}
+    is_hidden = {name: is_electra and name.startswith(("M tokens", "loss")) for name in found}
+    return {name: value for name, value in found.items() if value is not None and not is_hidden[name]}
 
 
 def summary(values: list[float]) -> dict[str, float]:
@@ -147,6 +178,7 @@ def what_each_brought(losses: dict[str, dict[int, float]]) -> list[list[str]]:
 def main() -> None:
     folder = course_file("runs/README.md").parent / "recipes"
     bigram = read_json(folder / "counts.json")["bigram_loss"]
+    speeds = read_json(folder / "speeds.json")["speeds"] if (folder / "speeds.json").is_file() else {}
     runs: dict[str, list[dict[str, float]]] = {}
     losses: dict[str, dict[int, float]] = {}
     for path in sorted(folder.glob("*.jsonl")):
@@ -157,7 +189,8 @@ def main() -> None:
         name += ", 50 M" if stage == "finals" else ""
         measures = folder / f"measures-{path.stem}.json"
         until = FLAT if stage == "screen" else math.inf
-        found = values_of(read_log(path), read_json(measures) if measures.is_file() else None, bigram, until)
+        measured = read_json(measures) if measures.is_file() else None
+        found = values_of(read_log(path), measured, bigram, until, speeds.get(arm), EQUAL_TIME[stage])
         runs.setdefault(name, []).append(found)
         if name == arm and "loss at end" in found:
             losses.setdefault(arm, {})[int(rest)] = found["loss at end"]
@@ -186,7 +219,9 @@ def main() -> None:
         "probable it finds it that all tokens are original. Senses: nearest sense by the last layer, from 8,000 "
         "sentences of SemCor to ALL. Few labels: a classifier on the frozen encoder, 48 labels, twenty draws; and all "
         "of it fine-tuned, three draws. Cosine and rogue share: the expected cosine of the last layer, and the share "
-        "of its largest dimension. Speeds are of machines with other work.",
+        "of its largest dimension. Speed: tokens in the time in which bert reads one, by studies/recipe_speeds.py. "
+        f"Loss at equal time: after the time in which bert reads {EQUAL_TIME['screen'] / 1e6:g} million (runs of 50 M: "
+        f"{EQUAL_TIME['finals'] / 1e6:g}).",
         "",
         *table_lines(["arm", *COLUMNS], rows),
         "",

@@ -3,6 +3,7 @@
     export BERTCOURSE_DATA=FOLDER
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
     python studies/recipes.py finals --minutes 120     # 50 million tokens
+    python studies/recipe_speeds.py
     python studies/recipe_table.py
 
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
@@ -12,7 +13,8 @@ Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/
 of the width and is not compared). All arms have the learning rate of the course's checkpoint, Muon that of a pilot
 study, which on the same books also chose how many heads begin by looking at neighbours, and in which layers. Seed 0 of
 four arms is run at half and at twice its rate too, so that it shows which of them the rate was unkind to. An arm may
-change several things (``modern``, ``plain-full``, ``electra``); arms of one seed say what each of modern's brings.
+change several things (``modern``, ``plain-full``, ``electra``); arms of one seed say what each of modern's brings,
+and what Muon would with another decay or larger batches.
 
 A run that was stopped, or a leg whose minutes are over, goes on at the next call, from what is in ``--folder``. A run
 that has ended is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
@@ -85,9 +87,23 @@ ARMS = {  # in the order in which they are run
     "modern-layer-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm_kind": "layer"}),
     "modern-post": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm": "post"}),
     "modern-no-qk-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "qk_norm": False}),
+    "noise-positions": Recipe(dict(initial_positions="normal")),
+    "plain-muon-less-decay": Recipe(PLAIN, muon_rate=0.01, muon_decay=0.0005),  # times its rate, as much as AdamW's
+    "plain-64": Recipe({**PLAIN, "batch_size": 64}),
+    "plain-muon-64": Recipe({**PLAIN, "batch_size": 64}, muon_rate=0.01),
 }
 FIRST = 12  # of these arms have all their seeds before the others begin
-ONE_SEED = ("spans", "modern-muon", "modern-layer-norm", "modern-post", "modern-no-qk-norm")
+ONE_SEED = (
+    "spans",
+    "modern-muon",
+    "modern-layer-norm",
+    "modern-post",
+    "modern-no-qk-norm",
+    "noise-positions",
+    "plain-muon-less-decay",
+    "plain-64",
+    "plain-muon-64",
+)
 OTHER_RATES = ("bert", "plain", "modern", "plain-muon")
 ABOUT = {
     "bert": "BERT as the course's checkpoint began: learned positions, post-LN, NSP, 15 %",
@@ -111,6 +127,10 @@ ABOUT = {
     "modern-layer-norm": "modern, with layer norms",
     "modern-post": "modern, post-norm",
     "modern-no-qk-norm": "modern, no norms on queries and keys",
+    "noise-positions": "bert, its positions at first noise, as Devlin et al. have them, not sines and cosines",
+    "plain-muon-less-decay": "plain, with Muon; decay of its matrices a twentieth: a step takes as much off",
+    "plain-64": "plain, 64 rows a step",
+    "plain-muon-64": "plain, with Muon, 64 rows a step",
 }
 FLAT, FALL, WARMUP = 5_000_000, 500_000, 250_000  # tokens
 SHARED = {
@@ -183,14 +203,19 @@ def held_out_rows(corpus: Corpus, packing: str = "sentence-pairs") -> list:
     return batches if packing == "sentence-pairs" else as_one_segment(batches)
 
 
-def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
-    """One run, from its newest checkpoint if there is one."""
-    recipe = changed_rate(ARMS[arm], factor)
+def settings_of(stage: str, recipe: Recipe, seed: int, output: Path) -> PretrainingConfig:
+    """All settings of a run."""
     length = {
         "screen": schedule(FLAT + FALL, FALL, 200_000),
         "finals": schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000),
     }[stage]
-    config = PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
+    return PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
+
+
+def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
+    """One run, from its newest checkpoint if there is one."""
+    recipe = changed_rate(ARMS[arm], factor)
+    config = settings_of(stage, recipe, seed, output)
     corpus = books_corpus(read_tokenizer(open_folder(config.tokenizer)))
     held_out = held_out_rows(corpus, config.packing)
     parts = recipe.parts()

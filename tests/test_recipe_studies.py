@@ -324,12 +324,24 @@ def test_a_changed_rate_changes_nothing_else(monkeypatch):
 def test_every_planned_run_has_settings_that_fit(monkeypatch):
     recipes = study("recipes", monkeypatch)
     runs = recipes.planned("screen")
-    assert len(set(runs)) == len(runs) == 61
+    assert len(set(runs)) == len(runs) == 65
     assert {run for run in runs if run[0] == "spans"} == {("spans", 0, 1)}
     assert set(recipes.OTHER_RATES + recipes.ONE_SEED + recipes.FINALISTS) <= set(recipes.ARMS)
     for arm, seed, factor in runs:
         recipe = recipes.changed_rate(recipes.ARMS[arm], factor)
         recipes.PretrainingConfig(**{**recipes.SHARED, "seed": seed, **recipe.settings})
+
+
+def test_each_arm_steps_by_its_own_recipe_at_its_own_speed(monkeypatch, small_tokenizer):
+    recipes, speeds = study("recipes", monkeypatch), study("recipe_speeds", monkeypatch)
+    sizes = dict(hidden_size=32, num_attention_heads=4, intermediate_size=32, num_hidden_layers=2)
+    monkeypatch.setattr(recipes, "SHARED", {**recipes.SHARED, **sizes})
+    corpus = recipes.Corpus([documents(count=48)], [documents()], small_tokenizer)
+    steps = {arm: speeds.stepper(recipes.ARMS[arm], corpus) for arm in ("bert", "plain-full", "electra", "plain-64")}
+    assert 3 * steps["bert"]() < steps["plain-64"]()  # four times the rows, of which some are short
+    found = speeds.seconds_per_token(steps, rounds=3)
+    assert all(len(seconds) == 3 and min(seconds) > 0 for seconds in found.values()) and found.keys() == steps.keys()
+    assert speeds.ratios({"bert": [2, 4], "other": [1, 8]}) == {"bert": 1, "other": 1.25}
 
 
 def test_arms_without_nsp_are_measured_in_one_segment(monkeypatch, small_tokenizer):
@@ -349,19 +361,21 @@ def test_a_table_of_recipes_says_what_was_not_measured(monkeypatch):
         {"event": "evaluation", "tokens": tokens, "seconds": tokens / 1e4, "mlm_loss": loss}
         for tokens, loss in ((0, 9.0), (1_000_000, 5.0), (5_000_000, 4.5), (5_500_000, 4.4))
     ]
-    values = table.values_of(evaluations, None, bigram=5.5)
+    values = table.values_of(evaluations, None, bigram=5.5, speed=0.5, equal_time=6_000_000)
     assert values == {
         "M tokens to 6 nats": 0.75,
         "M tokens to bigram": 0.875,
         "loss at 5 M": 4.5,
+        "loss at equal time": 4.75,
         "loss at end": 4.4,
-        "tokens/s": 10_000,
+        "speed": 0.5,
     }
+    assert "loss at equal time" not in table.values_of(evaluations, None, bigram=5.5, speed=2, equal_time=6_000_000)
     slow = table.values_of(evaluations, None, bigram=4.45, until=5_000_000)  # reached only where the rate falls
     assert slow["M tokens to bigram"] == float("inf")
     assert table.summary([4.0, float("inf")]) == {"reached": 1, "seeds": 2, "largest": 4.0}
     of_electra = [{**line, "replaced_loss": 0.3} for line in evaluations]
-    assert table.values_of(of_electra, None, bigram=5.5) == {"tokens/s": 10_000}
+    assert table.values_of(of_electra, None, bigram=5.5, speed=0.5, equal_time=1e6) == {"speed": 0.5}
     margin = table.summary([1.0, 2.0, 3.0])["margin"]
     assert margin == pytest.approx(4.303 / 3**0.5, abs=1e-3)
 

@@ -67,7 +67,12 @@ def is_hidden_matrix(name: str, parameter: nn.Parameter) -> bool:
 
 
 def muon_groups(
-    model: nn.Module, muon_rate: float, adam_rate: float, weight_decay: float, momentum: float = 0.95
+    model: nn.Module,
+    muon_rate: float,
+    adam_rate: float,
+    weight_decay: float,
+    muon_decay: float | None = None,
+    momentum: float = 0.95,
 ) -> list[dict]:
     """Groups for ``Muon``: the hidden matrices, with a ``momentum``, then those of ``adamw_groups`` for the rest.
 
@@ -76,10 +81,12 @@ def muon_groups(
         muon_rate: highest learning rate of the hidden matrices.
         adam_rate: highest learning rate of embeddings, heads and vectors.
         weight_decay: of matrices; a step takes this share, times the learning rate, off them.
+        muon_decay: the same of the hidden matrices, if it is another one.
         momentum: how much of the mean of gradients stays from step to step.
     """
     hidden = [p for name, p in model.named_parameters() if p.requires_grad and is_hidden_matrix(name, p)]
-    by_muon = {"params": hidden, "lr": muon_rate, "peak": muon_rate, "weight_decay": weight_decay, "momentum": momentum}
+    decay = weight_decay if muon_decay is None else muon_decay
+    by_muon = {"params": hidden, "lr": muon_rate, "peak": muon_rate, "weight_decay": decay, "momentum": momentum}
     groups, ids = adamw_groups(model, lambda name: adam_rate, weight_decay), {id(p) for p in hidden}
     for group in groups:
         group["params"] = [p for p in group["params"] if id(p) not in ids]

@@ -37,16 +37,23 @@ class Recipe:
         objective: "hidden" (masked language modelling, and NSP if the settings say so); or, for a plain BERT,
             "replaced" (ELECTRA's) or "spans" (SpanBERT's, with its masks and its boundary objective).
         muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW for all.
+        muon_decay: weight decay of these matrices; None: that of all others. A step takes rate times decay off them,
+            and Muon's rates are the higher ones.
     """
 
     settings: Mapping[str, object] = field(default_factory=dict)
     encoder: Mapping[str, object] = field(default_factory=dict)
     objective: str = field(default="hidden", kw_only=True)
     muon_rate: float = field(default=0.0, kw_only=True)
+    muon_decay: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not self.muon_rate >= 0:
             raise ValueError(f"muon_rate must be at least 0, which leaves all to AdamW; got {self.muon_rate}.")
+        if self.muon_decay is not None and not (self.muon_rate and self.muon_decay >= 0):
+            raise ValueError(
+                f"muon_decay must be at least 0, and needs a muon_rate; got {self.muon_decay} and {self.muon_rate}."
+            )
         if self.objective not in ("hidden", "replaced", "spans") or (self.encoder and self.objective != "hidden"):
             raise ValueError(
                 f"objective must be hidden, or for a plain BERT replaced or spans; got {self.objective} with encoder "
@@ -56,7 +63,8 @@ class Recipe:
     def about(self) -> dict[str, object]:
         """What the settings of a run do not say: the recipe's departures from plain BERT, for log and checkpoints."""
         told = {"encoder": dict(self.encoder), "objective": self.objective, "muon_rate": self.muon_rate}
-        return {name: value for name, value in told.items() if value not in ({}, "hidden", 0.0)}
+        told = {name: value for name, value in told.items() if value not in ({}, "hidden", 0.0)}
+        return told | ({} if self.muon_decay is None else {"muon_decay": self.muon_decay})
 
     def parts(self) -> Parts:
         """What the loop trains by this recipe."""
@@ -87,7 +95,7 @@ class Recipe:
 
     def new_muon(self, model: nn.Module, config: PretrainingConfig) -> Muon:
         """Muon for the hidden matrices, AdamW for the rest."""
-        groups = muon_groups(model, self.muon_rate, config.learning_rate, config.weight_decay)
+        groups = muon_groups(model, self.muon_rate, config.learning_rate, config.weight_decay, self.muon_decay)
         return Muon(groups, betas=(config.beta1, config.beta2), eps=1e-6)
 
 

@@ -189,6 +189,8 @@ def test_settings_that_do_not_fit_a_recipe_are_refused(recipe, message, corpus, 
     "changes, message",
     [
         (dict(muon_rate=-1.0), "muon_rate"),
+        (dict(muon_decay=0.1), "needs a muon_rate"),
+        (dict(muon_rate=0.1, muon_decay=-1.0), "muon_decay must be at least 0"),
         (dict(objective="next"), "objective"),
         (dict(objective="spans", encoder=MODERN), "objective"),
     ],
