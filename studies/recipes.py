@@ -39,7 +39,7 @@ from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.beyond_bert.electra_files import load_electra
 from bertcourse.beyond_bert.encoder import EncoderForPreTraining
 from bertcourse.beyond_bert.files import load_pretrained
-from bertcourse.beyond_bert.recipes import Recipe
+from bertcourse.beyond_bert.recipes import ALL_MASKED, Recipe
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
 from bertcourse.pretraining import (
@@ -60,7 +60,6 @@ START = dict(**LOCAL, initial_outputs="zero")
 MASKS = dict(mask_rate=0.3, last_mask_rate=0.15)
 PLAIN = dict(**START, **MASKS)
 FULL = dict(packing="full-sentences", nsp=False, short_rate=0.0)
-REPLACED = dict(mask_share=1.0, random_share=0.0)
 DEPARTURES = dict(
     positions="rotary", norm="pre", norm_kind="rms", qk_norm=True, bias=False, gated=True, intermediate_size=688
 )
@@ -81,7 +80,7 @@ ARMS = {  # in the order in which they are run
     "start": Recipe(START),
     "local": Recipe(LOCAL),
     "plain-rotary": Recipe(MODERN_SETTINGS, dict(positions="rotary")),
-    "electra": Recipe({**START, **REPLACED}, objective="replaced"),
+    "electra": Recipe({**START, **ALL_MASKED}, objective="replaced"),
     "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
     "modern-muon": Recipe(MODERN_SETTINGS, DEPARTURES, muon_rate=0.01),
     "modern-layer-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm_kind": "layer"}),
@@ -195,11 +194,11 @@ def changed_rate(recipe: Recipe, factor: float) -> Recipe:
     return replace(recipe, settings={**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor})
 
 
-def held_out_rows(corpus: Corpus, packing: str = "sentence-pairs") -> list:
-    """What all are measured on, whatever rows an arm is trained on: 512 sentence pairs, 15 % hidden, 80/10/10; as one
-    segment for arms that were not trained on pairs, and so have no second segment vector."""
+def held_out_rows(corpus: Corpus, packing: str = "sentence-pairs", **masks: float) -> list:
+    """What all are measured on, whatever rows an arm is trained on: 512 sentence pairs, 15 % hidden, 80/10/10 or the
+    masks of ELECTRA; as one segment for arms that were not trained on pairs, and so have no second segment vector."""
     pairs, vocabulary = RowMaker("sentence-pairs", 0.1), Vocabulary.of(corpus.tokenizer)
-    batches = list(fixed_batches(corpus.held_out, vocabulary, pairs, 64, SHARED["evaluation_rows"]))
+    batches = list(fixed_batches(corpus.held_out, vocabulary, pairs, 64, SHARED["evaluation_rows"], **masks))
     return batches if packing == "sentence-pairs" else as_one_segment(batches)
 
 
@@ -217,8 +216,8 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     recipe = changed_rate(ARMS[arm], factor)
     config = settings_of(stage, recipe, seed, output)
     corpus = books_corpus(read_tokenizer(open_folder(config.tokenizer)))
-    held_out = held_out_rows(corpus, config.packing)
     parts = recipe.parts()
+    held_out = held_out_rows(corpus, config.packing, **parts.held_out_masks)
     evaluate = parts.evaluate
     parts = parts._replace(evaluate=lambda model, _, processes: evaluate(model, held_out, processes))
     resume = any(output.glob("checkpoint-*.safetensors"))

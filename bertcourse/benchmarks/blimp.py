@@ -3,7 +3,8 @@
 BLiMP has 67 paradigms of 1,000 pairs, of which English speakers accept one sentence (Warstadt et al. 2020). A pair is
 right if that one has the higher pseudo-log-likelihood (Salazar et al. 2020); a tie counts half, and chance is 50.
 Paradigms count alike. An interval says what other pairs of the same paradigms might have given, by the normal
-distribution: mean ± 1.96 σ, where σ² is the sum of the squared standard errors of K paradigms, divided by K².
+distribution: mean ± 1.96 σ, where σ² is the sum of the squared standard errors of K paradigms, divided by K². For these
+each paradigm gets one pair more that is right and one that is wrong: no interval then is without width.
 """
 
 import csv
@@ -80,8 +81,9 @@ def score_pairs(
     with progress_bar(total=len(pairs), desc="paradigms") as bar:
         for name, of_paradigm in pairs.items():
             good, bad = (list(sentences) for sentences in zip(*of_paradigm[:limit]))
-            scores = np.asarray(scores_of(model, tokenizer, good + bad))
-            right[name] = is_right(scores[: len(good)], scores[len(good) :])
+            different = list(dict.fromkeys(good + bad))  # equal sentences have the same score, whatever their batch
+            scores = dict(zip(different, np.asarray(scores_of(model, tokenizer, different)).tolist()))
+            right[name] = is_right(*(np.array([scores[text] for text in texts]) for texts in (good, bad)))
             bar.update()
     published = read_published()
     return {
@@ -106,7 +108,8 @@ def read_published() -> dict[str, dict[str, str]]:
     """For each paradigm its "phenomenon" and the accuracies of ``PUBLISHED``, in percent.
 
     Source: raw_results/summary of github.com/alexwarstadt/blimp, as corrected in 2021; their means are those of the
-    corrected table 3 of Warstadt et al. 2020. "human" is a single annotator, on 100 pairs or so.
+    corrected table 3 of Warstadt et al. 2020. "human" is the share of single
+    judgments that were right: about 20 people on each of 5 pairs of a paradigm.
     """
     with (resources.files("bertcourse.benchmarks") / "blimp_published.tsv").open(encoding="utf-8") as file:
         return {row["paradigm"]: row for row in csv.DictReader(file, delimiter="\t")}
@@ -133,7 +136,8 @@ def summary(
 ) -> dict[str, float | dict[str, float]]:
     """The mean over paradigms, its interval, and the published means."""
     mean = np.mean([right[name].mean() for name in paradigms])
-    error = np.sqrt(sum(right[name].var() / len(right[name]) for name in paradigms)) / len(paradigms)
+    variances = [np.append(right[name], [0, 1]).var() / len(right[name]) for name in paradigms]
+    error = np.sqrt(sum(variances)) / len(paradigms)
     low, high = np.clip([mean - 1.96 * error, mean + 1.96 * error], 0, 1)
     return {
         "paradigms": len(paradigms),
@@ -166,7 +170,7 @@ def grammar_table(result: dict) -> str:
         "",
         f"Accuracy in percent on {result['pairs']:,} pairs of sentences, by pseudo-log-likelihood; a tie counts half, "
         "chance is 50, paradigms count alike. The interval is normal, of pairs drawn anew within each paradigm. Beside "
-        "it Warstadt et al. 2020, as corrected in 2021; people are single annotators. Agreement across a noun: "
+        "it Warstadt et al. 2020, as corrected in 2021; people are single judgments. Agreement across a noun: "
         f"{' and '.join(ACROSS_A_NOUN)}. {result['seconds']:,} seconds.",
         "",
         *table_lines(["paradigms", "number", *columns], rows("groups")),

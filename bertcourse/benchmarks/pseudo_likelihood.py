@@ -117,5 +117,8 @@ def mask_token_id(model: nn.Module, tokenizer: Tokenizer) -> int:
         )
     ids = [number for mask in MASKS if (number := tokenizer.token_to_id(mask)) is not None]
     if not ids:
-        raise ValueError(f"the tokenizer must have a token that hides others, {' or '.join(MASKS)}; it has none.")
+        raise ValueError(
+            f"the tokenizer must have a token that hides others, {' or '.join(MASKS)}; it has none. Take the "
+            "tokenizer that belongs to the model: load_pretrained returns both."
+        )
     return ids[0]

@@ -189,10 +189,17 @@ def check_sizes(config: BertConfig, tensors: Mapping[str, Tensor], folder: Path)
 
 
 def copy_tensors(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path, names: Names = BERT_NAMES) -> None:
-    """Put a checkpoint's tensors into the model, each where it belongs, or say all that does not fit.
+    """Put a checkpoint's tensors into the model, each where it belongs; arguments as for ``matched_tensors``."""
+    model.load_state_dict(matched_tensors(model, tensors, folder, names))
+
+
+def matched_tensors(
+    model: nn.Module, tensors: Mapping[str, Tensor], folder: Path, names: Names = BERT_NAMES
+) -> dict[str, Tensor]:
+    """A checkpoint's tensors by the model's own names, or an error that says all that does not fit.
 
     Args:
-        model: filled in place. A ``BertModel`` leaves heads, its own or others such as a classifier, aside.
+        model: whose weights they shall be. A ``BertModel`` leaves heads, its own or others such as a classifier, aside.
         tensors: as ``read_tensors`` returns them.
         folder: named in errors.
         names: of the tensors.
@@ -228,4 +235,4 @@ def copy_tensors(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path, 
             f"{'; '.join(problems[:5])}{more}. {advice}"
         )
     check_numbers(tensors, path)
-    model.load_state_dict({ours[name]: tensor for name, tensor in tensors.items()})
+    return {ours[name]: tensor for name, tensor in tensors.items()}

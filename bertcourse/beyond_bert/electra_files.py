@@ -12,7 +12,7 @@ from bertcourse.bert.folders import open_folder
 from bertcourse.bert.pretrained import LIKE_OURS, check_settings, read_settings
 from bertcourse.bert.tokenizer_files import check_special_tokens, check_vocabulary, read_tokenizer
 from bertcourse.bert.weights import check_sizes, copy_tensors, read_tensors
-from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraForPreTraining
+from bertcourse.beyond_bert.electra import ElectraDiscriminator
 
 
 class DiscriminatorFile(nn.ModuleDict):
@@ -21,21 +21,6 @@ class DiscriminatorFile(nn.ModuleDict):
     def __init__(self, model: ElectraDiscriminator):
         super().__init__({"electra": model.bert, "discriminator_predictions": model.replaced_head})
         self.config = model.config
-
-
-class GeneratorFile(nn.ModuleDict):
-    """A generator's own parts, under the names of Hugging Face's ElectraForMaskedLM, without its copy of the words."""
-
-    def __init__(self, model: ElectraForPreTraining):
-        generator, head = model.generator, model.generator.mlm_head
-        parts = {"embeddings_project": generator.embeddings_project, "encoder": generator.encoder}
-        super().__init__(
-            {
-                "electra": nn.ModuleDict({"embeddings": model.bert.embeddings, **parts}),
-                "generator_predictions": nn.ModuleDict({"dense": head.dense, "LayerNorm": head.layer_norm}),
-                "generator_lm_head": nn.ParameterDict({"bias": head.bias}),
-            }
-        )
 
 
 def save_electra(model: ElectraDiscriminator, tokenizer: Tokenizer, folder: str | os.PathLike) -> None:

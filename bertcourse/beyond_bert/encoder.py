@@ -18,6 +18,7 @@ from bertcourse.bert.model import (
     BertModel,
     MLMHead,
     check_ids,
+    check_same_shape,
     initialize,
 )
 from bertcourse.multi_head_attention import ACTIVATIONS, EncoderBlock, MultiHeadAttention, TransformerEncoder
@@ -69,6 +70,9 @@ class EncoderConfig(BertConfig):
         if self.local_attention < 0 or self.global_every < 1:
             got = f"{self.local_attention} and {self.global_every}"
             raise ValueError(f"local_attention must be at least 0 and global_every at least 1; got {got}.")
+        if not (self.rope_theta > 0 and self.local_rope_theta > 0):
+            got = f"{self.rope_theta} and {self.local_rope_theta}"
+            raise ValueError(f"rope_theta and local_rope_theta must be above 0; got {got}.")
         if self.positions == "rotary" and self.hidden_size // self.num_attention_heads % 2:
             raise ValueError(
                 f"rotary positions turn pairs of columns: hidden_size / num_attention_heads must be even; got "
@@ -99,7 +103,7 @@ def rotary_angles(length: int, head_size: int, theta: float = 10_000.0) -> Tenso
     Args:
         length: L.
         head_size: d, even.
-        theta: of the longest wavelength.
+        theta: the base θ: the longest wavelength is 2π times it, about.
 
     Returns:
         (L, d/2), in radians.
@@ -184,7 +188,7 @@ class Attention(MultiHeadAttention):
         """As ``MultiHeadAttention.forward``: (B, L, D) to (B, L, D), and weights or None."""
         query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
         length, head_size = query.shape[-2:]
-        if self.qk_norm:  # Henry et al. 2020, "Query-Key Normalization for Transformers"
+        if self.qk_norm:  # after Henry et al. 2020, "Query-Key Normalization for Transformers", whose scale is learned
             query, key = (F.rms_norm(vectors, (head_size,)) for vectors in (query, key))
         if self.theta is not None:
             angles = rotary_angles(length, head_size, self.theta).to(x.device)
@@ -219,7 +223,8 @@ class FeedForward(nn.Module):
 
 
 class Block(EncoderBlock):
-    """Chapter 2's block of these parts. Pre-LN's first block has no norm before its attention: embeddings have one."""
+    """Chapter 2's block made of these parts, which its own constructor would not make. Pre-LN's first block has no norm
+    before its attention: embeddings have one."""
 
     def __init__(self, config: EncoderConfig, layer: int):
         nn.Module.__init__(self)
@@ -233,7 +238,7 @@ class Block(EncoderBlock):
 
 
 class Stack(TransformerEncoder):
-    """Chapter 2's stack of these blocks."""
+    """Chapter 2's stack, made of these blocks."""
 
     def __init__(self, config: EncoderConfig):
         nn.Module.__init__(self)
@@ -247,20 +252,22 @@ class Embeddings(BertEmbeddings):
     def __init__(self, config: EncoderConfig):
         super().__init__(config)
         if config.positions != "learned":
-            del self.position_embeddings
+            self.position_embeddings = None
         if not config.segments:
-            del self.token_type_embeddings
+            self.token_type_embeddings = None
         self.layer_norm = new_norm(config)
 
     def forward(self, input_ids: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """(B, L) token ids, and segment ids (zeros if None; not looked at without segments), to (B, L, D)."""
         check_ids("input_ids", input_ids, self.word_embeddings, "does the tokenizer belong to this model?")
         x = self.word_embeddings(input_ids)
-        if hasattr(self, "token_type_embeddings"):
-            x = x + self.token_type_embeddings(
-                torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
-            )
-        if hasattr(self, "position_embeddings"):
+        if self.token_type_embeddings is not None:
+            if token_type_ids is None:
+                token_type_ids = torch.zeros_like(input_ids)
+            check_ids("token_type_ids", token_type_ids, self.token_type_embeddings, "0 is the first segment.")
+            check_same_shape("token_type_ids", token_type_ids, input_ids)
+            x = x + self.token_type_embeddings(token_type_ids)
+        if self.position_embeddings is not None:
             x = x + self.position_embeddings(input_ids.shape[1])
         return self.dropout(self.layer_norm(x))
 

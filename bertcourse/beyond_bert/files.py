@@ -11,7 +11,7 @@ from bertcourse.bert.folders import open_folder
 from bertcourse.bert.model import BertForPreTraining, BertModel
 from bertcourse.bert.pretrained import check_settings, read_settings, write_files
 from bertcourse.bert.tokenizer_files import check_special_tokens, check_vocabulary, read_tokenizer
-from bertcourse.bert.weights import copy_tensors, read_tensors
+from bertcourse.bert.weights import matched_tensors, read_tensors
 from bertcourse.beyond_bert.encoder import Encoder, EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.formats import FORMATS, Format
 
@@ -55,9 +55,9 @@ def load_pretrained(
     add_pooler = form.names.theirs("nsp_head.weight" if has_heads else "bert.pooler.weight") in tensors
     with torch.device("meta"):  # every weight is in the file: none is drawn
         model = model_class(config, add_pooler)
-    model.to_empty(device="cpu")
     kept = {name: tensor for name, tensor in tensors.items() if add_pooler or not name.startswith(pooler)}
-    copy_tensors(model, kept, folder, form.names)
+    weights = matched_tensors(model, kept, folder, form.names)  # before there is room for a model of any size
+    model.to_empty(device="cpu").load_state_dict(weights)
     return model.eval(), tokenizer
 
 
@@ -84,7 +84,7 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
     write_files(folder, config, form.pack(tensors, model.config), tokenizer, form.spelling(tokenizer))
 
 
-def save_model(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
+def save_half(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
     """A model in fp16 and its tokenizer, a plain BERT in BERT's format."""
     save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)
 
@@ -94,7 +94,8 @@ def read_config(folder: Path) -> tuple[Format, EncoderConfig]:
     path, told = folder / "config.json", read_settings(folder)
     if (form := FORMATS.get(told.get("model_type"))) is None:
         expected, got = ", ".join(FORMATS), told.get("model_type")
-        raise ValueError(f"{path}: model_type must be one of {expected} for this chapter's encoder; got {got!r}.")
+        hint = " Load it by load_electra." if got == "electra" else ""
+        raise ValueError(f"{path}: model_type must be one of {expected} for this chapter's encoder; got {got!r}.{hint}")
     check_settings(path, told, form.expected, form.sizes)
     try:
         return form, EncoderConfig(**form.read(told))

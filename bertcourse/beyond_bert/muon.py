@@ -13,27 +13,28 @@ from torch import Tensor, nn
 from bertcourse.training.steps import adamw_groups
 
 A, B, C = 3.4445, -4.7750, 2.0315  # Jordan's: steep at 0, so that small singular values grow fast
+STEPS = 5  # of Newton-Schulz
+MOMENTUM = 0.95  # how much of the mean of gradients stays from step to step
 
 
-def plain_orthogonalize(matrix: Tensor, steps: int = 5) -> Tensor:
+def plain_orthogonalize(matrix: Tensor) -> Tensor:
     """UVᵀ of a matrix USVᵀ, nearly, by products alone (Newton-Schulz): the specification of ``orthogonalize``.
 
     X ← aX + b(XXᵀ)X + c(XXᵀ)²X keeps U and V, and turns each singular value s into as + bs³ + cs⁵. It starts from
     X = M / ‖M‖ (Frobenius), whose singular values are at most 1; after five steps, most lie between 0.7 and 1.2.
     """
     x = matrix / (matrix.norm() + 1e-7)
-    for _ in range(steps):
+    for _ in range(STEPS):
         gram = x @ x.T
         x = A * x + B * gram @ x + C * gram @ gram @ x
     return x
 
 
-def orthogonalize(matrices: Tensor, steps: int = 5, dtype: torch.dtype | None = None) -> Tensor:
+def orthogonalize(matrices: Tensor, dtype: torch.dtype | None = None) -> Tensor:
     """``plain_orthogonalize`` for many matrices, in batched products.
 
     Args:
         matrices: (…, M, N).
-        steps: of Newton-Schulz.
         dtype: of the products, and of the result. None: bfloat16 on a GPU, as Jordan has it; float32 on a CPU, where
             bfloat16 is the slower one unless there are special units for it.
     """
@@ -42,7 +43,7 @@ def orthogonalize(matrices: Tensor, steps: int = 5, dtype: torch.dtype | None = 
     is_tall = x.shape[1] > x.shape[2]
     x = x.mT if is_tall else x  # so that XXᵀ is the smaller of the two squares
     x = x / (x.norm(dim=(1, 2), keepdim=True) + 1e-7)
-    for _ in range(steps):
+    for _ in range(STEPS):
         gram = x @ x.mT
         x = torch.baddbmm(x, torch.baddbmm(gram, gram, gram, beta=B, alpha=C), x, beta=A)
     return (x.mT if is_tall else x).reshape(matrices.shape)
@@ -72,7 +73,6 @@ def muon_groups(
     adam_rate: float,
     weight_decay: float,
     muon_decay: float | None = None,
-    momentum: float = 0.95,
 ) -> list[dict]:
     """Groups for ``Muon``: the hidden matrices, with a ``momentum``, then those of ``adamw_groups`` for the rest.
 
@@ -82,11 +82,15 @@ def muon_groups(
         adam_rate: highest learning rate of embeddings, heads and vectors.
         weight_decay: of matrices; a step takes this share, times the learning rate, off them.
         muon_decay: the same of the hidden matrices, if it is another one.
-        momentum: how much of the mean of gradients stays from step to step.
     """
     hidden = [p for name, p in model.named_parameters() if p.requires_grad and is_hidden_matrix(name, p)]
+    if not hidden:
+        raise ValueError(
+            f"Muon is for matrices named …encoder.blocks…, as a BertModel's are; {type(model).__name__} has none that "
+            "learns. Give the whole model, not its encoder alone."
+        )
     decay = weight_decay if muon_decay is None else muon_decay
-    by_muon = {"params": hidden, "lr": muon_rate, "peak": muon_rate, "weight_decay": decay, "momentum": momentum}
+    by_muon = {"params": hidden, "lr": muon_rate, "peak": muon_rate, "weight_decay": decay, "momentum": MOMENTUM}
     groups, ids = adamw_groups(model, lambda name: adam_rate, weight_decay), {id(p) for p in hidden}
     for group in groups:
         group["params"] = [p for p in group["params"] if id(p) not in ids]

@@ -5,19 +5,19 @@ Everything that a recipe does not name stays as it is, so that two runs differ b
 
 import copy
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer
 from torch import nn
 
-from bertcourse.bert import BertForPreTraining, save_pretrained
+from bertcourse.bert import save_pretrained
 from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
 from bertcourse.beyond_bert.electra_evaluation import evaluate_electra
 from bertcourse.beyond_bert.electra_files import save_electra
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
-from bertcourse.beyond_bert.files import save_model
+from bertcourse.beyond_bert.files import save_half
 from bertcourse.beyond_bert.muon import Muon, muon_groups
 from bertcourse.beyond_bert.spans import SpanBertForPreTraining
 from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
@@ -25,6 +25,8 @@ from bertcourse.pretraining import PretrainingConfig, pretrain
 from bertcourse.pretraining.corpus import Corpus
 from bertcourse.pretraining.starts import aim_heads, local_columns, zero_outputs
 from bertcourse.pretraining.trainer import Parts, new_model, new_optimizer, start
+
+ALL_MASKED = dict(mask_share=1.0, random_share=0.0)  # what ELECTRA's generator reads at every hidden token
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class Recipe:
     muon_decay: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        for name, config in (("settings", PretrainingConfig), ("encoder", EncoderConfig)):
+            known = {each.name for each in fields(config)}
+            if unknown := sorted(set(getattr(self, name)) - known):
+                raise ValueError(f"{name} must be fields of {config.__name__}; it has no {', '.join(unknown)}.")
         if not self.muon_rate >= 0:
             raise ValueError(f"muon_rate must be at least 0, which leaves all to AdamW; got {self.muon_rate}.")
         if self.muon_decay is not None and not (self.muon_rate and self.muon_decay >= 0):
@@ -69,10 +75,14 @@ class Recipe:
     def parts(self) -> Parts:
         """What the loop trains by this recipe."""
         optimizer = self.new_muon if self.muon_rate else new_optimizer
-        parts = Parts(new_optimizer=optimizer, save=save_model, about=self.about())
+        parts = Parts(new_optimizer=optimizer, save=save_half, about=self.about())
         if self.objective == "replaced":
             return parts._replace(
-                new_model=new_electra, loss=ElectraLoss, evaluate=evaluate_electra, save=save_discriminator
+                new_model=new_electra,
+                loss=ElectraLoss,
+                evaluate=evaluate_electra,
+                held_out_masks=ALL_MASKED,
+                save=save_discriminator,
             )
         if self.objective == "spans":
             return parts._replace(new_model=new_span_bert, loss=SpanLoss, mask=mask_spans, save=save_span_bert)
@@ -101,6 +111,11 @@ class Recipe:
 
 def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraForPreTraining:
     """Discriminator and generator, both with the start that the settings ask for."""
+    if config.num_attention_heads % 4:
+        raise ValueError(
+            "ELECTRA's generator has a quarter of the heads: num_attention_heads must be a multiple of 4; got "
+            f"{config.num_attention_heads}."
+        )
     if config.mask_share != 1:
         raise ValueError(
             f"ELECTRA's generator reads a [MASK] at every hidden token: mask_share 1; got {config.mask_share}."
@@ -137,7 +152,7 @@ def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=()) -> Span
 
 def save_span_bert(model: SpanBertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
     """The model in fp16 without its boundary head, a plain BERT, and its tokenizer."""
-    save_model(model.as_bert(), tokenizer, folder)
+    save_half(model.as_bert(), tokenizer, folder)
 
 
 def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
@@ -149,12 +164,16 @@ def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folde
 
 def pretrain_recipe(
     recipe: Recipe, config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None
-) -> BertForPreTraining:
+) -> nn.Module:
     """Train by a recipe: ``bertcourse.pretraining.pretrain`` with its parts.
 
     Args:
         recipe: what differs.
         config: settings, the same for all recipes that are compared; the recipe's own take their place.
         resume, corpus: as for ``pretrain``.
+
+    Returns:
+        A ``BertForPreTraining``, or ``EncoderForPreTraining`` if the recipe has an encoder; of objective "replaced" an
+        ``ElectraForPreTraining``, of "spans" a ``SpanBertForPreTraining``, whose ``as_bert()`` is a plain BERT.
     """
     return pretrain(replace(config, **recipe.settings), resume, corpus, recipe.parts())

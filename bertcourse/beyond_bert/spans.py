@@ -26,6 +26,7 @@ from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, col
 from bertcourse.pretraining.pairs import RowBatch
 
 LONGEST_SPAN = 10  # in words
+ENDS = 0.2  # how likely a span is to end after each of its words
 
 
 def plain_mask_spans(
@@ -107,20 +108,16 @@ def columns_of_spans(words: list[list[int]], order: list[float], lengths: list[i
 
 def span_lengths(
     shape: tuple[int, ...],
-    p: float = 0.2,
-    longest: int = LONGEST_SPAN,
     generator: torch.Generator | None = None,
     device: torch.device | None = None,
 ) -> Tensor:
-    """Random lengths of spans, in words: P(ℓ) ∝ p (1 - p)^(ℓ-1) for ℓ from 1 to ``longest``; 3.8 on average.
+    """Random lengths of spans, in words: P(ℓ) ∝ 0.2 · 0.8^(ℓ-1) for ℓ from 1 to 10; 3.8 on average.
 
     Args:
         shape: of what comes back.
-        p: how likely a span is to end after each of its words.
-        longest: the most words of a span.
         generator, device: source of randomness, and where it is.
     """
-    weights = p * (1 - p) ** torch.arange(longest, device=device)
+    weights = (1 - ENDS) ** torch.arange(LONGEST_SPAN, device=device)
     return 1 + torch.multinomial(weights, math.prod(shape), replacement=True, generator=generator).view(shape)
 
 

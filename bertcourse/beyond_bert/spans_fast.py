@@ -26,7 +26,8 @@ def mask_spans(
     ``plain_mask_spans`` is the specification. It can take the place of ``mask_tokens``, whose arguments it has.
 
     Args:
-        input_ids: (B, L), token ids; special tokens, padding among them, are never hidden and end a span.
+        input_ids: (B, L), token ids; special tokens, padding among them, are never hidden and end a span. Rows
+            begin and end with such, so that each span has a token on either side, as ``SpanLoss`` needs.
         vocabulary, rate, count: as for ``mask_tokens``.
         whole_words: has no effect: only a row's last span, which has to stop at k, may cut a word.
         random_weights, generator: as for ``mask_tokens``.

@@ -96,9 +96,11 @@ def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
 
 
 def unpadded_vectors(model: BertModel, batch: Batch) -> Tensor:
-    """``model(*batch).last_hidden_state``, (B, L, D), computed for the tokens only: padding gets zeros."""
+    """``model(*batch).last_hidden_state``, (B, L, D), its blocks computed for the tokens only: padding gets zeros."""
     if departures := departs(model.config):
-        raise ValueError(f"unpadded_vectors computes BERT's blocks; got an encoder with {departures}.")
+        raise ValueError(
+            f"unpadded_vectors computes BERT's blocks; got an encoder with {departures}. Use model(*batch)."
+        )
     tokens, places = unpad(model.embeddings(batch.input_ids, batch.token_type_ids), batch.attention_mask)
     x = tokens[None]
     for block in model.encoder.blocks:

@@ -148,7 +148,13 @@ def batches_of_like_length(lengths: NDArray, batch_size: int, rng: np.random.Gen
 
 
 def fixed_batches(
-    shards: list[Documents], vocabulary: Vocabulary, row_maker: RowMaker, length: int, rows: int, rate: float = 0.15
+    shards: list[Documents],
+    vocabulary: Vocabulary,
+    row_maker: RowMaker,
+    length: int,
+    rows: int,
+    rate: float = 0.15,
+    **masks: float,
 ) -> Iterator[tuple[MaskedTokens, RowBatch]]:
     """The same batches every time, to measure on: rows of all shards, longest first, 15 % hidden.
 
@@ -158,6 +164,7 @@ def fixed_batches(
         length: the most tokens of a row.
         rows: how many rows to take, at most: as many of each shard, one more of the first if they do not share out.
         rate: share of tokens to hide.
+        masks: ``mask_share`` and ``random_share``, as for ``mask_tokens``.
 
     Returns:
         Batches of up to 64 rows of like length.
@@ -170,7 +177,7 @@ def fixed_batches(
         while len(chosen):
             alike = np.count_nonzero(made.lengths[chosen[:64]] > 0.8 * made.lengths[chosen[0]])
             batch, chosen = collate(documents, made, chosen[:alike], vocabulary), chosen[alike:]
-            yield mask_tokens(batch.input_ids, vocabulary, rate, generator=generator), batch
+            yield mask_tokens(batch.input_ids, vocabulary, rate, generator=generator, **masks), batch
 
 
 def to_device(tensors: tuple, device: torch.device) -> tuple:

@@ -283,8 +283,29 @@ PRESETS = {
         log_every=0.001,
         evaluate_every=0.005,
     ),
-    # The same books on a GPU, with torchrun on several. It has not been run: a batch of 256 may stay long on the
-    # plateau.
+    # The checkpoint "next": 359 books and more layers, two CPU cores, twenty hours, by the best plain recipe of
+    # studies/recipes.py.
+    "more-books-cpu": dict(
+        corpus="more-books",
+        output="runs/more-books-cpu",
+        num_hidden_layers=6,
+        max_position_embeddings=256,
+        initializer_range=0.04,
+        initial_outputs="zero",
+        local_layers=2,
+        lengths="64:0.4,128:0.5,256:0.1",
+        mask_rate=0.3,
+        last_mask_rate=0.15,
+        tokens=390_000_000,
+        batch_size=32,
+        learning_rate=7e-4,
+        warmup=0.001,
+        snapshots="0.01,0.1,0.5,1",
+        log_every=0.002,
+        evaluate_every=0.005,
+    ),
+    # The books of "books-cpu" on a GPU, with torchrun on several. It has not been run: a batch of 256 may stay long on
+    # the plateau.
     "books-gpu": dict(
         output="runs/books-gpu",
         tokens=1_000_000_000,

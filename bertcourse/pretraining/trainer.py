@@ -149,8 +149,8 @@ class PretrainingRun:
             mask_share=config.mask_share,
             random_share=config.random_share,
         )
-        length, rows = config.evaluation_length, config.evaluation_rows
-        self.held_out = list(fixed_batches(self.corpus.held_out, vocabulary, row_maker, length, rows))
+        size = config.evaluation_length, config.evaluation_rows
+        self.held_out = list(fixed_batches(self.corpus.held_out, vocabulary, row_maker, *size, **parts.held_out_masks))
 
         # The model, what moves it, and its loss: compiled if asked for; DDP averages gradients over processes.
         torch.manual_seed(config.seed)
@@ -354,7 +354,7 @@ def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Docum
 def start(bert: BertModel, config: PretrainingConfig, shards: Iterable[Documents] = ()) -> None:
     """Give a new encoder the start of ``starts`` that the settings ask for."""
     words = bert.embeddings.word_embeddings.weight
-    if config.initial_positions == "sinusoidal" and hasattr(bert.embeddings, "position_embeddings"):
+    if config.initial_positions == "sinusoidal" and bert.embeddings.position_embeddings is not None:
         sinusoidal_start(bert)
     if config.initial_words == "counts":
         words.copy_(config.initializer_range * count_vectors(shards, *words.shape))
@@ -384,6 +384,7 @@ class Parts(NamedTuple):
         loss: module of a model; it makes named losses, whose sum is minimized, of masked tokens and rows.
         mask: hides tokens, as ``mask_tokens`` does.
         evaluate: of a model, held-out batches and the processes, as ``evaluation.evaluate``.
+        held_out_masks: what of 80/10/10 is another in the held-out rows, as ``mask_tokens`` has it.
         save: of a model, a tokenizer and a folder.
         about: what settings do not say, for log and checkpoints; a run is resumed with the same only.
     """
@@ -393,5 +394,6 @@ class Parts(NamedTuple):
     loss: Callable[[nn.Module], nn.Module] = PreTrainingLoss
     mask: Callable[..., MaskedTokens] = mask_tokens
     evaluate: Callable[..., dict[str, float]] = evaluate
+    held_out_masks: Mapping[str, float] = MappingProxyType({})
     save: Callable[..., None] = save_model
     about: Mapping[str, object] = MappingProxyType({})

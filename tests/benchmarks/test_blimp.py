@@ -133,6 +133,12 @@ def test_intervals_cover_what_other_pairs_would_have_given():
     assert 0.92 <= covered / 400 <= 0.98 and np.mean(widths) < 5
 
 
+def test_where_all_pairs_are_right_the_interval_has_a_width():
+    rows = [summary({"wh_island": np.ones(count)}, read_published(), ["wh_island"]) for count in (1, 25, 1000)]
+    assert [row["high"] for row in rows] == [100] * 3
+    assert rows[0]["low"] < 10 and 90 < rows[1]["low"] < 97 and 99 < rows[2]["low"] < 100
+
+
 def test_groups_are_halves_and_phenomena():
     found = groups(read_published())
     assert len(found["all"]) == 67 and len(found["odd number"]) == 34
@@ -140,6 +146,12 @@ def test_groups_are_halves_and_phenomena():
     assert found["odd number"][:2] == ["adjunct_island", "anaphor_number_agreement"]
     phenomena = [name for name in found if name not in ("all", "odd number", "even number", "agreement across a noun")]
     assert len(phenomena) == 12 and sum(len(found[name]) for name in phenomena) == 67
+
+
+def test_equal_sentences_are_a_tie_however_scores_are_made(small_mlm, small_tokenizer, monkeypatch):
+    monkeypatch.setattr(benchmark, "blimp_pairs", lambda: dict.fromkeys(NAMES, [MinimalPair("A cab.", "A cab.")]))
+    result = score_pairs(small_mlm, small_tokenizer, None, lambda model, tokenizer, texts: np.arange(len(texts)))
+    assert result["groups"]["all"]["accuracy"] == 50
 
 
 def test_published_means_are_those_of_the_papers_table():

@@ -20,7 +20,7 @@ from bertcourse.beyond_bert.electra import (
     sample_tokens,
     with_guesses,
 )
-from bertcourse.beyond_bert.electra_files import GeneratorFile, load_electra, save_electra
+from bertcourse.beyond_bert.electra_files import load_electra, save_electra
 from bertcourse.pretraining import IGNORE, MaskedTokens, RowBatch
 from bertcourse.training.checkpoints import read_checkpoint, write_checkpoint
 
@@ -31,6 +31,21 @@ IDS = torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]])
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
 TYPES = torch.tensor([[0, 0, 1, 1], [0, 1, 1, 0]])
 MASK_ID = 4
+
+
+class GeneratorFile(torch.nn.ModuleDict):
+    """A generator's own parts, under the names of Hugging Face's ElectraForMaskedLM, without its copy of the words."""
+
+    def __init__(self, model: ElectraForPreTraining):
+        generator, head = model.generator, model.generator.mlm_head
+        parts = {"embeddings_project": generator.embeddings_project, "encoder": generator.encoder}
+        super().__init__(
+            {
+                "electra": torch.nn.ModuleDict({"embeddings": model.bert.embeddings, **parts}),
+                "generator_predictions": torch.nn.ModuleDict({"dense": head.dense, "LayerNorm": head.layer_norm}),
+                "generator_lm_head": torch.nn.ParameterDict({"bias": head.bias}),
+            }
+        )
 
 
 def trained(model):

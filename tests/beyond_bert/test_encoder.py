@@ -47,6 +47,16 @@ def test_the_defaults_are_bert():
     torch.testing.assert_close(ours, theirs, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("segments", "message"),
+    [(torch.full((2, 12), 2), "token_type_ids must be between 0 and 1; got 2"), (torch.zeros(1, 12).long(), "shape")],
+)
+def test_segments_that_do_not_fit_are_refused(segments, message):
+    with pytest.raises(ValueError, match=message):
+        made()(tokens(), token_type_ids=segments)
+    made(segments=False)(tokens(), token_type_ids=segments)  # where there are none nobody looks
+
+
 def test_a_rotated_product_depends_on_the_distance_alone():
     query, key = torch.randn(2, 8, generator=torch.Generator().manual_seed(0))
     angles = rotary_angles(30, 8)
@@ -151,6 +161,7 @@ def test_every_departure_learns_all_its_weights(changes):
         (dict(norm="sandwich"), "norm"),
         (dict(norm_kind="batch"), "norm_kind"),
         (dict(local_attention=-1), "local_attention"),
+        (dict(rope_theta=0.0), "rope_theta"),
         (dict(positions="rotary", hidden_size=12, num_attention_heads=4), "even"),
     ],
 )

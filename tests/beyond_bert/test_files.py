@@ -231,6 +231,7 @@ def test_chapter_twos_bert_and_this_chapters_read_each_others_files(tmp_path, sm
         ("RoBERTa", {"num_attention_heads": None}, "num_attention_heads missing"),
         ("RoBERTa", {"num_hidden_layers": 2}, "left over"),
         ("RoBERTa", {"vocab_size": 40}, "vocab_size"),
+        ("RoBERTa", {"vocab_size": 10**12}, "word_embeddings.weight has shape"),
         ("ModernBERT", {"tie_word_embeddings": False}, "tie_word_embeddings"),
         ("ModernBERT", {"decoder_bias": False}, "decoder_bias"),
         ("ModernBERT", {"mlp_bias": False}, "biases"),

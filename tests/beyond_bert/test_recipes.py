@@ -6,10 +6,13 @@ import signal
 import pytest
 import torch
 
+from bertcourse import beyond_bert
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.beyond_bert import EncoderConfig, EncoderForPreTraining, Recipe, pretrain_recipe
-from bertcourse.beyond_bert.recipes import new_electra
+from bertcourse.beyond_bert.electra_files import load_electra
+from bertcourse.beyond_bert.recipes import ALL_MASKED, new_electra
 from bertcourse.pretraining import (
+    IGNORE,
     PretrainingConfig,
     PreTrainingLoss,
     RowMaker,
@@ -21,6 +24,7 @@ from bertcourse.pretraining import (
     trainer,
 )
 from bertcourse.training import Interrupted, read_log
+from bertcourse.training.processes import Processes
 
 TINY = dict(
     corpus="small-world",
@@ -39,6 +43,7 @@ TINY = dict(
     precision="float32",
     threads=1,
 )
+IDS = torch.tensor([[2, 20, 30, 3]])
 MODERN = dict(positions="rotary", norm="pre", norm_kind="rms", qk_norm=True, bias=False, gated=True, segments=False)
 
 
@@ -81,9 +86,29 @@ def test_a_recipe_learns_and_is_kept(recipe, corpus, tmp_path):
     first, *_, last = [line["mlm_loss"] for line in read_log(tmp_path / "log.jsonl") if line["event"] == "evaluation"]
     assert last < first - 0.05
     assert isinstance(model, EncoderForPreTraining) == bool(recipe.encoder)
-    if not recipe.encoder:  # it is a BERT, and loads as one
+    if recipe.encoder:
+        loaded, _ = beyond_bert.load_pretrained(tmp_path / "model-100", EncoderForPreTraining)
+    else:  # it is a BERT, and loads as one
         loaded, _ = load_pretrained(tmp_path / "model-100", BertForPreTraining)
-        torch.testing.assert_close(loaded.mlm_head.bias, model.mlm_head.bias, atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(loaded(IDS).mlm_logits, model(IDS).mlm_logits, atol=0.02, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        Recipe(dict(initial_outputs="zero"), MODERN),
+        Recipe(dict(initial_outputs="zero", local_layers=1, local_offsets="-1,1"), dict(gated=True)),
+        Recipe(dict(initial_outputs="zero", packing="full-sentences", nsp=False), objective="spans"),
+    ],
+    ids=["modern", "gated", "spans"],
+)
+def test_every_model_gets_the_start_that_is_asked_for(recipe):
+    config = PretrainingConfig(**{**TINY, **recipe.settings})
+    model = recipe.parts().new_model(config, 500)
+    blocks = model.bert.encoder.blocks
+    assert not any(block.feed_forward.contract.weight.any() or block.attention.output.weight.any() for block in blocks)
+    word_columns = model.bert.embeddings.word_embeddings.weight[:, :4]
+    assert bool(word_columns.any()) != bool(config.local_layers)
 
 
 def test_electra_learns_and_its_discriminator_is_kept(corpus, tmp_path):
@@ -92,8 +117,20 @@ def test_electra_learns_and_its_discriminator_is_kept(corpus, tmp_path):
     first, *_, last = [line for line in read_log(tmp_path / "log.jsonl") if line["event"] == "evaluation"]
     assert last["mlm_loss"] < first["mlm_loss"] - 0.05 and last["replaced_loss"] < first["replaced_loss"]
     loaded, _ = load_pretrained(tmp_path / "model-100")
-    ids = torch.tensor([[2, 20, 30, 3]])
-    torch.testing.assert_close(loaded(ids)[0], model.bert(ids)[0], atol=0.02, rtol=0.02)
+    torch.testing.assert_close(loaded(IDS)[0], model.bert(IDS)[0], atol=0.02, rtol=0.02)
+    with_head, _ = load_electra(tmp_path / "model-100" / "electra")
+    torch.testing.assert_close(
+        with_head.replaced_token_logits(IDS), model.replaced_token_logits(IDS), atol=0.02, rtol=0.02
+    )
+
+
+def test_electra_is_measured_on_the_masks_that_it_is_trained_on(corpus, tmp_path):
+    recipe = Recipe(ALL_MASKED, objective="replaced")
+    config = PretrainingConfig(**{**TINY, **recipe.settings, "output": str(tmp_path)})
+    run = trainer.PretrainingRun(config, False, corpus, Processes(0, 1, 0, torch.device("cpu")), recipe.parts())
+    mask = Vocabulary.of(corpus.tokenizer).mask_id
+    for masked, _ in run.held_out:
+        assert (masked.input_ids.flatten()[masked.positions[masked.labels != IGNORE]] == mask).all()
 
 
 def test_electras_generator_begins_as_its_discriminator_does():
@@ -146,6 +183,16 @@ def test_a_run_is_resumed_by_its_own_recipe_only(corpus, tmp_path):
         trained(Recipe(encoder=dict(positions="rotary"), muon_rate=0.01), corpus, tmp_path, resume=True)
 
 
+def test_muons_decay_reaches_its_matrices_and_the_checkpoint(corpus, tmp_path):
+    recipe = Recipe(muon_rate=0.01, muon_decay=0.5)
+    model = trained(recipe, corpus, tmp_path)
+    groups = recipe.new_muon(model, PretrainingConfig(**TINY)).param_groups
+    assert [group["weight_decay"] for group in groups if "momentum" in group] == [0.5]
+    assert {group["weight_decay"] for group in groups if "momentum" not in group} == {0.0, 0.01}
+    with pytest.raises(ValueError, match="muon_decay was 0.5"):
+        trained(Recipe(muon_rate=0.01), corpus, tmp_path, resume=True)
+
+
 def test_a_model_without_a_pooler_has_a_loss_and_is_measured(corpus):
     vocabulary = Vocabulary.of(corpus.tokenizer)
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
@@ -177,8 +224,9 @@ def test_the_mask_rate_falls(corpus, tmp_path, monkeypatch):
         (Recipe(dict(local_layers=1, local_offsets="-1"), dict(positions="rotary")), "local_layers"),
         (Recipe(objective="spans"), "NSP"),
         (Recipe(objective="replaced"), "mask_share"),
+        (Recipe(dict(**ALL_MASKED, num_attention_heads=2), objective="replaced"), "multiple of 4; got 2"),
     ],
-    ids=["local heads without positions", "spans in pairs", "ELECTRA with other masks"],
+    ids=["local heads without positions", "spans in pairs", "ELECTRA with other masks", "ELECTRA with two heads"],
 )
 def test_settings_that_do_not_fit_a_recipe_are_refused(recipe, message, corpus, tmp_path):
     with pytest.raises(ValueError, match=message):
@@ -188,6 +236,8 @@ def test_settings_that_do_not_fit_a_recipe_are_refused(recipe, message, corpus, 
 @pytest.mark.parametrize(
     "changes, message",
     [
+        (dict(settings=dict(mask=0.3)), "settings must be fields of PretrainingConfig; it has no mask"),
+        (dict(encoder=dict(position="rotary")), "encoder must be fields of EncoderConfig; it has no position"),
         (dict(muon_rate=-1.0), "muon_rate"),
         (dict(muon_decay=0.1), "needs a muon_rate"),
         (dict(muon_rate=0.1, muon_decay=-1.0), "muon_decay must be at least 0"),

@@ -90,7 +90,10 @@ def test_a_bert_gives_the_same_vectors_and_gradients(model, mask):
     torch.testing.assert_close(gradients[1], gradients[0], atol=1e-5, rtol=1e-4)
 
 
-def test_attention_drops_weights_in_training(model):
+@pytest.mark.parametrize(("attention", "hidden"), [(0.5, 0.0), (0.0, 0.5)])
+def test_attention_and_sublayers_drop_in_training(model, attention, hidden):
+    for block in model.encoder.blocks:
+        block.attention.dropout, block.dropout.p = attention, hidden
     batch = Batch(torch.ones_like(RIGHT), RIGHT, torch.zeros_like(RIGHT))
     evaluated, trained = unpadded_vectors(model, batch), unpadded_vectors(model.train(), batch)
     assert not torch.allclose(evaluated[:2], trained[:2])
