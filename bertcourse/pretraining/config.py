@@ -283,8 +283,8 @@ PRESETS = {
         log_every=0.001,
         evaluate_every=0.005,
     ),
-    # The checkpoint "next": 359 books and more layers, two CPU cores, twenty hours, by the best plain recipe of
-    # studies/recipes.py.
+    # For the next checkpoint: 359 books, six layers, and the arm "plain" of studies/recipes.py. It has not been run: at
+    # the speed of the study's models it takes some twenty hours on two CPU cores.
     "more-books-cpu": dict(
         corpus="more-books",
         output="runs/more-books-cpu",
