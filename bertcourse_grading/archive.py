@@ -1,4 +1,4 @@
-"""Unpack the zip that a learning platform gave: whole or not at all, within limits, and nowhere else."""
+"""Unpack the zip that a learning platform provides: entirely or not at all, within limits, and only into its folder."""
 
 import errno
 import lzma
@@ -15,23 +15,23 @@ from bertcourse_grading.names import on_any_disk
 
 MOST_MEMBERS = 100_000
 MOST_UNPACKED = 4 * 2**30  # bytes
-# what zipfile raises for files that are damaged or packed in a way that it does not know
+# what zipfile raises for files that are damaged or compressed in a way that it does not support
 DAMAGED = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, EOFError, NotImplementedError, OverflowError)
 
 
 def unpack(path: Path, folder: Path, most_bytes: int) -> Path:
-    """The folder of a zip; a folder is handed back as it is.
+    """Unpack a zip into a folder; a path that is a folder already is returned unchanged.
 
     Args:
         path: a zip or a folder.
-        folder: where to unpack; what was there is replaced once all is unpacked.
-        most_bytes: a larger member is too large to be read later: a file of holes takes its place, with its size.
+        folder: where to unpack; what was there is replaced once everything is unpacked.
+        most_bytes: a larger member is too large to be read later: a sparse file of its size takes its place.
 
     Returns:
-        The folder to look into.
+        The folder with the submissions.
 
     Raises:
-        ValueError: if it is a file but no zip, is damaged or encrypted, holds too much, or would write elsewhere.
+        ValueError: if it is a file but not a zip, is damaged or encrypted, holds too much, or would write elsewhere.
     """
     if not path.is_file():
         return path
@@ -48,7 +48,7 @@ def unpack(path: Path, folder: Path, most_bytes: int) -> Path:
                 for member in members:
                     extract(archive, member, inside, most_bytes)
         except (*DAMAGED, OSError) as error:
-            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a place before the file's beginning
+            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # an offset before the start of the file
                 raise
             raise ValueError(f"{path} is damaged: {error}. Download it again; nothing was unpacked.") from None
         shutil.rmtree(folder, ignore_errors=True)
@@ -57,7 +57,7 @@ def unpack(path: Path, folder: Path, most_bytes: int) -> Path:
 
 
 def check_members(path: Path, members: list[zipfile.ZipInfo], most_bytes: int) -> None:
-    """Refuse, by a ValueError, what no platform packs: links, encrypted files, names that lead elsewhere, too much."""
+    """Raise ValueError for what no platform packs: links, encrypted files, names that lead elsewhere, too much data."""
     if len(members) > MOST_MEMBERS:
         raise ValueError(f"{path} holds {len(members):,} files; at most {MOST_MEMBERS:,} are unpacked.")
     size = sum(member.file_size for member in members if member.file_size <= most_bytes)
@@ -68,7 +68,7 @@ def check_members(path: Path, members: list[zipfile.ZipInfo], most_bytes: int) -
         )
     names: dict[str, str] = {}
     for member in members:
-        name, place = member.filename, PureWindowsPath(member.filename)  # which knows slashes of both kinds
+        name, place = member.filename, PureWindowsPath(member.filename)  # it splits at slashes of both kinds
         if place.anchor or ".." in place.parts or not place.parts:
             problem = "which leads out of its folder"
         elif stat.S_ISLNK(member.external_attr >> 16):
@@ -84,7 +84,7 @@ def check_members(path: Path, members: list[zipfile.ZipInfo], most_bytes: int) -
 
 
 def extract(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path, most_bytes: int) -> None:
-    """Write one file; of more than ``most_bytes`` only holes, and no more than a disk can be asked for."""
+    """Write one file; one of more than ``most_bytes`` becomes a sparse file of at most ``MOST_UNPACKED`` bytes."""
     target = folder.joinpath(*PureWindowsPath(member.filename).parts)
     target.parent.mkdir(parents=True, exist_ok=True)
     if member.file_size > most_bytes:

@@ -1,13 +1,14 @@
-"""A channel of a kernel's, read frame by frame: whatever a submission sends, what is kept of it is bounded.
+"""A channel to a kernel, read frame by frame: whatever a submission sends, only a bounded amount of it is kept.
 
-Jupyter's messages travel over ZeroMQ, and a message has as many parts as its sender likes. libzmq keeps them all until
-the last one is there: it can limit a part (ZMQ_MAXMSGSIZE) and the messages that wait (ZMQ_RCVHWM), but not the parts
-of a message, so a submission could fill the memory of whoever reads it by libzmq. The grader therefore reads the socket
-itself. Of a message it keeps the first few parts, up to a limit, which is all that it needs; the rest is passed over as
-it comes. Nothing is read before it is asked for, so whoever sends too much waits.
+Jupyter's messages travel over ZeroMQ, where a message has as many parts as its sender likes. libzmq keeps them all
+until the last one has arrived: it can limit the size of a part (ZMQ_MAXMSGSIZE) and the number of waiting messages
+(ZMQ_RCVHWM), but not the number of parts in a message, so a submission could fill the memory of any program that reads
+it through libzmq. The grader therefore reads the socket itself. It keeps the first few parts of a message, up to a
+limit, which is all it needs, and discards the rest as it comes. Nothing is read before it is asked for, so a sender of
+too much has to wait.
 
     DELIMITER, signature, header, parent header, metadata, content, buffers ...      the parts, after addresses
-    flags, length, bytes                                                             a part on its way: a frame
+    flags, length, bytes                                                             a frame: one part, as it is sent
 
 Source: ZMTP 3.0, https://rfc.zeromq.org/spec/23; Jupyter's wire protocol,
 https://jupyter-client.readthedocs.io/en/stable/messaging.html
@@ -20,23 +21,23 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-MORE, LONG, COMMAND = 1, 2, 4  # flags of a frame: another part follows; its length has 8 bytes; it is ZeroMQ's own
+MORE, LONG, COMMAND = 1, 2, 4  # a frame's flags: another part follows; its length has 8 bytes; it is ZeroMQ's own
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x00" + b"NULL".ljust(20, b"\0") + bytes(32)  # version 3.0, no encryption
 DELIMITER = b"<IDS|MSG>"
-MOST_MESSAGE, MOST_PARTS = 16 * 2**20, 8  # bytes and parts that are kept of a message
-MOST_CONTAINERS = 250_000  # lists and dictionaries of a part: each takes far more memory than its two brackets
-CHUNK, SPARE_SECONDS = 2**18, 0.1  # bytes that are read at a time; how long a flood is read beyond the time to wait
-SEND_SECONDS = 5.0  # for a request, to a kernel that may have stopped reading
+MOST_MESSAGE, MOST_PARTS = 16 * 2**20, 8  # how many bytes and parts of a message are kept
+MOST_CONTAINERS = 250_000  # lists and dictionaries in a part: each takes far more memory than its two brackets
+CHUNK, SPARE_SECONDS = 2**18, 0.1  # bytes to read at a time; how long a flood is read after the timeout
+SEND_SECONDS = 5.0  # for sending a request to a kernel that may have stopped reading
 
 
 class Channel:
-    """One socket of a kernel's.
+    """One of a kernel's sockets.
 
     Args:
-        path: of the socket.
-        kind: ZeroMQ's name of this end: SUB, to hear all that is published, or DEALER, to ask and be answered.
-        seconds: to wait until the kernel is there.
-        is_there: whether it may still come.
+        path: the socket's path.
+        kind: ZeroMQ's name for this end: SUB, to hear everything that is published, or DEALER, to ask and be answered.
+        seconds: how long to wait for the kernel.
+        is_there: says whether the kernel may still come.
 
     Raises:
         RuntimeError: if it does not come in time.
@@ -44,29 +45,29 @@ class Channel:
 
     def __init__(self, path: str, kind: str, seconds: float, is_there: Callable[[], bool]) -> None:
         self.socket = connect(path, seconds, is_there)
-        self.data = bytearray()  # read and not yet looked at
-        self.flags, self.left = COMMAND, len(GREETING)  # of the frame that is being read; the greeting is passed over
-        self.part: bytearray | None = None  # what is there of the frame, if it is kept
-        self.parts, self.room = [], MOST_MESSAGE  # of the message that is being read; bytes that may still be kept
-        self.commands, self.is_open = 0, True  # of ZeroMQ's own, the greeting included, how many there were
+        self.data = bytearray()  # read but not yet parsed
+        self.flags, self.left = COMMAND, len(GREETING)  # of the frame being read; the greeting is skipped
+        self.part: bytearray | None = None  # what has arrived of the frame, if it is kept
+        self.parts, self.room = [], MOST_MESSAGE  # of the message being read; bytes that may still be kept
+        self.commands, self.is_open = 0, True  # how many of ZeroMQ's own commands came, the greeting included
         name, value = b"Socket-Type", kind.encode()
         ready = b"\5READY" + bytes([len(name)]) + name + len(value).to_bytes(4) + value
         self.send_bytes(GREETING + frame(ready, COMMAND))
         until = time.monotonic() + seconds
-        while self.commands < 2:  # the other end's greeting, and that it is ready
+        while self.commands < 2:  # the other end's greeting, and its READY
             if not self.read(0.2) and (not self.is_open or not is_there() or time.monotonic() > until):
                 raise RuntimeError("the socket is there and says nothing")
             self.next_parts()
         if kind == "SUB":
-            self.send([b"\1"])  # all that there is
+            self.send([b"\1"])  # subscribe to everything
 
     def send(self, parts: list[bytes]) -> None:
-        """Send a message. A kernel that does not take it will not answer either, and that is noticed."""
+        """Send a message. A kernel that does not accept it will not answer either, which is noticed later."""
         last = len(parts) - 1
         self.send_bytes(b"".join(frame(part, MORE * (place < last)) for place, part in enumerate(parts)))
 
     def send_bytes(self, data: bytes) -> None:
-        """Send as it is; a message that was cut off is followed by no other."""
+        """Send bytes unchanged; once a message has been cut off, no other follows."""
         if not self.is_open:
             return
         try:
@@ -79,7 +80,8 @@ class Channel:
         """The next message that can be read, if one comes in time.
 
         Returns:
-            As nbformat takes it: header, msg_type, content (None if that was too large); and the request it answers.
+            The message as nbformat takes it: header, msg_type, content (None if it was too large); and the request that
+            it answers.
         """
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > -SPARE_SECONDS:
@@ -92,7 +94,7 @@ class Channel:
         return None
 
     def read(self, seconds: float) -> bool:
-        """Read some bytes, if some come in time."""
+        """Read some bytes if any come in time; False if none came or the socket is closed."""
         piece = b""
         if self.is_open:
             self.socket.settimeout(seconds)
@@ -109,7 +111,7 @@ class Channel:
         return self.is_open
 
     def next_parts(self) -> list[bytearray | None] | None:
-        """The first parts of the next message, those that were too large as None; or None if it is not all there."""
+        """The first parts of the next message, with None for one that was too large; None if it is not complete yet."""
         while True:
             if self.flags is None and not self.begin_frame():
                 return None
@@ -131,7 +133,7 @@ class Channel:
                 return parts
 
     def begin_frame(self) -> bool:
-        """Read flags and length of the next frame, if they are there, and decide whether it is kept."""
+        """Read the flags and length of the next frame, if they have arrived, and decide whether to keep it."""
         size = 9 if self.data and self.data[0] & LONG else 2
         if len(self.data) < size:
             return False
@@ -149,7 +151,7 @@ class Channel:
 
 
 def connect(path: str, seconds: float, is_there: Callable[[], bool]) -> socket.socket:
-    """A connection to a socket that is about to be there; see ``Channel``."""
+    """A connection to a socket that is about to appear; arguments as for ``Channel``."""
     start = time.monotonic()
     while is_there() and time.monotonic() < start + seconds:
         found = socket.socket(socket.AF_UNIX)
@@ -162,7 +164,7 @@ def connect(path: str, seconds: float, is_there: Callable[[], bool]) -> socket.s
 
 
 def frame(data: bytes, flags: int) -> bytes:
-    """Bytes with their flags and length before them.
+    """Bytes preceded by their flags and length.
 
     >>> frame(b"part", MORE)
     b'\\x01\\x04part'
@@ -173,8 +175,8 @@ def frame(data: bytes, flags: int) -> bytes:
 
 
 def message_of(parts: list[bytearray | None]) -> dict[str, Any] | None:
-    """A message from its first parts; None if it is none, whoever sent it. Signatures are not looked at: a submission
-    knows the key."""
+    """A message from its first parts; None if they are not a message, whoever sent them. Signatures are not checked, as
+    a submission knows the key."""
     try:
         place = parts.index(DELIMITER)
         header, parent, content = (loads(parts[place + number]) for number in (2, 3, 5))
@@ -185,10 +187,10 @@ def message_of(parts: list[bytearray | None]) -> dict[str, Any] | None:
 
 
 def loads(part: bytearray | None) -> dict[str, Any] | None:
-    """The dictionary that a part is; None if it is too large.
+    """The dictionary in a part; None if it is too large.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if it is not a dictionary.
     """
     if part is None or part.count(b"[") + part.count(b"{") > MOST_CONTAINERS:
         return None

@@ -1,4 +1,4 @@
-"""What submissions leave behind: temporary folders, however deep, and processes, whoever their parent is."""
+"""Clean up after submissions: temporary folders, however deep, and processes, whatever their parent."""
 
 import contextlib
 import os
@@ -15,15 +15,16 @@ import psutil
 
 from bertcourse_grading import sandbox
 
-MOST_DEPTH, MOST_FILES = 60, 100_000  # of a submission's folders in folders, and files
-MOST_PATH = 70  # bytes of a batch's folder: a socket's path may have 104 on macOS, 108 on Linux
+MOST_DEPTH, MOST_FILES = 60, 100_000  # how deep a submission's folders may be nested, and how many files it may have
+MOST_PATH = 70  # bytes in the path of a batch's folder: a socket's path may have 104 on macOS, 108 on Linux
 BATCH = re.compile(r"hw-[0-9a-f]{16}")
 RUNNING: set[int] = set()  # the kernels that were started here and have not been ended
-FAMILY = threading.Lock()  # of RUNNING and of whose children are looked at
+FAMILY = threading.Lock()  # held while RUNNING changes, and while this process's children are inspected
 
 
 def kill_left_behind(folder: Path) -> None:
-    """End what a submission left behind: what has its folder in the environment, and orphans that are locked in."""
+    """End the processes that a submission left behind: those with its folder in their environment, and locked-in
+    orphans."""
     for _ in range(50):
         found = [*strays(folder), *orphans()]
         for process in found:
@@ -34,7 +35,7 @@ def kill_left_behind(folder: Path) -> None:
 
 
 def strays(folder: Path) -> list[psutil.Process]:
-    """Processes that submissions in this folder left behind, known by a variable that they inherited."""
+    """Processes that submissions in this folder left behind, recognized by a variable that they inherited."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -47,7 +48,7 @@ def strays(folder: Path) -> list[psutil.Process]:
 
 
 def orphans() -> list[psutil.Process]:
-    """Processes whose parents have ended, so that they are this one's now (Linux); they are behind filters."""
+    """Processes behind seccomp filters whose parents have ended, so that this one is their parent now (Linux)."""
     with FAMILY, contextlib.suppress(psutil.Error):
         own = seccomp_filters(os.getpid())
         children = [child for child in psutil.Process().children() if child.pid not in RUNNING]
@@ -58,7 +59,7 @@ def orphans() -> list[psutil.Process]:
 
 
 def seccomp_filters(pid: int) -> int:
-    """How many filters of system calls a process is behind; 0 if it is gone, or this is not Linux."""
+    """How many system-call filters a process is behind; 0 if it is gone, or if this is not Linux."""
     with contextlib.suppress(OSError, KeyError, ValueError):
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
         return int(dict(line.split(":", 1) for line in status.splitlines())["Seccomp_filters"])
@@ -67,11 +68,11 @@ def seccomp_filters(pid: int) -> int:
 
 @contextlib.contextmanager
 def folder_for_a_batch(record: Path) -> Iterator[Path]:
-    """A folder for all temporary files of a batch. What a batch that was killed left behind, files and processes, is
+    """A folder for all temporary files of a batch. Files and processes left behind by a batch that was killed are
     removed first.
 
     Args:
-        record: a file that names the folder as long as it is there.
+        record: a file that names the folder for as long as the folder exists.
 
     Raises:
         ValueError: if its path would be too long for the sockets in it.
@@ -101,14 +102,14 @@ def folder_for_a_batch(record: Path) -> Iterator[Path]:
 
 
 def drafts(output: Path) -> Iterator[Path]:
-    """What was being written or unpacked in a course folder."""
+    """What was still being written or unpacked in a course folder."""
     for pattern in (".unpacking-*", ".saving-*", "results/*/.saving-*", "autograded/*/*/.saving-*"):
         yield from output.glob(pattern)
 
 
 @contextlib.contextmanager
 def folder_for_a_while(place: Path | None) -> Iterator[Path]:
-    """A temporary folder in a place, whatever a submission makes of it."""
+    """A temporary folder in a given place, removed at the end whatever a submission does to it."""
     folder = Path(tempfile.mkdtemp(prefix="hw-", dir=place))
     try:
         yield folder
@@ -117,16 +118,16 @@ def folder_for_a_while(place: Path | None) -> Iterator[Path]:
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder, also one of very many folders in folders or without the right to look into them."""
+    """Delete a folder, even one that is nested very deep or that may not be read."""
     for command in (["rm", "-rf"], ["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
         if folder.exists():
             subprocess.run([*command, str(folder)], capture_output=True)
 
 
 def folder_size(folder: Path) -> int | None:
-    """Bytes that the files in a folder hold on disk; None where they are too many or lie too deep to count.
+    """Bytes that the files in a folder take on disk; None if they are too many or too deep to count.
 
-    A file of holes counts as what it holds.
+    A sparse file counts as what it really occupies.
     """
     total, files, open_folders = 0, 0, [(str(folder), 0)]
     while open_folders:
@@ -139,7 +140,7 @@ def folder_size(folder: Path) -> int | None:
                     files += 1
                     if entry.is_dir(follow_symlinks=False):
                         open_folders.append((entry.path, depth + 1))
-        except OSError:  # it is gone, or not to be read
+        except OSError:  # it is gone, or may not be read
             continue
         if depth > MOST_DEPTH or files > MOST_FILES:
             return None
@@ -147,12 +148,12 @@ def folder_size(folder: Path) -> int | None:
 
 
 def unlinked_size(folder: Path, processes: Iterable[psutil.Process], file_size: int) -> int:
-    """Bytes of files on a folder's disk that have no name any more, and that processes hold open or mapped (Linux).
+    """Bytes of deleted files on a folder's disk that processes still hold open or mapped (Linux).
 
     Args:
-        folder: where they were.
-        processes: that may hold them.
-        file_size: the size of a file that is mapped only, where the system does not tell it.
+        folder: where the files were.
+        processes: those that may hold them.
+        file_size: the size to assume for a file that is only mapped, where the system does not say.
     """
     found: dict[int, int] = {}
     disk = folder.stat().st_dev
@@ -172,6 +173,6 @@ def unlinked_size(folder: Path, processes: Iterable[psutil.Process], file_size: 
 
 
 def read_start(path: Path) -> str:
-    """The first megabyte of a text: whoever wrote it may have written much more."""
+    """The first megabyte of a text file, which may be far longer."""
     with open(path, "rb") as file:
         return file.read(2**20).decode("utf-8", "replace")

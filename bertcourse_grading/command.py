@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 DEFAULT_OUTPUT = Path("grading")
-# Of a submission: the least and the most that the command line may ask for.
+# For a submission: the smallest and the largest limit that the command line accepts.
 LIMITS = {
     "cell_seconds": (0.1, 86_400, "seconds"),
     "total_seconds": (0.1, 86_400, "seconds"),
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The five actions and their flags.
 
     Args:
-        parser: of ``bertcourse homework``.
+        parser: the one for ``bertcourse homework``.
     """
     actions = parser.add_subparsers(dest="action", required=True)
     release = actions.add_parser("release", help="the student tree and its zip, without solutions and hidden tests")
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--memory", type=float, default=4, metavar="GIB", help="of one submission (default: %(default)s)"
     )
     grade.add_argument("--as-root", action="store_true", help="grade although this is root, as in a container")
-    grade.add_argument("--again", action="store_true", help="grade everything anew")
+    grade.add_argument("--again", action="store_true", help="grade everything again")
     feedback = actions.add_parser("feedback", help="a page for each submission, without hidden tests")
     feedback.add_argument("--student", action="append", help="only for this one; may be given several times")
     export = actions.add_parser("export", help="grades as CSV for Canvas or Moodle")
@@ -70,12 +70,12 @@ def run(options: argparse.Namespace) -> bool:
         options: the parsed command line.
 
     Returns:
-        Whether all is well; for grade, whether every submission could be graded.
+        Whether all went well; for grade, whether every submission could be graded.
 
     Raises:
-        FileNotFoundError, ValueError: as the functions that do the work.
+        FileNotFoundError, ValueError: as raised by the functions that do the work.
         ImportError: if nbgrader is not installed.
-        KeyboardInterrupt: if it was interrupted; what is graded is kept.
+        KeyboardInterrupt: if it was interrupted; what has been graded is kept.
     """
     if options.action == "exam":
         return run_exam(options)
@@ -122,7 +122,7 @@ def run_grade(options: argparse.Namespace, source: Path) -> bool:
     from bertcourse_grading.reports import as_table
 
     for name, (least, most, unit) in LIMITS.items():
-        if not least <= getattr(options, name) <= most:  # NaN is not, either
+        if not least <= getattr(options, name) <= most:  # false for NaN, too
             raise ValueError(
                 f"--{name.replace('_', '-')} must be from {least:g} to {most:,} {unit}; got {getattr(options, name):g}."
             )
@@ -141,7 +141,7 @@ def run_grade(options: argparse.Namespace, source: Path) -> bool:
 
 
 def run_exam(options: argparse.Namespace) -> bool:
-    """Draw a paper, write it, and print what is in it."""
+    """Draw an exam paper, write it, and print what is in it."""
     from bertcourse_grading import exam
     from bertcourse_grading.course import SOURCE
 

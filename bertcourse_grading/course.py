@@ -1,4 +1,4 @@
-"""The assignments: where they are, what students see of them, and nbgrader's configuration for them."""
+"""The assignments: where they are, what students see of them, and their configuration for nbgrader."""
 
 import copy
 import hashlib
@@ -25,9 +25,9 @@ class Assignment:
 
     Attributes:
         name: "hw01".
-        folder: where its source notebook lies.
-        source: with solutions and hidden tests.
-        released: what students get.
+        folder: where its source notebook is.
+        source: the notebook with solutions and hidden tests.
+        released: the notebook that students get.
     """
 
     name: str
@@ -37,23 +37,23 @@ class Assignment:
 
     @property
     def setup(self) -> str:
-        """Source of its setup cell; empty if it has none."""
+        """The source of its setup cell; empty if it has none."""
         return next((cell.source for cell in self.source.cells if grade_id(cell) == "setup"), "")
 
     @property
     def solutions(self) -> list[str]:
-        """Sources of the cells that hold its solutions."""
+        """The sources of the cells with its solutions."""
         code = [cell.source for cell in self.source.cells if cell.cell_type == "code"]
         return [source for source in code if "### BEGIN SOLUTION" in source]
 
     @property
     def fingerprint(self) -> str:
-        """Changes with the source notebook."""
+        """A hash that changes with the source notebook."""
         return hashlib.sha256(nbformat.writes(self.source).encode()).hexdigest()
 
 
 def grade_id(cell: NotebookNode) -> str | None:
-    """nbgrader's name of a cell, or None."""
+    """nbgrader's name for a cell, or None."""
     return cell.metadata.get("nbgrader", {}).get("grade_id")
 
 
@@ -62,13 +62,13 @@ def load_config(source: Path = SOURCE, root: Path | None = None) -> Config:
 
     Args:
         source: the folder of the assignments, with nbgrader_config.py.
-        root: where nbgrader's own folders lie; None for what the file says.
+        root: where nbgrader's own folders are; None for what the file says.
 
     Returns:
         The settings, ready for nbgrader's classes.
 
     Raises:
-        FileNotFoundError: if the file is not there.
+        FileNotFoundError: if there is no such file.
     """
     path = source / CONFIG
     if not path.is_file():
@@ -91,15 +91,15 @@ def read_assignments(source: Path = SOURCE, names: list[str] | None = None) -> d
     """The assignments of a folder, by name.
 
     Args:
-        source: it holds hw01/hw01.ipynb and so on, and nbgrader_config.py.
+        source: the folder with hw01/hw01.ipynb and so on, and nbgrader_config.py.
         names: only these; None for all.
 
     Returns:
         The assignments, in order.
 
     Raises:
-        FileNotFoundError: if there is none, or not that one.
-        ValueError: if a source notebook cannot be released: a marker that is not closed, two cells of one name.
+        FileNotFoundError: if there are none, or one of ``names`` is missing.
+        ValueError: if a source notebook cannot be released: a marker is not closed, or two cells have the same name.
     """
     config = load_config(source)
     found = {
@@ -130,11 +130,11 @@ def student_version(notebook: NotebookNode, config: Config) -> NotebookNode:
         config: nbgrader's settings.
 
     Returns:
-        A new notebook; the same for the same source.
+        A new notebook; always the same for the same source.
 
     Raises:
-        RuntimeError: if a marker is not closed, or stands in a cell of another kind.
-        ValidationError: if two cells have one name.
+        RuntimeError: if a marker is not closed, or is in a cell of the wrong kind.
+        ValidationError: if two cells have the same name.
 
     Source: nbgrader's preprocessors, without its database.
     """
@@ -157,7 +157,7 @@ def student_version(notebook: NotebookNode, config: Config) -> NotebookNode:
 
 
 def split_hidden(source: str) -> tuple[str, list[str]]:
-    """A cell's text without its hidden tests, and their lines."""
+    """A cell's text without its hidden tests, and the lines of those tests."""
     kept, hidden, inside = [], [], False
     for line in source.split("\n"):
         if BEGIN_HIDDEN in line or END_HIDDEN in line:

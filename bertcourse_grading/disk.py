@@ -1,4 +1,4 @@
-"""Full disks: told from what a submission did wrong, whoever met them first and however they were wrapped."""
+"""Full disks: telling them from a submission's own errors, whatever code met them first and however it wrapped them."""
 
 import contextlib
 import errno
@@ -14,11 +14,11 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def no_room(error: BaseException | None, *places: Path) -> str:
-    """Where a disk is full, if that is what an error came from, whoever wrapped it; else empty.
+    """The place where a disk is full, if that is what caused an error, however it was wrapped; otherwise empty.
 
     Args:
-        error: or what it was raised from.
-        places: of these, the one with least room is named if the error names none.
+        error: the error; those that it was raised from are searched, too.
+        places: if the error names no place, the one of these with the least room is returned.
     """
     while error is not None:
         if getattr(error, "errno", None) in FULL or says_full(str(error)):
@@ -30,7 +30,7 @@ def no_room(error: BaseException | None, *places: Path) -> str:
 
 @contextlib.contextmanager
 def naming_full_disks(output: Path) -> Iterator[None]:
-    """Turn the many errors that a full disk gives into an OSError that says what to do."""
+    """Turn the many kinds of error that a full disk causes into an OSError that says what to do."""
     try:
         yield
     except Exception as error:
@@ -40,22 +40,22 @@ def naming_full_disks(output: Path) -> Iterator[None]:
 
 
 def temporary() -> Path:
-    """Where submissions run."""
+    """The folder in which submissions run."""
     return Path(tempfile.gettempdir())
 
 
 def says_full(text: str) -> bool:
-    """Whether a message, a system's or SQLite's, is about a full disk."""
+    """Whether a message, from the system or from SQLite, is about a full disk."""
     return "disk is full" in text or any(os.strerror(number) in text for number in FULL)
 
 
 def expect_room(place: Path, num_bytes: int) -> None:
-    """Refuse, as a full disk does, to begin what may need so many bytes."""
+    """Raise the error of a full disk unless this many bytes are free."""
     if shutil.disk_usage(place).free < num_bytes:
         raise OSError(errno.ENOSPC, f"{num_bytes / 2**20:.0f} MiB must be free", str(place))
 
 
 def met_a_full_disk(notebook: NotebookNode) -> bool:
-    """Whether a cell failed for want of room."""
+    """Whether a cell failed because the disk was full."""
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
     return any(says_full(output.evalue) for output in outputs if output.output_type == "error")

@@ -1,7 +1,7 @@
 """The bank of exam questions: read it, put numbers into its questions, draw a paper from it.
 
-The bank lies beside the homework, in ``notebooks/homework/exam``, one Markdown file per chapter; the file
-``README.md`` there describes the format. Only the lecturers' side has it.
+The bank is beside the homework, in ``notebooks/homework/exam``, one Markdown file per chapter; the file ``README.md``
+there describes the format. Only lecturers have it; students never get it.
 """
 
 import dataclasses
@@ -26,11 +26,11 @@ KINDS = {
 }
 FIELDS = ("section", "kind", "minutes", "points", "difficulty")
 PARTS = ("Solution", "Points", "Common wrong answer", "Code")
-PLACE = re.compile(r"\{\{(.+?)\}\}")  # what stands here is computed
+PLACE = re.compile(r"\{\{(.+?)\}\}")  # a placeholder; its content is computed
 PROGRAM = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-DRAWS = 300  # papers that are tried; the one that comes nearest to what was asked for is taken
-SHORTEST = 40  # characters; shorter lines of the bank may stand elsewhere by chance
+DRAWS = 300  # papers that are drawn; the one nearest to what was asked for is taken
+SHORTEST = 40  # characters; shorter lines of the bank may occur elsewhere by chance
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Question:
         id: chapter and name, such as "1-masked-row".
         chapter, section: where it belongs, such as 1 and "1.5".
         kind: one of ``KINDS``.
-        minutes: that a student needs.
-        points: that a full answer earns.
+        minutes: how long a student needs.
+        points: what a full answer earns.
         difficulty: 1 to 3.
         text: the question, in Markdown.
-        solution, rubric, wrong: the answer, its points one by one, and the answer that most often goes wrong.
-        code: Python that computes the numbers and shows that they are right; may be empty.
+        solution, rubric, wrong: the answer, what each of its points is for, and the most common wrong answer.
+        code: Python that computes the numbers and checks that they are right; may be empty.
     """
 
     id: str
@@ -64,17 +64,17 @@ class Question:
 
 
 def read_bank(folder: Path) -> dict[str, Question]:
-    """All questions of a folder, by their ids, in order.
+    """All questions in a folder, by id, in order.
 
     Args:
-        folder: it holds ``01_self_attention.md`` and so on.
+        folder: the one with ``01_self_attention.md`` and so on.
 
     Returns:
         The questions, with placeholders where numbers are computed.
 
     Raises:
-        FileNotFoundError: if no file of questions is there.
-        ValueError: if a question lacks something; the message names file and question.
+        FileNotFoundError: if there is no file of questions.
+        ValueError: if a question lacks something; the message names the file and the question.
     """
     files = sorted(folder.glob(FILES))
     if not files:
@@ -94,7 +94,7 @@ def read_bank(folder: Path) -> dict[str, Question]:
 
 
 def read_question(text: str, chapter: int) -> Question:
-    """One question from its part of a file.
+    """Parse one question from its part of a file.
 
     >>> text = '''sum
     ... section: 1.2
@@ -157,8 +157,8 @@ def with_numbers(question: Question, seed: int | None = None) -> Question:
     """The question with computed numbers where it has placeholders.
 
     Args:
-        question: as the bank has it.
-        seed: which numbers; None for those that the bank's author used.
+        question: as it is in the bank.
+        seed: selects the numbers; None for those that the bank's author used.
 
     Returns:
         The same question without placeholders.
@@ -177,10 +177,11 @@ def with_numbers(question: Question, seed: int | None = None) -> Question:
 
 
 def numbers_of(question: Question, seed: int | None = None) -> dict[str, object]:
-    """What the question's code computes: its variables, by name.
+    """The variables that the question's code computes, by name.
 
-    The code has three names to begin with: ``pick(4, 9, 16)``, which is the first without a seed, and otherwise one of
-    them; ``snippet``, the first Python program of the question's text; and ``run(program)``, which gives its variables.
+    The code starts with three names: ``pick(4, 9, 16)``, which is the first value without a seed and otherwise one of
+    them at random; ``snippet``, the first Python program in the question's text; and ``run(program)``, which returns a
+    program's variables.
     """
     chance = random.Random(f"{seed} {question.id}")
 
@@ -194,14 +195,14 @@ def numbers_of(question: Question, seed: int | None = None) -> dict[str, object]
 
 
 def run(program: str, **given: object) -> dict[str, object]:
-    """Execute a program of the bank and give its variables."""
+    """Execute a program from the bank and return its variables."""
     names = {"math": math, **given}
     exec(compile(program, "question", "exec"), names)
     return names
 
 
 def chapters_of(text: str) -> list[int]:
-    """The chapters that a command line names.
+    """The chapters named on a command line.
 
     >>> chapters_of("1-3,7")
     [1, 2, 3, 7]
@@ -223,12 +224,12 @@ def draw_paper(
     Args:
         bank: all questions.
         chapters: those that the exam is about.
-        minutes: of the exam; never exceeded.
-        seed: which paper; the same seed gives the same one.
+        minutes: how long the exam is; never exceeded.
+        seed: selects the paper; the same seed gives the same one.
         without: ids of questions that must not be in it.
 
     Returns:
-        The questions, by chapter, with their numbers.
+        The questions, by chapter, with their numbers filled in.
 
     Raises:
         ValueError: if an id or a chapter is unknown, or there are not enough questions.
@@ -250,7 +251,8 @@ def draw_paper(
 
 
 def one_draw(wanted: list[Question], minutes: int, chance: random.Random) -> list[Question]:
-    """Take questions until none fits: of the chapter that has least of the time, of a kind that is rare so far."""
+    """Take questions until none fits, each from the chapter with the least time so far and of a kind that is rare so
+    far."""
     paper, chapters, kinds = [], Counter(), Counter()
     left = chance.sample(wanted, len(wanted))
     while left := [one for one in left if one not in paper and one.minutes <= minutes]:
@@ -263,13 +265,14 @@ def one_draw(wanted: list[Question], minutes: int, chance: random.Random) -> lis
 
 
 def how_good(paper: list[Question], minutes: int) -> tuple[float, ...]:
-    """First how much of the time is used, in steps of a twentieth; then how many kinds there are; then chapters."""
+    """What ranks a paper: the share of the time used, in twentieths; how many kinds; how many chapters; the exact
+    share."""
     used = sum(question.minutes for question in paper) / minutes
     return round(20 * used), len({one.kind for one in paper}), len({one.chapter for one in paper}), used
 
 
 def as_paper(questions: list[Question], title: str) -> str:
-    """What students get, in Markdown."""
+    """The paper that students get, in Markdown."""
     return (
         "\n\n".join([*heading(questions, title), "Name:", *map(as_task, range(1, len(questions) + 1), questions)])
         + "\n"
@@ -277,7 +280,7 @@ def as_paper(questions: list[Question], title: str) -> str:
 
 
 def as_solutions(questions: list[Question], title: str) -> str:
-    """The same with solutions, points and common wrong answers, for whoever marks it."""
+    """The paper with solutions, points and common wrong answers, for those who mark it."""
     parts = heading(questions, f"{title}: solutions")
     for number, one in enumerate(questions, 1):
         about = f"*{one.id}, section {one.section}, {KINDS[one.kind]}, {'★' * one.difficulty}*"
@@ -287,7 +290,7 @@ def as_solutions(questions: list[Question], title: str) -> str:
 
 
 def heading(questions: list[Question], title: str) -> list[str]:
-    """Title, and what the paper takes and gives."""
+    """The title, and how many questions, points and minutes the paper has."""
     minutes, points = sum(one.minutes for one in questions), sum(one.points for one in questions)
     return [f"# {title}", f"{len(questions)} questions, {points} points, {minutes} minutes."]
 
@@ -314,7 +317,7 @@ def write_paper(questions: list[Question], output: Path, title: str, solutions: 
 
 
 def secret_lines(folder: Path) -> Iterator[tuple[str, str]]:
-    """The lines of the bank that must not reach students, each with its file; spaces are made one.
+    """The lines of the bank that must not reach students, each with its file; runs of spaces become one.
 
     Short lines are left out, and so are tables and programs, which questions quote from the lectures.
     """

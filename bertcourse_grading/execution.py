@@ -1,10 +1,11 @@
 """Run a notebook as a submission: every cell, in a fresh process, within limits, whatever its cells do.
 
-A cell that raises costs what nbgrader takes for it. A cell that kills its process, or that nothing but killing ends, is
-left out and the notebook is run once more, so that one bad cell costs its own points and those of nobody else. Which
-cell killed it is not always the one that ran: a timer or a thread of an earlier one may have done it. So when a process
-ends, the notebook is run again slowly: after each cell the grader waits, and blames the one after which it ends. Graded
-cells do not run there: the judge, in a process of its own, asks what the notebook's functions give.
+A cell that raises costs what nbgrader deducts for it. A cell that kills its process, or that only killing can end, is
+left out and the notebook is run once more, so that one bad cell costs its own points and no others. The cell that was
+running is not always the one that killed the process: a timer or a thread of an earlier cell may have done it. So when
+a process ends, the notebook is run again slowly: the grader waits after each cell, and blames the one after which the
+process ends. Graded cells do not run there: the judge, in a process of its own, asks what the notebook's functions
+return.
 """
 
 import shutil
@@ -19,20 +20,20 @@ from bertcourse_grading.cleaning import folder_for_a_while
 from bertcourse_grading.judge_client import Judge
 from bertcourse_grading.process import KernelEnded, Limits, NotInterrupted, Process, error_output
 
-SETTLE_SECONDS = 60.0  # at most, in one slow run after all cells together
+SETTLE_SECONDS = 60.0  # the longest that one slow run waits, after all its cells together
 
 
 @dataclass
 class Run:
-    """What happened.
+    """What happened when a submission ran.
 
     Attributes:
-        messages: a line for each thing that whoever grades should know.
-        review: whether one of them asks for a look at the grade.
-        seconds: on the clock.
-        peak: most memory of all its processes, in bytes.
-        walls: what held it in: "system" (Landlock and seccomp) or "python" alone, and, joined to it by +,
-            "bubblewrap" and "cgroup" where they are there.
+        messages: a line for each thing that graders should know.
+        review: whether one of them means that somebody should look at the grade.
+        seconds: wall-clock time.
+        peak: the most memory that its processes used together, in bytes.
+        walls: what confined it: "system" (Landlock and seccomp) or "python" alone, followed, after a +, by
+            "bubblewrap" and "cgroup" where they are available.
     """
 
     messages: list[str] = field(default_factory=list)
@@ -42,7 +43,7 @@ class Run:
     walls: str = ""
 
     def say(self, message: str, review: bool = False) -> None:
-        """Add a line, once."""
+        """Add a line, unless it is there already."""
         if message not in self.messages:
             self.messages.append(message)
         self.review |= review
@@ -61,21 +62,21 @@ def run_submission(
 
     Args:
         notebook: its outputs are replaced.
-        files: a folder with what the notebook finds beside itself; None for nothing.
-        judge: of its graded cells; it knows the assignment.
+        files: a folder with the files that the notebook finds beside itself; None for none.
+        judge: the judge of its graded cells; it knows the assignment.
         hidden: folders that it must not read.
         limits: what it may use.
-        cancel: when it is set, the run ends.
-        temporary: where its folder is made; None for where this system makes temporary files.
+        cancel: ends the run when it is set.
+        temporary: where its folder is made; None for this system's place for temporary files.
 
     Returns:
         What happened.
 
     Raises:
         Cancelled: if ``cancel`` was set.
-        RuntimeError: if a kernel does not start, or the judge fails: the grader's trouble and not the student's.
+        RuntimeError: if a kernel does not start, or the judge fails: the grader's problem, not the student's.
 
-    Source: what ``nbgrader autograde`` does with a cell that raises; the rest is the course's.
+    Source: what ``nbgrader autograde`` does with a cell that raises; the rest is the course's own.
     """
     run, start, cancel = Run(), time.monotonic(), cancel or threading.Event()
     pace = Pace(start + limits.total_seconds)
@@ -111,10 +112,10 @@ class Ended:
     """How a process ended before its last cell was done.
 
     Attributes:
-        index: of the cell that ran, or that had run last.
-        reason: what happened, as a message goes on after the cell's name.
-        is_sure: whether it was that cell, and no timer or thread of an earlier one.
-        after: seconds from the beginning of the first cell.
+        index: of the cell that was running, or that had run last.
+        reason: what happened, in words that follow the cell's name in a message.
+        is_sure: whether it certainly was that cell, and not a timer or thread of an earlier one.
+        after: seconds since the first cell started.
     """
 
     index: int
@@ -128,13 +129,13 @@ class Pace:
     """How a notebook is run the next time.
 
     Attributes:
-        deadline: of all its cells, on ``time.monotonic``'s clock.
-        settle: seconds to wait after each cell whether its process ends.
+        deadline: for all its cells, on ``time.monotonic``'s clock.
+        settle: seconds to wait after each cell to see whether its process ends.
         is_slow_enough: whether that is longer than it took the process to end.
-        suspect: index of the cell that ran when it ended.
-        left_out: indices of cells that are to blame, and the reasons.
-        runs: how many there were.
-        unexplained: what a cell seemed to do before it was run slowly; empty once it is known which one it was.
+        suspect: index of the cell that was running when the process ended.
+        left_out: indices of the cells that are to blame, with the reasons.
+        runs: how many runs there have been.
+        unexplained: what a cell seemed to do before the slow run; empty once it is known which cell did it.
     """
 
     deadline: float
@@ -146,22 +147,22 @@ class Pace:
     unexplained: str = ""
 
     def is_over(self) -> bool:
-        """Whether there is no time left."""
+        """Whether the time is used up."""
         return time.monotonic() > self.deadline
 
     def makes_sure(self, index: int) -> bool:
-        """Whether a process that ended in or after this cell ended because of it: no timer of an earlier one would have
-        waited so long, or met the same cell again in a run with other times."""
+        """Whether a process that ended in or after this cell ended because of it: no timer of an earlier cell would
+        have taken so long, or have hit the same cell again in a run with different timing."""
         return self.is_slow_enough or self.settle > 0 and index == self.suspect
 
     def blame(self, ended: Ended) -> None:
-        """Leave a cell out from now on, and run the others without waiting."""
+        """Leave a cell out from now on, and run the others without waiting after each."""
         self.left_out[ended.index] = ended.reason
         self.settle, self.is_slow_enough, self.unexplained = 0.0, False, ""
 
     def slow_down(self, ended: Ended, notebook: NotebookNode) -> None:
-        """From now on wait after each cell: longer than it took the process to end, so as long as any timer, if all
-        that waiting does not take too long."""
+        """From now on wait after each cell: longer than it took the process to end, and so longer than any timer that
+        did it, unless all the waiting together would take too long."""
         cells = sum(cell.cell_type == "code" for cell in notebook.cells)
         self.settle = min(ended.after + 0.5, SETTLE_SECONDS / cells)
         self.is_slow_enough, self.suspect = self.settle > ended.after, ended.index
@@ -179,7 +180,7 @@ def run_once(
     run: Run,
     cancel: threading.Event,
 ) -> Ended | None:
-    """All cells in one process; how it ended before the last one was done, or None if it did not."""
+    """Run all cells in one process; returns how it ended before the last one was done, or None if it did not."""
     work = folder / "work"
     if files is None:
         work.mkdir()
@@ -229,11 +230,11 @@ def run_once(
 
 
 def note_limits(cell: NotebookNode, index: int, limits: Limits, run: Run) -> None:
-    """Report a cell that ran into the limit of time or of memory."""
+    """Report a cell that hit the time limit or the memory limit."""
     for output in cell.outputs:
         if output.output_type != "error":
             continue
-        if output.ename in ("Gone", "JudgeSilent") and is_graded_code(cell):  # the judge's word
+        if output.ename in ("Gone", "JudgeSilent") and is_graded_code(cell):  # the judge says so
             run.say(f"{cell_name(cell, index)} {output.evalue}", review=output.ename == "JudgeSilent")
         elif output.ename == "CellTimeoutError":
             run.say(f"{cell_name(cell, index)} {output.evalue.removeprefix('it ')} and was stopped")
@@ -244,19 +245,19 @@ def note_limits(cell: NotebookNode, index: int, limits: Limits, run: Run) -> Non
 
 
 def is_graded_code(cell: NotebookNode) -> bool:
-    """Whether a code cell is one of the assignment's own that is worth points."""
+    """Whether a cell is one of the assignment's own code cells that are worth points."""
     about = cell.metadata.get("nbgrader", {})
     return cell.cell_type == "code" and about.get("grade", False) and not about.get("solution", False)
 
 
 def cell_name(cell: NotebookNode, index: int) -> str:
-    """How a message calls a cell."""
+    """What messages call a cell."""
     name = cell.metadata.get("nbgrader", {}).get("grade_id")
     return f"cell {name}" if name else f"cell {index + 1}"
 
 
 def give_up(notebook: NotebookNode, index: int, reason: str) -> None:
-    """Mark a cell and all after it as not run."""
+    """Mark a cell and all that follow as not run."""
     for cell in notebook.cells[index:]:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [error_output("NotRun", reason)], None

@@ -1,13 +1,13 @@
 """Grades as the CSV files that Canvas and Moodle import.
 
-Both match rows to students by columns of their own. So the sure way is to give the file that the platform exports
-(``roster``): its rows and columns stay, and the grades are filled in. Without one, a new file has the columns that each
-needs at least.
+Each matches rows to students by columns of its own. So the reliable way is to pass the file that the platform exports
+(``roster``): its rows and columns stay, and the grades are filled in. Without one, a new file is written with the
+minimum of columns that the platform needs.
 
-- Canvas, *Grades > Export > Export Entire Gradebook*: Student, ID, SIS User ID, SIS Login ID, Section, then a column an
-  assignment, "hw01 (98765)", and beneath the header a row that begins with "Points Possible". Imported by
+- Canvas, *Grades > Export > Export Entire Gradebook*: Student, ID, SIS User ID, SIS Login ID, Section, then one column
+  per assignment, "hw01 (98765)", and below the header a row that begins with "Points Possible". Imported by
   *Grades > Import*.
-- Moodle, *Grades > Export > Plain text file*: Email address, ID number or Username, and a column an assignment,
+- Moodle, *Grades > Export > Plain text file*: Email address, ID number or Username, and one column per assignment,
   "Assignment: hw01 (Real)", imported by *Grades > Import > CSV file*; or the grading sheet of one assignment (*Download
   grading worksheet*): Identifier ("Participant 1234567"), Grade, imported by *Upload grading worksheet*.
 """
@@ -32,12 +32,12 @@ CANVAS_HEADER = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
 
 @dataclass(frozen=True)
 class Grades:
-    """What the gradebook says.
+    """The grades in the gradebook.
 
     Attributes:
-        points: of a student and an assignment.
-        max_points: of an assignment.
-        open: students and assignments where something is still to be graded by hand.
+        points: by student and assignment.
+        max_points: by assignment.
+        open: students and assignments with something still to be graded by hand.
     """
 
     points: dict[tuple[str, str], float]
@@ -46,7 +46,7 @@ class Grades:
 
 
 def read_grades(output: Path, source: Path = SOURCE) -> Grades:
-    """The grades of a course folder, late penalties taken off.
+    """The grades of a course folder, with late penalties deducted.
 
     Args:
         output: the folder that ``grade`` made.
@@ -85,16 +85,16 @@ def export(
         target: the CSV to write.
         roster: the CSV that the platform exported, to be filled in.
         source: the folder of the assignments.
-        assignment: the only one to write, as Moodle's grading sheet of one assignment needs; None for all.
+        assignment: the only one to write, as for Moodle's grading sheet of one assignment; None for all.
 
     Returns:
         A line for each thing to know: who is not in the roster, what is still to be graded by hand.
 
     Raises:
         FileNotFoundError: if nothing was graded there, or there is no such roster.
-        ValueError: if ``kind`` is neither, nothing of the assignment was graded, the roster has no column for a
-            student or none for an assignment, or two of its rows are one student's.
-        OSError: if the file cannot be written; an older one is untouched.
+        ValueError: if ``kind`` is neither of the two, nothing of the assignment was graded, the roster has no column
+            that names students or none for any assignment, or two of its rows belong to the same student.
+        OSError: if the file cannot be written; an older one is left untouched.
     """
     if kind not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}; got {kind!r}.")
@@ -124,7 +124,7 @@ def export(
 
 
 def new_rows(kind: str, grades: Grades) -> list[list[str]]:
-    """A table with the columns that a platform needs at least."""
+    """A table with the minimum of columns that a platform needs."""
     names = sorted(grades.max_points)
     students = sorted({student for student, _ in grades.points})
     values = {
@@ -145,7 +145,7 @@ def new_rows(kind: str, grades: Grades) -> list[list[str]]:
 
 
 def fill_in(roster: Path, kind: str, grades: Grades) -> tuple[list[list[str]], list[str]]:
-    """A roster's rows with the grades in them, and what to know."""
+    """A roster's rows with the grades filled in, and messages about what did not match."""
     if not roster.is_file():
         raise FileNotFoundError(f"expected the CSV that {kind.title()} exported in {roster}; there is no such file.")
     rows = list(csv.reader(roster.read_text(encoding="utf-8-sig").splitlines()))
@@ -167,7 +167,7 @@ def fill_in(roster: Path, kind: str, grades: Grades) -> tuple[list[list[str]], l
         )
     people = [row for row in rows[1:] if row and row[0].strip() != "Points Possible"]
     known = sorted({student for student, _ in grades.points})
-    # one column for all, as an ID may be another's login
+    # the same column for all students, as one's ID may be another's login
     found_by = [match([row[index] if index < len(row) else "" for row in people], known) for index in keys]
     students = max(found_by, key=lambda found: len(set(found) - {None}))
     found = set()
@@ -186,7 +186,7 @@ def fill_in(roster: Path, kind: str, grades: Grades) -> tuple[list[list[str]], l
 
 
 def column_of(header: list[str], name: str, how_many: int) -> int | None:
-    """The column of an assignment: the first that has its name as a word; of a grading sheet for one, "Grade"."""
+    """The column of an assignment: the first with its name as a word; in a grading sheet for a single one, "Grade"."""
     for index, title in enumerate(header):
         if re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", title, re.IGNORECASE):
             return index
@@ -194,10 +194,10 @@ def column_of(header: list[str], name: str, how_many: int) -> int | None:
 
 
 def match(texts: list[str], students: list[str]) -> list[str | None]:
-    """Whom each text of a roster's column means, by the name of a folder, else loosely; None for nobody here.
+    """The student that each text of a roster's column means, by folder name or else loosely; None if there is none.
 
-    Loosely, "a b" and "a-b" are one; that counts only for a student whom no text names exactly, and who is then the
-    only one so called.
+    Loosely, "a b" and "a-b" are the same; that counts only for a student whom no text names exactly, and only if no
+    other such student matches.
 
     >>> match(["Participant 17", "Anna Maria", "Anna-Maria"], ["17", "anna-maria", "Anna Maria"])
     ['17', 'Anna Maria', 'anna-maria']
@@ -215,7 +215,7 @@ def match(texts: list[str], students: list[str]) -> list[str | None]:
 
 
 def loosely(name: str) -> str:
-    """A name without what a platform, or its folder's name, may change in it."""
+    """A name without the details that a platform may change, or that differ in the name of its folder."""
     name = on_any_disk(re.sub(r"~[0-9a-f]{8}$", "", name))
     kept = (letter if unicodedata.category(letter)[0] in "LMN" or letter in "_.@" else " " for letter in name)
     return "-".join("".join(kept).split()).strip("-.")

@@ -1,8 +1,8 @@
 """What students get back: an HTML page each, with notebook, points, the checks' messages and an instructor's comments.
 
-The pages are nbgrader's. ``HideTests`` makes them safe to hand out: of a hidden test only the result and its one
-message stay, and whatever the notebook printed of its text goes. ``safe_html`` makes them, and the formgrader's, safe
-to look at: a notebook may hold JavaScript, and a lecturer's browser may do what the lecturer may.
+The pages are nbgrader's. ``HideTests`` makes them safe to hand out: only the result and the one message of a hidden
+test stay, and any of its text that the notebook printed is removed. ``safe_html`` makes them, and the formgrader's
+pages, safe to look at: a notebook may contain JavaScript, and a lecturer's browser may do all that the lecturer may.
 """
 
 import html
@@ -46,7 +46,7 @@ def write_feedback(output: Path, source: Path = SOURCE, students: list[str] | No
     Args:
         output: the folder that ``grade`` made.
         source: the folder of the assignments.
-        students: only theirs; None for all.
+        students: whose pages to write; None for all.
 
     Returns:
         The pages: feedback/STUDENT/hwNN/hwNN.html.
@@ -84,19 +84,19 @@ def write_feedback(output: Path, source: Path = SOURCE, students: list[str] | No
 
 
 class HideTests(Preprocessor):
-    """Takes hidden tests out of a graded notebook, and puts a table of results on top; nbgrader's feedback runs it."""
+    """Takes hidden tests out of a graded notebook and puts a table of results on top; run by nbgrader's feedback."""
 
     enabled = Bool(True)
 
     def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
-        """A graded notebook as its student may see it, in place.
+        """Turn a graded notebook, in place, into what its student may see.
 
         Args:
-            nb: with points in the cells' metadata (nbgrader's GetGrades).
+            nb: the notebook, with points in the cells' metadata (nbgrader's GetGrades).
             resources: nbgrader's.
 
         Returns:
-            Both.
+            Both of them.
         """
         secret = set()
         for cell in nb.cells:
@@ -120,13 +120,13 @@ class HideTests(Preprocessor):
 
     @staticmethod
     def failed(cell: NotebookNode) -> bool:
-        """Whether a graded cell got less than its points."""
+        """Whether a graded cell got less than full points."""
         about = cell.metadata.get("nbgrader", {})
         return about.get("score") is None or about["score"] < about.get("points", 0)
 
     @staticmethod
     def result(resources: dict) -> Path:
-        """Where ``grade`` wrote what it found."""
+        """The file where ``grade`` stored its result."""
         names = resources["nbgrader"]
         database = Path(unquote(urlparse(names["db_url"]).path[1:]) or "gradebook.db")
         return database.parent / "results" / names["student"] / f"{names['assignment']}.json"
@@ -139,13 +139,13 @@ def hide(output: NotebookNode, secret: set[str]) -> NotebookNode:
 
 
 def squeezed(text: str) -> str:
-    """Text without what quoting and printing change: white space, quotes, backslashes and what they stand for."""
+    """Text without what quoting and printing change: white space, escaped or not, quotes and backslashes."""
     return re.sub(r"\\+[nt]|[\s\\\"']", "", text)
 
 
 def for_student(message: str) -> str:
-    """What was odd, without what the student's code may have quoted in it, such as a hidden test, and without our
-    paths.
+    """A message without anything that the student's code may have quoted in it, such as a hidden test, and without
+    our paths.
 
     >>> for_student("it tried to write /home/us/answer = 42")
     'it tried to write what is not its own'
@@ -154,7 +154,7 @@ def for_student(message: str) -> str:
 
 
 def safe_html(text: str | bytes) -> str:
-    """HTML without what could run or load anything: text, tables, links, and pictures that it holds itself.
+    """HTML without anything that could run or load code: text, tables, links, and embedded pictures.
 
     >>> safe_html('<b onclick="x()">bold</b><script>y()</script>')
     '<b>bold</b>&lt;script&gt;y()&lt;/script&gt;'
@@ -174,22 +174,22 @@ def safe_html(text: str | bytes) -> str:
 
 @pass_context
 def safe_markdown(context: Context, source: str) -> str:
-    """Markdown as nbconvert shows it, and no HTML that could run; a filter of its templates."""
+    """Markdown as nbconvert shows it, without HTML that could run code; a filter for its templates."""
     return safe_html(exporter().markdown2html(context, source))
 
 
 @cache
 def exporter() -> Any:
-    """nbconvert's, with its own filters."""
+    """nbconvert's exporter to HTML, with its own filters."""
     return HTMLExporter()
 
 
 def summary(result: dict, notebook: NotebookNode | None = None) -> str:
-    """A table of results in HTML: each graded cell, its points, what it said; above it what was odd.
+    """A table of results in HTML, with each graded cell, its points and what it said; above it, whatever was odd.
 
     Args:
         result: what ``grade`` wrote.
-        notebook: with points in its cells' metadata, those given by hand included; None for those of ``result``.
+        notebook: with points in its cells' metadata, those given by hand included; None for the points in ``result``.
     """
     now = {}
     for cell in notebook.cells if notebook else []:

@@ -1,4 +1,4 @@
-"""nbgrader's gradebook: made, looked after, and used without nbgrader's chatter."""
+"""nbgrader's gradebook: making it, checking that it is sound, and using it without nbgrader's log messages."""
 
 import contextlib
 import logging
@@ -22,8 +22,8 @@ DATABASE = threading.Lock()  # SQLite has one writer
 def make_gradebook(database: str) -> None:
     """Make a gradebook for nbgrader.
 
-    nbgrader asks the program alembic for the version of its tables, which takes seconds and must be on the path; its
-    library knows it, too.
+    nbgrader runs the program alembic to find out the version of its tables, which takes seconds and requires alembic on
+    the path; the library of the same name knows the version, too.
     """
     import nbgrader
     from alembic.script import ScriptDirectory
@@ -35,17 +35,17 @@ def make_gradebook(database: str) -> None:
 
 
 def put_damaged_aside(output: Path) -> None:
-    """Give a gradebook that cannot be read another name, and say so."""
+    """Rename a gradebook that cannot be read, and say so."""
     database = output / "gradebook.db"
     if is_damaged(database):
         aside = output / f"gradebook-damaged-{time.strftime('%Y-%m-%d-%H%M%S')}.db"
         database.rename(aside)
-        (output / "gradebook.db-journal").unlink(missing_ok=True)  # of no use to another file
+        (output / "gradebook.db-journal").unlink(missing_ok=True)  # useless to the new gradebook
         say(f"the gradebook is damaged; it is kept as {aside}")
 
 
 def is_damaged(database: Path) -> bool:
-    """Whether there is a file, and SQLite finds that it is no sound gradebook."""
+    """Whether the file exists and SQLite finds that it is not an intact gradebook."""
     if not database.exists():
         return False
     try:
@@ -53,12 +53,12 @@ def is_damaged(database: Path) -> bool:
             tables = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'submitted_assignment'")
             return tables.fetchone() == (0,) or connection.execute("PRAGMA quick_check").fetchone() != ("ok",)
     except sqlite3.DatabaseError as error:
-        return not isinstance(error, sqlite3.OperationalError)  # such as one that another program has locked
+        return not isinstance(error, sqlite3.OperationalError)  # it may just be locked by another program
 
 
 @contextlib.contextmanager
 def quiet_nbgrader() -> Iterator[None]:
-    """Without nbgrader's log: what it would warn of is in the report."""
+    """Silence nbgrader's log: what it would warn about is in the report."""
     from sqlalchemy.exc import SAWarning
 
     loggers = [logging.getLogger("traitlets"), logging.getLogger("alembic"), logging.getLogger("tornado.application")]
@@ -92,11 +92,11 @@ def settings(output: Path, source: Path = SOURCE) -> Config:
         )
     if is_damaged(output / "gradebook.db"):
         raise ValueError(
-            f"the gradebook in {output} is damaged. Grade again: it is then made anew from the results that are kept."
+            f"the gradebook in {output} is damaged. Grade again: it is then rebuilt from the results that are kept."
         )
     return load_config(source, output)
 
 
 def say(text: str) -> None:
-    """Tell whoever grades something that is about no submission."""
+    """Tell the person who grades something that is not about a submission."""
     print(shown(text), file=sys.stderr, flush=True)

@@ -1,9 +1,10 @@
-"""Grade a batch: each submission in its own process, points as of ``nbgrader autograde``, a line for whatever is odd.
+"""Grade a batch: each submission in its own process, with the points of ``nbgrader autograde`` and a line for anything
+odd.
 
 The order for one submission: read it, put back what was changed or deleted (``restore``), let nbgrader's preprocessors
 put the hidden tests in, run it (``execution``), let nbgrader's preprocessors read the points and write them into its
-gradebook. What nbgrader keeps (submitted, autograded, gradebook.db) lies where its own tools look for it, so the
-written questions are graded with its formgrader.
+gradebook. What nbgrader keeps (submitted, autograded, gradebook.db) is where its own tools look for it, so the written
+questions can be graded with its formgrader.
 """
 
 import contextlib
@@ -53,7 +54,7 @@ from bertcourse_grading.submissions import (
 
 SANITIZE = ("ClearOutput", "DeduplicateIds", "OverwriteKernelspec", "OverwriteCells", "CheckCellMetadata")
 SAVE = ("LimitOutput", "SaveAutoGrades", "AssignLatePenalties", "CheckCellMetadata")
-ROOM = 10 * 2**20  # bytes that must be free for what is kept of a submission
+ROOM = 10 * 2**20  # bytes that must be free to keep a submission and its result
 log = logging.getLogger("bertcourse_grading")
 
 
@@ -65,23 +66,23 @@ def grade(
     limits: Limits = Limits(),
     again: bool = False,
 ) -> list[Result]:
-    """Grade all submissions of a folder that were not graded before, or have changed since.
+    """Grade all submissions in a folder that have not been graded before or have changed since.
 
     Args:
-        submissions: a folder or zip; ``submissions`` says how it may look.
+        submissions: a folder or zip; the module ``submissions`` shows the layouts.
         output: nbgrader's course folder: reports, submitted, autograded, gradebook.db.
         source: the folder of the assignments.
-        jobs: how many at a time; None for half as many as there are cores.
-        limits: what each may use.
-        again: grade everything anew.
+        jobs: how many submissions at a time; None for half the number of cores.
+        limits: what each submission may use.
+        again: grade everything again.
 
     Returns:
         A result for each submission.
 
     Raises:
         FileNotFoundError: if there are no submissions, or no assignments.
-        ValueError: if an assignment cannot be released, or a folder is one that the course itself lies in.
-        KeyboardInterrupt: on Ctrl-C; what is graded is kept.
+        ValueError: if an assignment cannot be released, or if one of the folders contains the course itself.
+        KeyboardInterrupt: on Ctrl-C; what has been graded is kept.
 
     Source: nbgrader's autograde, submission by submission.
     """
@@ -100,7 +101,7 @@ def grade(
 
 
 def refuse_folder_of_the_course(folder: Path) -> None:
-    """Refuse, by a ValueError, a folder whose files are hidden from submissions, if what runs them is in it."""
+    """Raise ValueError if a folder, which will be hidden from submissions, contains what is needed to run them."""
     for needed in (Path(sys.prefix), Path(__file__).parent.parent):
         if needed.resolve().is_relative_to(folder):
             raise ValueError(
@@ -109,7 +110,7 @@ def refuse_folder_of_the_course(folder: Path) -> None:
 
 
 def grade_all(grader: "Grader", found: list[Submission], jobs: int, again: bool) -> list[Result]:
-    """Grade what was found, so many at a time; the reports are written anew after each."""
+    """Grade what was found, ``jobs`` at a time; the reports are written again after each submission."""
     results: list[Result] = []
     with ThreadPoolExecutor(jobs) as pool:
         futures = [pool.submit(grader.grade, one, again) for one in found]
@@ -118,7 +119,7 @@ def grade_all(grader: "Grader", found: list[Submission], jobs: int, again: bool)
                 as_completed(futures), total=len(found), unit="submission", desc="Grading", disable=None
             ):
                 results.append(future.result())
-                with contextlib.suppress(OSError):  # at the end it matters
+                with contextlib.suppress(OSError):  # it only matters at the end
                     write_reports(results, grader.output)
         except BaseException:
             grader.cancel.set()
@@ -131,7 +132,7 @@ def grade_all(grader: "Grader", found: list[Submission], jobs: int, again: bool)
 
 @contextlib.contextmanager
 def alone_in(output: Path) -> Iterator[None]:
-    """Wait until no other grader works on a course folder; when a process ends, the system takes its lock away."""
+    """Wait until no other grader works on a course folder; the system releases the lock of a process that ends."""
     lock = FileLock(output / ".grading.lock")
     try:
         lock.acquire(timeout=0)
@@ -146,7 +147,7 @@ def alone_in(output: Path) -> Iterator[None]:
 
 @functools.cache
 def package_digest() -> str:
-    """Another package, another digest: checks, what lectures and homework import, and the grader itself."""
+    """A digest that changes with the package: the checks, what lectures and homework import, and the grader itself."""
     import bertcourse
 
     digest = hashlib.sha256()
@@ -162,7 +163,7 @@ class Grader:
 
     Args:
         assignments: by name.
-        source: their folder.
+        source: the folder of the assignments.
         output: nbgrader's course folder.
         limits: what a submission may use.
         temporary: the folder for temporary files.
@@ -179,7 +180,7 @@ class Grader:
         jobs: int = 1,
     ) -> None:
         self.assignments, self.output, self.limits, self.temporary = assignments, output, limits, temporary
-        self.room = jobs * limits.folder_size  # for what all of them may write
+        self.room = jobs * limits.folder_size  # for what all of them together may write
         self.config = load_config(source, output)
         self.database = self.config.CourseDirectory.db_url
         put_damaged_aside(output)
@@ -204,7 +205,7 @@ class Grader:
             (output / CONFIG).write_text("\n".join(lines), encoding="utf-8")
 
     def grade(self, submission: Submission, again: bool = False) -> Result:
-        """Grade one, or read the result if it is there; whatever goes wrong is in the result."""
+        """Grade one submission, or read its result if there is one; whatever goes wrong is noted in the result."""
         result = Result(
             submission.student, submission.assignment, str(submission.path), messages=list(submission.messages)
         )
@@ -223,7 +224,7 @@ class Grader:
             self.grade_afresh(submission, assignment, result)
         except Cancelled:
             raise
-        except Exception as error:  # the batch goes on, whatever nbgrader or a file brings
+        except Exception as error:  # the batch goes on, whatever nbgrader or a file may raise
             log.debug("%s %s", submission.student, assignment.name, exc_info=True)
             reason = f"the grader itself failed: {type(error).__name__}: {error}; grade it again, or by hand"
             if place := no_room(error, temporary(), self.output):
@@ -233,14 +234,14 @@ class Grader:
         return result
 
     def undecided(self, result: Result, reason: str) -> Result:
-        """What is reported, and kept nowhere, if a submission could not be graded for no fault of its own."""
+        """The result, reported but not kept, of a submission that could not be graded through no fault of its own."""
         messages = [*result.messages, reason]
         if result.assignment and self.read_result(result) is not None:
             messages.append("an earlier result stays in the gradebook")
         return Result(result.student, result.assignment, result.file, "not graded", messages=messages)
 
     def read_result(self, result: Result) -> Result | None:
-        """What was decided earlier about a student's assignment, if anything was."""
+        """The earlier result for a student's assignment, or None."""
         with contextlib.suppress(OSError, ValueError, TypeError):
             return Result(**json.loads(self.kept(result).read_text(encoding="utf-8")))
         return None
@@ -250,12 +251,12 @@ class Grader:
         return self.output / "results" / result.student / f"{result.assignment}.json"
 
     def students(self) -> list[str]:
-        """Who has a folder here."""
+        """The students who have a folder here."""
         return sorted(path.name for path in (self.output / "submitted").glob("*"))
 
     @contextlib.contextmanager
     def judge(self) -> Iterator[Judge]:
-        """A judge who is free; there are as many as submissions are graded at a time."""
+        """A judge that is free; there are as many as submissions graded at a time."""
         try:
             judge = self.judges.get_nowait()
         except queue.Empty:
@@ -263,7 +264,7 @@ class Grader:
         try:
             yield judge
         except BaseException:
-            judge.stop()  # nobody knows what it still waits for
+            judge.stop()  # it may still be waiting for something
             raise
         self.judges.put(judge)
 
@@ -273,7 +274,7 @@ class Grader:
             self.judges.get().stop()
 
     def fingerprint(self, submission: Submission, assignment: Assignment) -> str:
-        """What a result depends on: the file and those beside it, the assignment, the limits, the package."""
+        """A digest of what a result depends on: the file and those beside it, the assignment, limits and package."""
         copied, left_out = files_beside(submission)
         digest = hashlib.sha256(content_of(submission.path).encode())
         for path in [*copied, *left_out]:
@@ -283,7 +284,7 @@ class Grader:
         return digest.hexdigest()
 
     def grade_afresh(self, submission: Submission, assignment: Assignment, result: Result) -> None:
-        """Grade one, and keep what was decided."""
+        """Grade one submission and keep the result."""
         expect_room(self.output, ROOM)
         self.prepare(assignment)
         handed_in = self.output / "submitted" / submission.student / assignment.name / f"{assignment.name}.ipynb"
@@ -301,7 +302,7 @@ class Grader:
             with self.entry(result):
                 result.max_points = self.zero(result)
                 self.keep(result)
-            shutil.rmtree(self.autograded(result).parent, ignore_errors=True)  # of an earlier notebook
+            shutil.rmtree(self.autograded(result).parent, ignore_errors=True)  # left from an earlier notebook
             return
         changed = restore(notebook, assignment.released)
         result.messages += [*messages, *changed]
@@ -324,7 +325,7 @@ class Grader:
         """Run a notebook in place, and have it judged.
 
         Raises:
-            OSError: if there is no room for what it may write; that is no submission's fault.
+            OSError: if there is no room for what it may write, which is not the submission's fault.
         """
         self.expect_room_to_run()
         with work_folder(submission, assignment, self.temporary) as (files, left_out), self.judge() as judge:
@@ -337,17 +338,17 @@ class Grader:
         return run
 
     def expect_room_to_run(self) -> None:
-        """Refuse, as a full disk does, to run one more where all together may fill the disk; what those that run
-        have written already is no longer free, and no longer to come."""
+        """Raise the error of a full disk if all submissions that run at a time could together fill the disk. What the
+        running ones have written already is no longer free, but need not be reserved either."""
         written = [folder_size(folder) or 0 for folder in self.temporary.glob("hw-*")]
         expect_room(temporary(), self.room - sum(min(size, self.limits.folder_size) for size in written))
 
     def autograded(self, result: Result) -> Path:
-        """Where the graded notebook lies."""
+        """The file of the graded notebook."""
         return self.output / "autograded" / result.student / result.assignment / f"{result.assignment}.ipynb"
 
     def keep(self, result: Result) -> None:
-        """Write down what was decided."""
+        """Store a result."""
         kept = self.kept(result)
         with replace_files(kept.parent, [kept.name]) as draft:
             (draft / kept.name).write_text(json.dumps(asdict(result), indent=1), encoding="utf-8")
@@ -356,7 +357,7 @@ class Grader:
         """Write the assignment's cells into the gradebook, as ``nbgrader generate_assignment`` does.
 
         Raises:
-            RuntimeError: if nbgrader refuses, for instance because cells were added after submissions had been graded.
+            RuntimeError: if nbgrader refuses, for instance because cells were added after submissions were graded.
         """
         from nbgrader.apps.api import NbGraderAPI
 
@@ -371,7 +372,7 @@ class Grader:
 
     @contextlib.contextmanager
     def entry(self, result: Result) -> Iterator[None]:
-        """A student's assignment in the gradebook, for the block to fill in; if that fails, what was there before."""
+        """A student's entry for an assignment, for the block to fill in; if that fails, the old entry comes back."""
         from nbgrader.api import Gradebook
 
         stamp = self.output / "submitted" / result.student / result.assignment / "timestamp.txt"
@@ -392,10 +393,10 @@ class Grader:
                 raise
 
     def fill_in(self, result: Result) -> None:
-        """Write what was decided into an entry of the gradebook, from the graded notebook.
+        """Write a result into an entry of the gradebook, from the graded notebook.
 
         Raises:
-            ValueError: if the gradebook comes to other points.
+            ValueError: if the points in the gradebook come out different.
         """
         if result.status == "not graded":
             self.zero(result)
@@ -407,7 +408,7 @@ class Grader:
             raise ValueError(f"its graded notebook has {again.points:g} points, its result {result.points:g}")
 
     def put_back_lost(self) -> None:
-        """Enter the results that the gradebook does not know, as if it was lost."""
+        """Enter the results that the gradebook lacks, as after it was lost."""
         from nbgrader.api import Gradebook
 
         with Gradebook(self.database) as gradebook:
@@ -437,7 +438,7 @@ class Grader:
             say(f"results put back into the gradebook, which had lost them: {found}; points given by hand are lost")
 
     def zero(self, result: Result) -> float:
-        """No points for anything, as nbgrader gives for a notebook that is not there; what there was to get."""
+        """Give no points for anything, as nbgrader does for a missing notebook; returns the maximum."""
         from nbgrader.api import Gradebook
 
         with Gradebook(self.database) as gradebook:
@@ -479,13 +480,13 @@ class Grader:
 
 
 def content_of(path: Path) -> str:
-    """Changes with a file: its SHA-256, or the size of one that is too large to be read."""
+    """A text that changes with a file: its SHA-256, or the size of one that is too large to be read."""
     size = path.stat().st_size
     return sha256(path) if size <= MOST_BYTES else str(size)
 
 
 def replace_text(path: Path, text: str) -> None:
-    """A file with this text; none if there is no text."""
+    """Write a text into a file; delete the file if the text is empty."""
     if text:
         path.write_text(text, encoding="utf-8")
     else:
@@ -493,20 +494,20 @@ def replace_text(path: Path, text: str) -> None:
 
 
 def restore(notebook: NotebookNode, released: NotebookNode) -> list[str]:
-    """Put back, in place, what a student changed in or deleted from an assignment, so that nbgrader can grade it.
+    """Restore, in place, what a student changed in or deleted from an assignment, so that nbgrader can grade it.
 
     The student's own cells and answers stay; names, points and locks of the assignment's cells become the released
-    ones. A deleted check comes back before the next cell that is still there, so after the code it may be about. Of two
-    cells with one name, the last one keeps it, as in nbgrader.
+    ones. A deleted check is put back before the next cell that is still there, and so after the code that it probably
+    tests. If two cells have the same name, the last one keeps it, as in nbgrader.
 
     Args:
         notebook: a submission.
         released: the assignment as students got it.
 
     Returns:
-        What was found, a line each.
+        What was found, one line each.
 
-    Source: nbgrader's DeduplicateIds and OverwriteCells, which stop at some of this.
+    Source: nbgrader's DeduplicateIds and OverwriteCells, which fail on some of this.
     """
     messages, known, seen = [], {grade_id(cell): cell for cell in released.cells if grade_id(cell)}, {}
     for cell in reversed(notebook.cells):
@@ -551,7 +552,7 @@ def restore(notebook: NotebookNode, released: NotebookNode) -> list[str]:
 
 
 def put_back(notebook: NotebookNode, cell: NotebookNode, order: list[str]) -> None:
-    """Insert a cell before the first one that comes after it in the assignment, else at the end."""
+    """Insert a cell before the first one that follows it in the assignment, or else at the end; setup goes first."""
     later = set(order[order.index(grade_id(cell)) + 1 :])
     position = next(
         (index for index, other in enumerate(notebook.cells) if grade_id(other) in later), len(notebook.cells)
@@ -562,12 +563,13 @@ def put_back(notebook: NotebookNode, cell: NotebookNode, order: list[str]) -> No
 
 
 def is_tampering(message: str) -> bool:
-    """Whether a message of ``restore`` asks for a look: accidents are common, changed tests less so."""
+    """Whether somebody should look at what a message of ``restore`` reports: accidents are common, changed tests less
+    so."""
     return "was changed; the original" in message or "points, locks" in message
 
 
 def note_odd_points(notebook: NotebookNode, run: Run) -> None:
-    """Refuse a number of points that a cell cannot give: the assignment's own check is wrong."""
+    """Reject more or fewer points than a cell can give: there, the assignment's own check is wrong."""
     for cell in notebook.cells:
         about = cell.metadata.get("nbgrader", {})
         for output in cell.get("outputs", []) if about.get("grade") and not about.get("solution") else []:
@@ -580,9 +582,9 @@ def note_odd_points(notebook: NotebookNode, run: Run) -> None:
 
 
 def failure(cell: NotebookNode) -> str:
-    """What a graded cell said when it failed: the message of its error, else what it printed, in one line.
+    """What a graded cell said when it failed: its error message, or else what it printed, in one line.
 
-    Of a hidden test nothing that was printed: the student's code might show the test.
+    What a hidden test printed is left out: the student's code might show the test.
     """
     _, hidden = split_hidden(cell.source)
     for output in cell.get("outputs", []):
@@ -598,14 +600,14 @@ def failure(cell: NotebookNode) -> str:
 
 
 def write_notebook(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook, whole or not at all; half a character, which no file can hold, becomes a question mark."""
+    """Write a notebook, entirely or not at all; lone surrogates, which UTF-8 cannot encode, become question marks."""
     with replace_files(path.parent, [path.name]) as draft:
         (draft / path.name).write_text(nbformat.writes(notebook), encoding="utf-8", errors="replace")
 
 
 @contextlib.contextmanager
 def work_folder(submission: Submission, assignment: Assignment, temporary: Path) -> Iterator[tuple[Path, str]]:
-    """A folder with the files that a student handed in with the notebook, and over them the assignment's own.
+    """A folder with the files handed in with the notebook, where those of the assignment replace any of the same name.
 
     With it comes a line about what was left out, empty if nothing was.
     """
@@ -622,7 +624,7 @@ def work_folder(submission: Submission, assignment: Assignment, temporary: Path)
 
 
 def too_much(left_out: list[Path]) -> str:
-    """A line about files that lie beside a notebook and were not copied."""
+    """A line about files beside a notebook that were not copied; empty if there are none."""
     if not left_out:
         return ""
     names = ", ".join(path.name for path in left_out[:3]) + (f" and {len(left_out) - 3} more" * (len(left_out) > 3))

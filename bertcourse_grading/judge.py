@@ -2,13 +2,13 @@
 
     python -m bertcourse_grading.judge ADDRESS
 
-A graded cell's own lines run here, with the names of the assignment's setup; a name that they use and do not define is
-the student's. A function of the student's is a ``Student``: what it is called with goes to the submission's process,
-and plain values come back (``wire``). So expected values, tolerances and the inputs that are still to come are never
-where the student's code is.
+The lines of a graded cell run here, with the names of the assignment's setup; a name that they use but do not define is
+the student's. A student's function becomes a ``Student``: its arguments go to the submission's process, and plain
+values come back (``wire``). So expected values, tolerances and inputs still to come are never where the student's code
+runs.
 
-Messages, each a dictionary: from the grader ``judge`` (a job), to it ``ask`` (for the submission) and ``verdict``, or
-``fault`` where the assignment itself does not work.
+Each message is a dictionary. The grader sends ``judge`` (a job); the judge sends ``ask`` (for the submission) and
+``verdict``, or ``fault`` if the assignment itself does not work.
 """
 
 import ast
@@ -28,17 +28,17 @@ from bertcourse.checks import engine
 from bertcourse.checks.engine import AnswerRaised, CheckFailed, NotWritten
 from bertcourse_grading import sandbox, wire
 
-REPLY, GONE = b"R", b"G"  # before a submission's own bytes, and before the grader's word for why there are none
-MOST_MEMORY, MOST_FILE = 4 * 2**30, 2**20  # bytes: what an answer makes of the judge costs that answer, no more
+REPLY, GONE = b"R", b"G"  # prefix of a submission's own bytes; of the grader's reason why there are none
+MOST_MEMORY, MOST_FILE = 4 * 2**30, 2**20  # bytes for the judge: an answer that makes it need more costs only itself
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a graded cell.
+    """The outcome of a graded cell.
 
     Attributes:
-        points: what the cell gave as its result, a share of its points; None for all or nothing.
-        kind, message: of what failed: the exception's type, and what it says; empty if nothing did.
+        points: the number of points that the cell gave as its result; None for all or nothing.
+        kind, message: the type and message of the exception that it failed with; empty if it did not fail.
         printed: what the checks printed.
     """
 
@@ -49,7 +49,7 @@ class Verdict:
 
 
 class Gone(Exception):
-    """The submission answers no more; the text says why."""
+    """The submission no longer answers; the text says why."""
 
 
 class Desk:
@@ -57,7 +57,7 @@ class Desk:
 
     Args:
         exchange: sends a message and returns the reply.
-        reference: gives the reference's function of a name, for what stands in for a wrong answer.
+        reference: returns the reference function of a given name, to stand in for a wrong answer.
     """
 
     def __init__(self, exchange: Callable[[dict], dict], reference: Callable[[str], Callable]) -> None:
@@ -65,11 +65,11 @@ class Desk:
         self.numbers, self.models, self.standing = itertools.count(1), {}, []
 
     def ask(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A reply to a message, numbered alike; on the way to it, whatever the reference has to stand in for.
+        """The reply with the message's number; until it comes, whatever the reference stands in for is answered.
 
         Raises:
             Gone: if there is none.
-            CheckFailed: if what came is no message.
+            CheckFailed: if what came is not a message.
         """
         number = next(self.numbers)
         try:
@@ -77,7 +77,7 @@ class Desk:
             for _ in range(100_000):
                 if "gone" in reply:
                     raise Gone(str(reply["gone"]))
-                if reply.get("number") != number:  # of an earlier question, or of none
+                if reply.get("number") != number:  # it answers an earlier question, or none
                     reply = self.exchange({"number": 0, "wait": True})
                 elif "wants" in reply:
                     reply = self.exchange({"number": number, "given": self.given(reply)})
@@ -88,10 +88,10 @@ class Desk:
         raise Gone("it answered what nobody had asked")
 
     def given(self, reply: dict[str, Any]) -> Any:
-        """What the reference's function gives where the student's is wrong.
+        """What the reference function returns, in place of a student's wrong one.
 
         Raises:
-            CheckFailed: if the reference does not stand in for it: that is the question, not a part of the answer.
+            CheckFailed: if the reference does not stand in for that function, which may be the very one in question.
         """
         if reply["wants"] not in self.standing:
             raise CheckFailed("the submission asked for an answer in place of giving one.")
@@ -99,14 +99,14 @@ class Desk:
         keywords = {str(name): wire.unpack(each) for name, each in reply["keywords"].items()}
         try:
             return wire.pack(self.reference(str(reply["wants"]))(*arguments, **keywords))
-        except Exception as error:  # it was called with what it does not take
+        except Exception as error:  # it was called with arguments that it does not accept
             return {"list": [f"{type(error).__name__}: {error}"]}
 
     def fetch(self, name: str) -> Any:
-        """What the submission calls so: a ``Student`` if it is a function, else its value.
+        """What a name stands for in the submission: a ``Student`` if it is a function, or else its value.
 
         Raises:
-            CheckFailed: if it has no such name.
+            CheckFailed: if it does not define the name.
         """
         reply = self.ask({"fetch": name})
         if "missing" in reply:
@@ -114,19 +114,19 @@ class Desk:
         return Student(name, self) if reply.get("function") else self.value(reply["value"])
 
     def stand_in(self, names: list[str]) -> None:
-        """From here on the reference's functions of these names are called where the submission calls its own."""
+        """From now on, where the submission calls its own functions of these names, those of the reference run."""
         self.standing = names
         self.ask({"stand_in": names})
 
     def packed(self, value: Any) -> Any:
-        """A value on its way; a model is known by a number from here on."""
+        """A value, packed to be sent; a model is known by a number from now on."""
         if isinstance(value, wire.nn.Module) and not hasattr(value, "wire_number"):
             value.wire_number = len(self.models) + 1
             self.models[value.wire_number] = value
         return wire.pack(value)
 
     def value(self, packed: Any) -> Any:
-        """A value that came; a model is the one that was sent."""
+        """A value that was received; a model is the one that was sent."""
 
         def find(number: int, kind: str) -> Any:
             return self.models.get(number) if kind == "module" else wire.Held(number, kind)
@@ -135,10 +135,10 @@ class Desk:
 
 
 class Student:
-    """A student's function, in the submission's process.
+    """A student's function, which runs in the submission's process.
 
     Args:
-        name: of it.
+        name: the function's name.
         desk: where to ask.
     """
 
@@ -160,7 +160,7 @@ class Student:
             raise CheckFailed(f"{self.__name__} raised {raised.kind}: {raised.message}") from None
 
     def ask(self, arguments: tuple, keywords: dict) -> tuple[Any, tuple]:
-        """What it returns, and what it made of its arguments; see ``engine.Remote``."""
+        """What it returns, and its arguments after the call; see ``engine.Remote``."""
         sent = [self.desk.packed(each) for each in arguments]
         named = {name: self.desk.packed(each) for name, each in keywords.items()}
         reply = self.desk.ask({"call": self.__name__, "arguments": sent, "keywords": named})
@@ -177,7 +177,7 @@ class Student:
 
 
 class Bench:
-    """The names of an assignment: of its setup, and of its solutions where they have to stand in.
+    """The names of an assignment: those of its setup, and those of its solutions where these have to stand in.
 
     Args:
         setup: source of its setup cell.
@@ -192,7 +192,7 @@ class Bench:
         self.order = {node.name: place for place, node in enumerate(functions)}
 
     def reference(self, name: str) -> Callable:
-        """The reference's function of a name."""
+        """The reference function of a given name."""
         if not self.solved:
             self.solved = dict(self.setup)
             for source in self.solutions:
@@ -205,7 +205,7 @@ class Session:
 
     Args:
         bench: its assignment.
-        exchange: sends a message to it and returns the reply.
+        exchange: sends a message to the submission and returns the reply.
     """
 
     def __init__(self, bench: Bench, exchange: Callable[[dict], dict]) -> None:
@@ -217,8 +217,8 @@ class Session:
 
         Args:
             source: of the cell, hidden tests included.
-            shows: whether its last line's value counts as points, and what it prints is shown.
-            later: sources of the graded cells to come: the reference must not tell what they will ask.
+            shows: whether its last line's value counts as points and what it prints is shown.
+            later: sources of the graded cells to come: the reference must not reveal what they will ask.
         """
         lines, printed, names = ast.parse(source).body, io.StringIO(), students_names(source, self.bench.setup)
         last = lines.pop() if shows and lines and isinstance(lines[-1], ast.Expr) else None
@@ -240,7 +240,7 @@ class Session:
             kind, message = "NotWritten", f"{stub} is not written yet."
         except NotImplementedError as stub:
             kind, message = "NotWritten", str(stub)
-        except Exception as error:  # of a test that has not foreseen such a value
+        except Exception as error:  # from a test that did not expect such a value
             kind, message = type(error).__name__, str(error)
         if kind or result is not None:
             self.wrong += [name for name in names if name in order and name not in self.wrong]
@@ -248,13 +248,13 @@ class Session:
         return Verdict(points, kind, message[:4000], printed.getvalue()[:20_000] if shows else "")
 
     def asked_by(self, names: list[str]) -> int:
-        """The place, in the assignment, of the exercise that a cell with these names is about: the last of them."""
+        """The place in the assignment of the exercise that a cell tests: the last one among the names that it uses."""
         order = self.bench.order
         return max((order[name] for name in names if name in order), default=len(order))
 
 
 def students_names(source: str, setup: dict[str, Any]) -> list[str]:
-    """The names that a graded cell uses and neither it, the setup nor Python defines.
+    """The names that a graded cell uses and that neither the cell, the setup nor Python defines.
 
     >>> students_names("answer = Answer(f)\\nanswer(torch.ones(2)).holds(lambda x: x > y)", {"Answer": 1, "torch": 2})
     ['f', 'y']
@@ -265,7 +265,7 @@ def students_names(source: str, setup: dict[str, Any]) -> list[str]:
 
 
 def defined_in(source: str) -> set[str]:
-    """The names that some lines bind, anywhere in them."""
+    """The names that a piece of source code binds anywhere."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -282,11 +282,11 @@ def defined_in(source: str) -> set[str]:
 
 
 def prepared(text: str) -> dict[str, Bench]:
-    """The assignment that the first job will name, ready while the submission still starts; none if it does not
-    work: its job says so.
+    """The assignment that the first job will name, prepared while the submission is still starting; nothing if it does
+    not work, which its job will report.
 
     Args:
-        text: JSON of the assignment's fingerprint, setup and solutions; may be empty.
+        text: JSON with the assignment's fingerprint, setup and solutions; may be empty.
     """
     with contextlib.suppress(Exception):
         first = wire.loads(text.encode())
@@ -297,7 +297,7 @@ def prepared(text: str) -> dict[str, Bench]:
 def serve(connection: Connection, benches: dict[str, Bench]) -> None:
     """Judge one job after the other, until the grader hangs up.
 
-    A job names its assignment, whose names are kept, and its submission, whose wrong answers are.
+    The names of a job's assignment are kept for the next job, and so are the wrong answers of its submission.
     """
     session, of = None, None
 
@@ -320,13 +320,13 @@ def serve(connection: Connection, benches: dict[str, Bench]) -> None:
             if of != job["submission"]:
                 session, of = Session(benches[job["assignment"]], exchange), job["submission"]
             done = {"verdict": asdict(session.judge(job["source"], job["shows"], job["later"]))}
-        except Exception:  # the assignment's own setup or test is broken
+        except Exception:  # the assignment's own setup or test does not work
             done = {"fault": traceback.format_exc(limit=-2)[-1000:]}
         connection.send_bytes(wire.dumps(done))
 
 
 if __name__ == "__main__":
     sandbox.limit_memory(MOST_MEMORY, MOST_FILE)
-    os.environ["NBGRADER_EXECUTION"] = "autograde"  # a check gives 0 points, and no colours
+    os.environ["NBGRADER_EXECUTION"] = "autograde"  # a failed check then returns 0 points, and none prints in colour
     with contextlib.suppress(OSError):  # the grader was killed
         serve(Client(sys.argv[1]), prepared(sys.stdin.read()))

@@ -1,4 +1,4 @@
-"""The grader's end of the judge: starts its process, hands it one submission after the other."""
+"""The grader's end of the judge: starts its process and hands it one submission after the other."""
 
 import contextlib
 import hashlib
@@ -16,24 +16,24 @@ from pathlib import Path
 
 from bertcourse_grading.course import Assignment
 
-# Threads of OpenMP that have nothing to do leave the cores to the other process: judge and submission take turns. A
-# large machine starts no more of them than homework needs.
+# OpenMP threads with nothing to do leave the cores to the other process: judge and submission take turns. A large
+# machine starts no more threads than homework needs.
 PATIENT = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(min(4, os.cpu_count() or 1))}
 
 
 class JudgeFailed(RuntimeError):
-    """The judge cannot judge: the assignment or this machine is at fault, and no student."""
+    """The judge cannot judge: the fault lies with the assignment or this machine, not with a student."""
 
 
 class JudgeSilent(JudgeFailed):
-    """The judge says nothing any more, and was ended."""
+    """The judge stopped answering and was ended."""
 
 
 class Judge:
     """The judge's process, used for one submission after the other; started when it is needed.
 
     Args:
-        temporary: where temporary files are made; None for where this system makes them.
+        temporary: where temporary files are made; None for this system's usual place.
     """
 
     submissions = itertools.count()
@@ -43,8 +43,8 @@ class Judge:
         self.listener, self.opened = None, contextlib.ExitStack()
 
     def launch(self) -> None:
-        """Start it, if it does not run, and go on: what takes it seconds then passes while the submission starts. It
-        prepares itself for the assignment that began last."""
+        """Start it, if it is not running, without waiting: the submission then starts during the seconds that it needs.
+        It prepares for the assignment of the latest ``begin``."""
         if self.process is not None and self.process.poll() is None:
             return
         self.stop()
@@ -55,11 +55,11 @@ class Judge:
         self.process = subprocess.Popen(
             argv, env=environment, stdin=subprocess.PIPE, start_new_session=hasattr(os, "setsid")
         )
-        with contextlib.suppress(OSError), self.process.stdin as first:  # no file: submissions read files
+        with contextlib.suppress(OSError), self.process.stdin as first:  # not in a file, which submissions could read
             first.write(json.dumps({name: self.job[name] for name in ("assignment", "setup", "solutions")}).encode())
 
     def start(self) -> None:
-        """Start it, if it does not run, and wait until it can be asked.
+        """Start it, if it is not running, and wait until it is ready.
 
         Raises:
             JudgeFailed: if it does not start.
@@ -74,11 +74,11 @@ class Judge:
                 self.opened.close()
 
     def begin(self, assignment: Assignment, seed: int) -> None:
-        """What follows is of another submission.
+        """Begin another submission.
 
         Args:
-            assignment: that it answers.
-            seed: from which the inputs of its hidden tests are drawn, and the seeds of further runs.
+            assignment: the one that it answers.
+            seed: for drawing the inputs of its hidden tests; seeds of further runs are derived from it.
         """
         self.job = {
             "assignment": assignment.fingerprint,
@@ -90,20 +90,20 @@ class Judge:
         self.forget()
 
     def forget(self, run: int = 0) -> None:
-        """What follows is of a new run of the submission: what it answered wrongly before does not count, and what it
-        may have kept of the hidden inputs, in whatever place, is of no use.
+        """Begin a new run of the submission: its earlier wrong answers do not count, and any hidden inputs that it may
+        have stored somewhere are useless to it.
 
         Args:
-            run: its number; of the first one it is 0.
+            run: the run's number, starting at 0.
         """
         self.job |= {"submission": next(self.submissions), "seed": seed_of(self.seed, run)}
 
     def judge(self, source: str, shows: bool, later: Iterable[str] = ()) -> None:
-        """Have a graded cell judged; its questions, and its verdict, are then received.
+        """Have a graded cell judged; ``receive`` then returns the judge's questions and its verdict.
 
         Args:
             source: of the cell, hidden tests included.
-            shows: whether its last line's value counts as points, and what it prints is shown.
+            shows: whether its last line's value counts as points and what it prints is shown.
             later: sources of the graded cells that are still to come.
 
         Raises:
@@ -114,7 +114,7 @@ class Judge:
         self.send(json.dumps({"judge": job}).encode())
 
     def send(self, message: bytes) -> None:
-        """Send a message, or pass a submission's on as it came: only the judge, whose memory is limited, reads it.
+        """Send a message, or pass on a submission's as it came: only the judge, whose memory is limited, parses it.
 
         Raises:
             JudgeFailed: if it is gone.
@@ -125,7 +125,7 @@ class Judge:
             raise JudgeFailed(f"the judge ended: {error}") from None
 
     def receive(self, seconds: float) -> dict:
-        """A message.
+        """Receive a message.
 
         Raises:
             JudgeSilent: if none comes in time.
@@ -140,7 +140,7 @@ class Judge:
         raise JudgeSilent(f"the judge said nothing for {seconds:g} s")
 
     def stop(self) -> None:
-        """End it."""
+        """End the judge's process."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
@@ -152,7 +152,7 @@ class Judge:
 
 
 def seed_of(seed: int, run: int) -> int:
-    """The seed of a submission's run: its own for the first one, and for each other one that is made from it.
+    """The seed for a run of a submission: its own for the first run, and one derived from it for each later run.
 
     >>> seed_of(1234, 0), seed_of(1234, 1)
     (1234, 196315069)
@@ -163,15 +163,15 @@ def seed_of(seed: int, run: int) -> int:
 
 
 def accept(listener: Listener, seconds: float, is_there: Callable[[], bool]) -> Connection:
-    """Who connects first.
+    """The first connection that is made.
 
     Args:
-        listener: closed at the end.
-        seconds: to wait.
-        is_there: whether somebody may still connect.
+        listener: waits for it; closed at the end.
+        seconds: how long to wait.
+        is_there: says whether somebody may still connect.
 
     Raises:
-        RuntimeError: if nobody does in time.
+        RuntimeError: if nobody connects in time.
     """
     found: list[Connection] = []
 

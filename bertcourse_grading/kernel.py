@@ -1,11 +1,11 @@
-"""The process that runs one submission: an IPython kernel that first gives up every freedom it will not need.
+"""The process that runs one submission: an IPython kernel that first gives up every right that it will not need.
 
     python -m bertcourse_grading.kernel CONNECTION_FILE JOB_FILE
 
-It runs the cells. Of a graded cell it runs nothing: it answers what the judge asks (``Answers``), by calling the
-student's functions. Nothing in here is worth cheating: whatever is changed, what the judge gets is an answer, right or
-wrong. The order matters: Landlock and seccomp bind the thread that calls them and what it starts later, so they come
-before anything that starts threads.
+It runs the cells, except for graded ones: there it answers what the judge asks (``Answers``) by calling the student's
+functions. There is nothing to gain from tampering with this process: whatever is changed, the judge only gets an
+answer, right or wrong. The order matters: Landlock and seccomp bind the thread that calls them and what it starts
+later, so they come before anything that starts threads.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ import bertcourse.checks
 from bertcourse.checks import engine
 from bertcourse_grading import sandbox, wire
 
-MOST_TEXT = 100_000  # characters of an error, and of a line of its traceback
-MISSING = object()  # in place of what the notebook does not define
-# What the grader runs for a graded cell.
+MOST_TEXT = 100_000  # characters in an error's text, and in a line of its traceback
+MISSING = object()  # stands for what the notebook does not define
+# The code that the grader runs in place of a graded cell.
 SERVE = "__import__('sys').modules['bertcourse_grading.kernel'].ANSWERS[0].serve({})"
 
 
@@ -36,14 +36,14 @@ class Answers:
 
     Args:
         connection: to the grader.
-        names: gives the notebook's names, whichever dictionary holds them now.
+        names: returns the dictionary that holds the notebook's names now.
     """
 
     def __init__(self, connection: Connection, names: Callable[[], dict[str, Any]]) -> None:
         self.connection, self.names = connection, names
         self.held: list[Any] = []
-        self.own: dict[str, Any] = {}  # what the reference stands in for
-        self.asked = 0  # number of the judge's question
+        self.own: dict[str, Any] = {}  # the notebook's own values, where the reference stands in
+        self.asked = 0  # the number of the judge's question
 
     @property
     def namespace(self) -> dict[str, Any]:
@@ -51,10 +51,10 @@ class Answers:
         return self.names()
 
     def serve(self, cell: int) -> None:
-        """Answer until the judge has asked enough.
+        """Answer until the judge has no more questions.
 
         Args:
-            cell: the number of the graded cell; the end of an earlier one that was broken off is passed over.
+            cell: the number of the graded cell; the end of an earlier cell that was cut short is skipped.
         """
         try:
             while (message := wire.loads(self.connection.recv_bytes())).get("done") != cell:
@@ -64,19 +64,19 @@ class Answers:
             self.stand_in([])
 
     def reply(self, message: dict[str, Any]) -> bytes:
-        """The reply to a message, or why there is none that could be sent."""
+        """The reply to a message, or the reason why it cannot be sent."""
         number = {"number": message["number"]}
         try:
             data = wire.dumps({**self.answer(message), **number})
             if len(data) <= wire.MOST_BYTES:
                 return data
             reason = f"an answer of {len(data) >> 20} MiB; at most {wire.MOST_BYTES >> 20}"
-        except Exception as error:  # what it made of its arguments, or an error of its own, cannot be written down
+        except Exception as error:  # arguments that it changed, or an error of its own, cannot be packed
             reason = f"what cannot be sent ({type(error).__name__})"
         return wire.dumps({"raised": ["ValueError", reason, ""], **number})
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any]:
-        """The reply to one message: what a name is, what a function returns, or that another stands in for some."""
+        """The reply to one message: what a name stands for, what a function returns, or that stand-ins are in place."""
         self.asked = message["number"]
         if "fetch" in message:
             return self.fetch(message["fetch"])
@@ -86,7 +86,7 @@ class Answers:
         return self.call(message["call"], message["arguments"], message["keywords"])
 
     def fetch(self, name: str) -> dict[str, Any]:
-        """What the notebook calls so."""
+        """What a name stands for in the notebook."""
         if name not in self.namespace:
             return {"missing": True}
         value = self.namespace[name]
@@ -96,7 +96,7 @@ class Answers:
             return {"value": f"{type(error).__name__}: {error}"}
 
     def call(self, name: str, arguments: list, keywords: dict) -> dict[str, Any]:
-        """What a function returns, and what it made of its arguments if it changed them."""
+        """What a function returns, and its arguments after the call if it changed them."""
         given = [wire.unpack(each, self.find) for each in arguments]
         named = {key: wire.unpack(each, self.find) for key, each in keywords.items()}
         try:
@@ -115,17 +115,17 @@ class Answers:
         return {**reply, "after": None if after == arguments else after}
 
     def hold(self, value: Any) -> int:
-        """Keep what cannot be sent; its number."""
+        """Keep a value that cannot be sent, and return its number."""
         self.held.append(value)
         return len(self.held) - 1
 
     def find(self, number: int, kind: str) -> Any:
-        """What was kept; a model is made anew from its parameters."""
+        """A value that was kept; None for a model, which is rebuilt from its parameters."""
         return None if kind == "module" else self.held[number]
 
     def stand_in(self, names: list[str]) -> None:
-        """Put functions that ask the reference in the place of the notebook's own, or of what it lacks; all others are
-        its own again."""
+        """Replace the notebook's functions of these names, defined or not, by ones that ask the reference; all others
+        become its own again."""
         for name, value in self.own.items():
             if value is MISSING:
                 self.namespace.pop(name, None)
@@ -135,7 +135,7 @@ class Answers:
         self.namespace.update({name: self.asks_reference(name) for name in names})
 
     def asks_reference(self, name: str) -> Callable:
-        """A function that the reference answers, in the judge's process."""
+        """A function whose result comes from the reference, in the judge's process."""
 
         def stand_in(*arguments: Any, **keywords: Any) -> Any:
             packed = [wire.pack(each) for each in arguments]
@@ -159,13 +159,13 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
             (whether to use the system's).
 
     Raises:
-        RuntimeError: if it is root's, and the system has no walls.
+        RuntimeError: if it runs as root and the system has no walls.
 
     Source: ipykernel's launcher.
     """
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     reports, own = sandbox.Reports(Path(job["reports"])), [Path(path) for path in job["own"]]
-    connection = Client(job["judge"])  # before no program here can be reached any more
+    connection = Client(job["judge"])  # while other programs here can still be reached
     walls = job["walls"] and sys.platform == "linux" and lock_in(job, own)
     if job["walls"] and hasattr(os, "geteuid") and os.geteuid() == 0 and not walls:
         raise RuntimeError("as root it needs Landlock and seccomp, and they are not there: grade as an ordinary user")
@@ -174,10 +174,10 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
     from ipykernel.iostream import IOPubThread
     from ipykernel.kernelapp import IPKernelApp
 
-    if walls:  # it opens a network socket, for what forked processes print
+    if walls:  # ipykernel would open a network socket for what forked processes print
         IOPubThread._setup_pipe_in = lambda thread: setattr(thread, "_pipe_flag", False)
     bertcourse.checks.check = engine.check = check_later
-    sys.modules["bertcourse_grading.kernel"] = sys.modules["__main__"]  # which is about to become the notebook's
+    sys.modules["bertcourse_grading.kernel"] = sys.modules["__main__"]  # whose name the notebook is about to take
     app = IPKernelApp.instance()
     app.initialize(["-f", connection_file, "--HistoryManager.hist_file=:memory:", "--IPKernelApp.quiet=True"])
     shell = app.kernel.shell
@@ -197,8 +197,8 @@ def main(connection_file: str, job_file: str) -> None:  # pragma: no cover (it r
 
 
 def lock_in(job: dict[str, Any], own: list[Path]) -> bool:  # pragma: no cover (it binds its process)
-    """Give up what the system can take away; whether it could."""
-    del os.environ["JPY_PARENT_PID"]  # it is told by the system when its parent ends
+    """Give up all rights that the system can take away; returns whether it could."""
+    del os.environ["JPY_PARENT_PID"]  # the system ends it when its parent ends
     sandbox.end_with_parent()
     sandbox.keep_family_together()
     sandbox.limit_tasks(job["tasks"])
@@ -209,8 +209,8 @@ def lock_in(job: dict[str, Any], own: list[Path]) -> bool:  # pragma: no cover (
 
 
 def keep_errors_short(kernel: Any) -> None:
-    """Cut long texts of errors before they are sent: the grader drops very long messages, and a cell whose reply is
-    dropped seems never to end."""
+    """Shorten long error texts before they are sent: the grader drops very long messages, and a cell whose reply is
+    dropped would seem never to end."""
     show, execute = kernel.shell._showtraceback, kernel.do_execute
 
     def show_short(kind: type, error: BaseException, lines: list[str]) -> None:
@@ -227,7 +227,7 @@ def keep_errors_short(kernel: Any) -> None:
 
 
 def check_later(number: str, answer: Callable) -> None:
-    """What ``check`` is in a submission's own cells while it is graded."""
+    """Replaces ``check`` in a submission's own cells while it is graded."""
     print(f"{number} is checked by the grader.")
 
 

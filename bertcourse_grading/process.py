@@ -1,4 +1,4 @@
-"""The process of one submission: an IPython kernel, watched, that runs cells and answers the judge."""
+"""The process of one submission: a watched IPython kernel that runs cells and answers the judge."""
 
 import contextlib
 import json
@@ -49,12 +49,12 @@ KEPT_VARIABLES = (
     "HF_HUB_CACHE",
     "COVERAGE_PROCESS_START",
 )
-CELL_CHARACTERS, MOST_CHARACTERS = 100_000, 5_000_000  # of what a cell prints; of figures, results and errors, too
-MOST_REPLIES = 100  # that are looked at in turn, whether one of them is to what was asked
-START_SECONDS = 120.0  # for the kernel to be there, and to answer
-MOST_TASKS = 1000  # threads and processes, the many that are gone before the watcher looks included
-JUDGE_SECONDS, ALL_JUDGE_SECONDS = 120.0, 300.0  # how long the judge may think about a cell, and about all
-DRAIN_SECONDS = 5.0  # for what a cell printed, once it has answered
+CELL_CHARACTERS, MOST_CHARACTERS = 100_000, 5_000_000  # of what a cell prints; of its figures, results and errors
+MOST_REPLIES = 100  # how many are read at a time in search of the one that answers a request
+START_SECONDS = 120.0  # for the kernel to start and to answer
+MOST_TASKS = 1000  # threads and processes, including many that end before the watcher looks
+JUDGE_SECONDS, ALL_JUDGE_SECONDS = 120.0, 300.0  # how long the judge may think about one cell; about all of them
+DRAIN_SECONDS = 5.0  # for reading what a cell printed, once the cell is done
 
 
 @dataclass(frozen=True)
@@ -62,14 +62,14 @@ class Limits:
     """What a submission may use.
 
     Attributes:
-        cell_seconds: time on the clock of one cell.
-        grace_seconds: after so many more a cell that was interrupted, and goes on, is ended with its process.
-        total_seconds: time on the clock of all cells, restarts included, and waiting in slow runs not.
+        cell_seconds: wall-clock time of one cell.
+        grace_seconds: how much longer an interrupted cell may go on before it is ended along with its process.
+        total_seconds: wall-clock time of all cells, including restarts but not the waiting in slow runs.
         memory: bytes, beyond what Python and the packages of the setup cell take.
         processes: processes at a time.
         file_size: bytes of one file that it writes.
         folder_size: bytes of all files that it writes.
-        restarts: how many cells may be left out, as they killed its process, and the notebook run again without.
+        restarts: how many cells may be left out for killing the process; each time, the notebook is run again.
         walls: whether to use the operating system's walls where it has them; False is for tests.
     """
 
@@ -89,23 +89,23 @@ class KernelEnded(Exception):
 
 
 class NotInterrupted(KernelEnded):
-    """A cell went on and on, and was ended: there is no doubt which one it was."""
+    """A cell could not be interrupted, so its process was ended: there is no doubt which cell it was."""
 
 
 class Cancelled(Exception):
-    """Whoever started the batch wants it to end."""
+    """The batch is being cancelled by the person who started it."""
 
 
 class Process:
     """One kernel, watched.
 
     Args:
-        folder: its own; everything in it may be written.
-        work: the folder in it where the notebook runs.
-        judge: who asks it.
+        folder: for this kernel alone; the notebook may write into its subfolder ``own``.
+        work: the folder, inside ``folder``, in which the notebook runs; it is moved into ``own``.
+        judge: the one that asks it.
         hidden: folders that it must not read.
         limits: what it may use.
-        cancel: when it is set, nothing more is run.
+        cancel: once it is set, nothing more is run.
     """
 
     def __init__(
@@ -121,10 +121,10 @@ class Process:
         self.own = folder / "own"
         self.work = work.rename(self.make(self.own) / "work")
         self.report_file, self.base, self.helpers, self.peak, self.killed = folder / "reports.jsonl", 0, 0, 0, ""
-        self.fault: Exception | None = None  # of the watcher's
+        self.fault: Exception | None = None  # an error in the watcher
         self.opened = contextlib.ExitStack()
         self.headless: set[int] = set()  # processes whose first thread had ended when the watcher last looked
-        self.served, self.deadline = 0, 0.0  # graded cells so far; of the cell that runs
+        self.served, self.deadline = 0, 0.0  # graded cells so far; deadline of the cell that is running
         self.patience = ALL_JUDGE_SECONDS
         has_walls = limits.walls and sys.platform == "linux"
         wrapped = walls.bubblewrap(folder, hidden) if has_walls else []
@@ -194,7 +194,7 @@ class Process:
         self.base, self.helpers = sum(map(memory_of, family)), len(family) - 1
 
     def environment(self) -> dict[str, str]:
-        """The variables that the kernel gets: none of the instructor's own but the few it needs."""
+        """The environment variables for the kernel: of the instructor's own, only the few that it needs."""
         home, temporary = self.make(self.own / "home"), self.make(self.own / "tmp")
         kept = [*KEPT_VARIABLES, *(walls.BUS if "cgroup" in self.around else ())]
         variables = {name: os.environ[name] for name in kept if name in os.environ}
@@ -217,14 +217,14 @@ class Process:
             "NBGRADER_EXECUTION": "autograde",
             **PATIENT,
             "BERTCOURSE_SUBMISSION": str(self.folder),
-            "JPY_PARENT_PID": str(os.getpid()),  # without the system's walls it ends when the grader does
+            "JPY_PARENT_PID": str(os.getpid()),  # without the system's walls, this makes it end when the grader does
         }
 
     def wait_until_ready(self) -> None:
-        """Wait until it answers and what it shows is heard.
+        """Wait until the kernel answers and its output arrives here.
 
         Raises:
-            RuntimeError: if it does not come to that.
+            RuntimeError: if that does not happen.
         """
         start = time.monotonic()
         while self.is_alive() and time.monotonic() < start + START_SECONDS:
@@ -235,7 +235,7 @@ class Process:
         raise RuntimeError(f"no answer within {time.monotonic() - start:.3g} s")
 
     def ask(self, kind: str, content: dict) -> str:
-        """Send the kernel a request of Jupyter's; its identity."""
+        """Send the kernel one of Jupyter's requests, and return its id."""
         message = self.session.msg(kind, content)
         self.shell.send(self.session.serialize(message))
         return message["msg_id"]
@@ -249,16 +249,16 @@ class Process:
 
         Args:
             cell: a code cell.
-            seconds: after so many it is interrupted.
+            seconds: how long it may run before it is interrupted.
 
         Raises:
-            KernelEnded: if the process ended in it, or would not be interrupted.
+            KernelEnded: if the process ended during the cell, or could not be interrupted.
         """
         self.deadline = time.monotonic() + max(seconds, 0.5)
         self.finish(cell, seconds)
 
     def finish(self, cell: NotebookNode, seconds: float) -> None:
-        """As ``execute``, until ``deadline``, which may be put off meanwhile."""
+        """As ``execute``, but until ``deadline``, which may be moved while the cell runs."""
         cell.outputs, cell.execution_count, used = [], None, Counter()
         how = {"silent": False, "store_history": True, "allow_stdin": False, "stop_on_error": False}
         request = self.ask("execute_request", {"code": cell.source, "user_expressions": {}, **how})
@@ -267,11 +267,11 @@ class Process:
             message = self.iopub.receive(0.2 if reply is None else 1.0)
             if reply is not None and (
                 message is None or time.monotonic() > drained
-            ):  # nothing more comes, or no end of it
+            ):  # nothing more comes, or it never stops
                 break
             if message is not None and message["request"] == request:
                 idle |= is_idle(message)
-                with contextlib.suppress(KeyError, TypeError, AttributeError):  # no output, whoever sent it
+                with contextlib.suppress(KeyError, TypeError, AttributeError):  # not an output, whoever sent it
                     store(cell, message, used)
             if reply is None:
                 reply = self.take_reply(request)
@@ -300,7 +300,7 @@ class Process:
             cell.outputs.append(error_output(name, text))
 
     def settle(self, seconds: float) -> None:
-        """Wait whether the process ends although no cell runs.
+        """Wait to see whether the process ends although no cell is running.
 
         Raises:
             KernelEnded: if it does.
@@ -316,20 +316,20 @@ class Process:
                 raise KernelEnded(self.killed or f"ended its process after it had run ({describe_exit(self.kernel)})")
 
     def judged(self, cell: NotebookNode, seconds: float, later: list[str]) -> None:
-        """Have the judge ask for what a graded cell tests, and store its verdict as the cell's outputs.
+        """Let the judge ask what a graded cell tests, and store its verdict as the cell's outputs.
 
         Args:
-            cell: of the assignment.
-            seconds: after so many the answer is interrupted.
+            cell: a graded cell of the assignment.
+            seconds: how long the submission may take before it is interrupted.
             later: sources of the graded cells that are still to come.
 
         Raises:
-            KernelEnded: if the process ended in it, or would not be interrupted.
+            KernelEnded: if the process ended during the cell, or could not be interrupted.
             JudgeFailed: if the judge fails.
         """
         self.judge.judge(cell.source, not split_hidden(cell.source)[1], later)
         found: list[Verdict | Exception] = []
-        self.over, self.deadline = threading.Event(), math.inf  # while the judge thinks
+        self.over, self.deadline = threading.Event(), math.inf  # no deadline while the judge thinks
         relay = threading.Thread(target=self.relay, args=(max(seconds, 0.5), found), daemon=True)
         relay.start()
         self.served += 1
@@ -339,7 +339,7 @@ class Process:
         finally:
             self.over.set()
             relay.join(DRAIN_SECONDS)
-            if relay.is_alive():  # it waits for the rest of a message, or for somebody to read one
+            if relay.is_alive():  # it waits for the rest of a message, or for one to be read
                 self.kill("stopped in the middle of an answer to the judge")
                 relay.join()
         if isinstance(found[0], Exception):
@@ -349,11 +349,11 @@ class Process:
         cell.execution_count, cell.outputs = asked.execution_count, outputs_of(found[0])
 
     def relay(self, seconds: float, found: list) -> None:
-        """Carry messages between judge and submission, until there is a verdict.
+        """Carry messages between the judge and the submission until there is a verdict.
 
         Args:
-            seconds: what all answers together may take; then the judge is told that the submission does not answer.
-            found: takes the verdict, or what went wrong.
+            seconds: for all answers together; after that, the judge is told that the submission does not answer.
+            found: the verdict, or the exception if something went wrong, is appended to it.
         """
         answers, patience = 0, min(JUDGE_SECONDS, self.patience)
         try:
@@ -376,7 +376,7 @@ class Process:
             self.connection.send_bytes(json.dumps({"done": self.served}).encode())
 
     def reply_to(self, message: dict, deadline: float) -> bytes:
-        """What the submission says to a message of the judge's, unread, or why it says nothing: see ``judge.serve``."""
+        """The submission's reply to a message from the judge, unparsed, or why there is none; see ``judge.serve``."""
         gone = f"ran for more than {self.limits.cell_seconds:g} s and was stopped"
         try:
             self.connection.send_bytes(json.dumps(message).encode())
@@ -391,19 +391,19 @@ class Process:
         return GONE + gone.encode()
 
     def take_reply(self, request: str) -> dict | None:
-        """The answer to a request, if it is there."""
-        for _ in range(MOST_REPLIES):  # there may be no end of them
+        """The reply to a request, if it has arrived."""
+        for _ in range(MOST_REPLIES):  # messages may never stop coming
             message = self.shell.receive(0.0)
             if message is None or message["request"] == request and message["content"] is not None:
                 return message
         return None
 
     def process_is_there(self) -> bool:
-        """Whether the kernel still runs."""
+        """Whether the kernel is still running."""
         return self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE
 
     def watch(self) -> None:
-        """Ten times a second: whether it keeps its limits. A watcher that fails ends the run."""
+        """Check ten times a second whether the submission keeps its limits; an error in the watcher ends the run."""
         rounds = 0
         try:
             while not self.done.wait(0.1):
@@ -414,7 +414,7 @@ class Process:
             self.kill("was no longer watched")
 
     def look(self, with_files: bool) -> None:
-        """How much memory, how many processes, how large its folder; end it if that is much."""
+        """Check its memory, its processes and, if asked, its files; end it if they exceed a limit."""
         family = self.family()
         headless = {process.pid for process in family if lives_without_head(process)}
         if headless & self.headless:
@@ -425,7 +425,7 @@ class Process:
             self.kill(f"started more than {self.limits.processes} processes")
             return
         used = sum(map(memory_of, family))
-        if len(family) > 1 and used > self.base + self.limits.memory:  # pages that a fork shares count once
+        if len(family) > 1 and used > self.base + self.limits.memory:  # pages shared between forks count once
             used = sum(memory_of(process, shared=False) for process in family)
         self.peak = max(self.peak, used)
         if self.base and used > self.base + self.limits.memory:
@@ -442,30 +442,30 @@ class Process:
                 self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
 
     def unlinked(self, family: list[psutil.Process]) -> int:
-        """Bytes of its files that have no name any more."""
+        """Bytes of its files that were deleted but are still held open or mapped."""
         return cleaning.unlinked_size(self.folder, family, self.limits.file_size)
 
     def family(self) -> list[psutil.Process]:
-        """The kernel's process and all that came from it."""
+        """The kernel's process and all its descendants."""
         try:
             return [self.process, *self.process.children(recursive=True)]
         except psutil.Error:
             return []
 
     def interrupt(self) -> None:
-        """Ctrl-C for all of its processes but bubblewrap's, which would end."""
+        """Send Ctrl-C to all of its processes except bubblewrap's, which would end."""
         for process in self.family():
             with contextlib.suppress(psutil.Error):
                 if process.name() != "bwrap":
                     process.send_signal(signal.SIGINT)
 
     def kill(self, reason: str) -> None:
-        """End all of its processes, for this reason."""
+        """End all of its processes, and keep the first reason given."""
         self.killed = self.killed or reason
         self.end()
 
     def end(self) -> None:
-        """End the kernel's processes: its group at one stroke, then what left the group, then what left the family."""
+        """End the kernel's processes: first its process group, all at once, then descendants that left the group."""
         family = self.family()
         if hasattr(os, "killpg"):
             with contextlib.suppress(OSError, psutil.Error):
@@ -488,8 +488,8 @@ class Process:
         self.kernel.wait()
 
     def reports(self) -> list[dict[str, str]]:
-        """What the sandbox wrote down, which walls there are first; the submission can write there, too."""
-        if not hasattr(self, "connection"):  # it has not come so far
+        """The sandbox's reports, starting with which walls there are; the submission can write there, too."""
+        if not hasattr(self, "connection"):  # the kernel did not start
             return []
         lines = read_start(self.report_file).splitlines() if self.report_file.exists() else []
         found = []
@@ -504,12 +504,12 @@ class Process:
 
 
 def is_idle(message: dict) -> bool:
-    """Whether the kernel says that it has done what was asked."""
+    """Whether the kernel says that it is done."""
     return message["msg_type"] == "status" and (message["content"] or {}).get("execution_state") == "idle"
 
 
 def outputs_of(verdict: Verdict) -> list[NotebookNode]:
-    """A verdict as nbgrader reads it: an error for no points, a number for so many, neither for all."""
+    """A verdict as nbgrader reads it: an error for no points, a number for that many, neither for all."""
     outputs = []
     if verdict.printed:
         outputs.append(nbformat.v4.new_output("stream", name="stdout", text=verdict.printed))
@@ -529,9 +529,9 @@ def store(cell: NotebookNode, message: dict, used: Counter) -> None:
     """Keep an output of a cell, up to a limit.
 
     Args:
-        cell: that shows it.
-        message: the kernel's.
-        used: characters so far, of what is printed and of all else.
+        cell: the cell that shows it.
+        message: from the kernel.
+        used: the number of characters so far, in printed text ("stream") and in everything else ("rest").
     """
     kind, content = message["msg_type"], message["content"]
     if kind == "clear_output":
@@ -554,12 +554,12 @@ def store(cell: NotebookNode, message: dict, used: Counter) -> None:
     else:
         output = nbformat.v4.output_from_msg(message)
         if "metadata" in output:
-            output.metadata = {}  # a width that is no number would be HTML
+            output.metadata = {}  # a width that is not a number could inject HTML
         cell.outputs.append(output)
 
 
 def append_stream(cell: NotebookNode, name: str, text: str) -> None:
-    """Add text to a cell's last output if that is the same stream, else as a new one."""
+    """Add text to a cell's last output if that is the same stream, or else as a new output."""
     if cell.outputs and cell.outputs[-1].output_type == "stream" and cell.outputs[-1].name == name:
         cell.outputs[-1].text += text
     else:
@@ -571,19 +571,19 @@ def describe_exit(process: subprocess.Popen) -> str:
     status = process.poll()
     if status is None:
         return "no exit status"
-    if status > 128 and status - 128 in set(signal.Signals):  # bubblewrap says it so
+    if status > 128 and status - 128 in set(signal.Signals):  # how bubblewrap reports a signal
         status = 128 - status
     return signal.Signals(-status).name if status < 0 else f"exit status {status}"
 
 
 def memory_of(process: psutil.Process, shared: bool = True) -> int:
-    """Bytes that a process holds, on Linux with its page tables; without ``shared`` each page counts in proportion to
-    those who share it, where the system tells it."""
+    """Bytes that a process holds, on Linux including its page tables; with ``shared=False``, a page is divided among
+    the processes that share it, where the system says so."""
     tables = 0
     with contextlib.suppress(OSError, KeyError, ValueError):
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8", errors="replace")
         tables = 1024 * int(dict(line.split(":", 1) for line in status.splitlines())["VmPTE"].split()[0])
-    with contextlib.suppress(psutil.Error, AttributeError):  # it hides it, or this is not Linux
+    with contextlib.suppress(psutil.Error, AttributeError):  # the process hides it, or this is not Linux
         if not shared:
             return tables + process.memory_full_info().pss
     with contextlib.suppress(psutil.Error):
@@ -592,14 +592,14 @@ def memory_of(process: psutil.Process, shared: bool = True) -> int:
 
 
 def lives_without_head(process: psutil.Process) -> bool:
-    """Whether its first thread has ended and others go on; the system then shows none of its memory."""
+    """Whether a process's first thread has ended while others go on; the system then shows none of its memory."""
     with contextlib.suppress(psutil.Error, OSError):
         return process.status() == psutil.STATUS_ZOMBIE and len(os.listdir(f"/proc/{process.pid}/task")) > 1
     return False
 
 
 def hugging_face_home() -> Path:
-    """Where the instructor's models lie."""
+    """The folder of the instructor's models."""
     return Path(os.environ.get("HF_HOME", Path.home() / ".cache" / "huggingface"))
 
 
@@ -612,7 +612,7 @@ def readable_from_environment() -> list[str]:
 
 
 def with_font_list(folder: Path) -> Path:
-    """A folder for matplotlib with the instructor's list of fonts, which takes seconds to make."""
+    """A new folder for matplotlib with a copy of the instructor's font list, which would take seconds to build."""
     folder.mkdir(parents=True)
     import matplotlib
 

@@ -1,7 +1,7 @@
-"""What students get: lectures, package, data, and homework without solutions and hidden tests; a folder and a zip.
+"""What students get: lectures, package, data, and homework without solutions and hidden tests, as a folder and a zip.
 
 The same sources give the same bytes. Before anything is handed out, every text in it is searched for the lines of
-solutions, hidden tests and exam questions, so that one that was copied into a lecture, a check or an output is found
+solutions, hidden tests and exam questions, so that a line that was copied into a lecture, a check or an output is found
 here and not by a student.
 """
 
@@ -26,18 +26,18 @@ from bertcourse_grading import exam
 from bertcourse_grading.course import ROOT, SOURCE, Assignment, read_assignments
 
 COPIED = ("LICENSE", "pyproject.toml", "constraints.txt", "environment.yml", "notebooks", "bertcourse", "data")
-EXTRAS = ("minilm", "lectures", "lab")  # what the students' README installs; the second brings the first
+EXTRAS = ("minilm", "lectures", "lab")  # what the students' README installs; the second includes the first
 CONDA_NAMES = {"pytorch": "torch", "python-build": "build"}  # conda's name, PyPI's name
 LEFT_OUT = {"notebooks/homework"}
 IGNORED = {"__pycache__", ".ipynb_checkpoints", ".DS_Store", "Thumbs.db"}
 SHORTEST = 20
-EVERYDAY = {  # lines that lectures and package have, too, and that say nothing of an exercise
+EVERYDAY = {  # lines that lectures and package contain, too, and that give no exercise away
     "if cache is not None:",
     "generator = torch.Generator().manual_seed(0)",
     "generator = torch.Generator().manual_seed(seed)",
 }
 MARKERS = {"SOLUTION": "a solution", "HIDDEN TESTS": "a hidden test"}
-STORED = {".safetensors", ".xz", ".gz", ".png"}  # no smaller when compressed
+STORED = {".safetensors", ".xz", ".gz", ".png"}  # compression makes them no smaller
 README = """# bertcourse
 
 A course in notebooks that builds BERT, runs it, and measures what it claims: lectures in `notebooks`, homework in
@@ -78,8 +78,8 @@ class Leak:
     """A line that students must not see, found in what they would get.
 
     Attributes:
-        line: of a solution, a hidden test or an exam question.
-        kind: which of them.
+        line: from a solution, a hidden test or an exam question.
+        kind: which of the three.
         assignment: "hw01", or the file of the exam question.
         file: where it was found.
     """
@@ -97,7 +97,7 @@ def release(output: Path, root: Path = ROOT, source: Path = SOURCE) -> Path:
     """Write the student tree and its zip.
 
     Args:
-        output: the folder to write them into: bertcourse and bertcourse.zip; what is there is replaced.
+        output: the folder to write bertcourse and bertcourse.zip into; existing ones are replaced.
         root: the repository.
         source: the folder of the assignments.
 
@@ -106,8 +106,8 @@ def release(output: Path, root: Path = ROOT, source: Path = SOURCE) -> Path:
 
     Raises:
         FileNotFoundError: if there are no assignments.
-        ValueError: if a source cannot be released, or a solution, a hidden test or an exam question would get out;
-            nothing is written then.
+        ValueError: if a source cannot be released, or if a solution, a hidden test or an exam question would get out;
+            then nothing is written.
 
     Source: nbgrader's preprocessors make the student notebooks.
     """
@@ -158,8 +158,8 @@ def student_environment(environment: str, project: dict) -> str:
     """environment.yml without the packages that only teaching, testing and the site need.
 
     Args:
-        environment: the course's own file.
-        project: the table of that name in pyproject.toml.
+        environment: the text of the course's own file.
+        project: the table "project" of pyproject.toml.
 
     >>> project = {"dependencies": ["torch"], "optional-dependencies": {"lab": ["jupyterlab"], "teach": ["nbgrader"]}}
     >>> print(student_environment("dependencies:\\n  - pytorch>=2.4\\n  - nbgrader>=0.9\\n", project))
@@ -181,12 +181,12 @@ def student_environment(environment: str, project: dict) -> str:
 
 
 def package_names(requirements: list[str]) -> set[str]:
-    """The names of packages, as PyPI writes them."""
+    """The names of packages, in PyPI's canonical form."""
     return {canonicalize_name(Requirement(line).name) for line in requirements}
 
 
 def files_of(root: Path) -> Iterator[Path]:
-    """The files of a repository that students get, in order: nothing that was built, hidden, or is for instructors."""
+    """The files in a repository that students get, in order: none that is built, hidden or for instructors."""
     for name in COPIED:
         top = root / name
         for path in [top] if top.is_file() else sorted(top.rglob("*")):
@@ -222,16 +222,16 @@ def write_zip(tree: Path, archive: Path) -> None:
 
 
 def secret_lines(assignment: Assignment) -> dict[str, str]:
-    """What must not get out: the lines of more than 20 characters between the markers of its source, and what they are.
+    """What must not get out: the lines of more than 20 characters between the markers of its source, with their kind.
 
-    A line that the source also has outside its markers, in a stub or in its text, is the students' anyway, and so is
-    one of ``EVERYDAY``.
+    A line that also occurs outside the markers, in a stub or in the text, is known to students anyway, and so are those
+    in ``EVERYDAY``.
 
     Args:
         assignment: with its source.
 
     Returns:
-        From a line, its spaces made one, to "a solution" or "a hidden test".
+        Maps each line, with runs of spaces made one, to "a solution" or "a hidden test".
     """
     secret, public = {}, set(EVERYDAY)
     for cell in assignment.source.cells:
@@ -247,7 +247,7 @@ def secret_lines(assignment: Assignment) -> dict[str, str]:
 
 
 def leaks(tree: Path, assignments: dict[str, Assignment], bank: Path | None = None) -> list[Leak]:
-    """Every secret line in every text of a folder: in code, prose, outputs and data.
+    """Find every secret line in every text of a folder: in code, prose, outputs and data.
 
     Args:
         tree: what students would get.
@@ -255,7 +255,7 @@ def leaks(tree: Path, assignments: dict[str, Assignment], bank: Path | None = No
         bank: the folder of the exam questions.
 
     Returns:
-        What was found, by file.
+        The leaks that were found, by file.
     """
     secrets = {line: (kind, name) for name, one in assignments.items() for line, kind in secret_lines(one).items()}
     secrets |= {line: ("an exam question", name) for line, name in (exam.secret_lines(bank) if bank else ())}
@@ -266,14 +266,14 @@ def leaks(tree: Path, assignments: dict[str, Assignment], bank: Path | None = No
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
-            continue  # weights and archives; no text
+            continue  # weights and archives are not text
         text = " ".join((notebook_text(text) if path.suffix == ".ipynb" else text).split())
         found += [Leak(line, *secrets[line], str(path.relative_to(tree))) for line in secrets if line in text]
     return found
 
 
 def notebook_text(content: str) -> str:
-    """All strings in a notebook's JSON, each joined as its reader sees it."""
+    """All strings in a notebook's JSON, those that are lists of lines joined as a reader sees them."""
 
     def strings(value: object) -> Iterator[str]:
         if isinstance(value, str):

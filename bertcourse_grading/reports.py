@@ -1,4 +1,4 @@
-"""What is told of a batch: a result for each submission, and three reports, for programs, spreadsheets and people."""
+"""Reports on a batch: a result for each submission, and three reports, for programs, spreadsheets and people."""
 
 import csv
 import json
@@ -17,18 +17,18 @@ class Result:
     """How one submission was graded.
 
     Attributes:
-        student, assignment, file: whose it is, and where it lay.
-        status: "graded", "review" (graded; somebody should look), or "not graded": either it is no notebook, which is
-            decided (0 points), or something else was at fault, and nothing is kept.
+        student, assignment, file: whose it is, what it is, and where it was.
+        status: "graded", "review" (graded; somebody should look), or "not graded": either it is not a notebook, which
+            is final (0 points), or the fault lay elsewhere, and nothing is kept.
         points: from the checks, without what is graded by hand.
-        max_points: of the whole assignment.
-        by_hand: how many of them are given by hand.
-        messages: what was odd, a line each.
+        max_points: for the whole assignment.
+        by_hand: how many of these are given by hand.
+        messages: what was odd, one line each.
         cells: for each graded cell its points, the most it can have, and what it said if it failed.
-        seconds, gigabytes: time on the clock, and most memory.
-        walls: what held the submission in; see ``execution.Run``.
-        seed: from which the inputs of its hidden tests were drawn; the same when it is graded again.
-        fingerprint: of all that the result depends on; empty if nothing was decided.
+        seconds, gigabytes: wall-clock time, and the most memory used.
+        walls: what confined the submission; see ``execution.Run``.
+        seed: for drawing the inputs of its hidden tests; the same when it is graded again.
+        fingerprint: a digest of all that the result depends on; empty if nothing was decided.
     """
 
     student: str
@@ -48,7 +48,7 @@ class Result:
 
 
 def write_reports(results: list[Result], output: Path) -> list[Result]:
-    """Write report.json, report.csv and report.txt; the results in order."""
+    """Write report.json, report.csv and report.txt, and return the results in order."""
     results = sorted(results, key=lambda one: (one.assignment, one.student))
     with replace_files(output, REPORTS) as draft:
         (draft / "report.json").write_text(json.dumps([asdict(one) for one in results], indent=1), encoding="utf-8")
@@ -64,7 +64,7 @@ def write_reports(results: list[Result], output: Path) -> list[Result]:
 
 
 def as_table(results: list[Result]) -> str:
-    """The results for a reader: a line each, and beneath it what was odd.
+    """The results for people to read: a line each, and below it whatever was odd.
 
     Args:
         results: in the order to print.

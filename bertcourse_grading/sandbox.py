@@ -1,9 +1,9 @@
 """What a submission may do while it is graded.
 
-Two walls. The operating system's, on Linux: Landlock (files, signals) and seccomp (sockets, memory that nobody counts),
-which no process can take down again and which need no root; limits of memory, files and processes (setrlimit). And
-Python's, everywhere: an audit hook that refuses the same with a message a person can read, and writes down what was
-tried. The second alone stops honest mistakes, not a programmer who wants to get out.
+There are two walls. On Linux, the operating system's: Landlock (files, signals) and seccomp (sockets, memory that no
+process is charged for), which no process can take down again and which need no root, and limits on memory, files and
+processes (setrlimit). Everywhere, Python's: an audit hook that refuses the same things with a readable message and
+records what was tried. The second alone stops honest mistakes, not a programmer who wants to get out.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-# landlock_create_ruleset and its two companions; the numbers are the same on every architecture
+# The system calls landlock_create_ruleset, landlock_add_rule, landlock_restrict_self: the same on every architecture
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, REFER, TRUNCATE, IOCTL_DEV = (
     1 << 0,
@@ -32,14 +32,14 @@ ALL_RIGHTS = (1 << 16) - 1
 READ_RIGHTS, FILE_RIGHTS = EXECUTE | READ_FILE | READ_DIR, EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER_MODE, END_WITH_PARENT, ADOPT_ORPHANS = 38, 22, 2, 1, 36
 CAPABILITIES_VERSION = 0x20080522
-# Of each architecture its audit number, then numbers of system calls. Those that are refused: connect, io_uring_setup;
-# memory and queues that belong to no process (memfd_create, memfd_secret, shmget, semget, msgget, mq_open); other
-# processes' priority (setpriority, sched_setparam, sched_setattr, ioprio_set); keys (add_key, request_key, keyctl);
-# files and pages on their way, which count as nobody's (sendmsg, sendmmsg, vmsplice).
-# Those that are passed over, as if they had been done: sched_setscheduler, which ZeroMQ insists on; and modes, owners,
-# times and attributes of files, which Landlock has no word for and copying needs (chmod, fchmod, fchmodat, fchmodat2;
-# chown, fchown, lchown, fchownat; utime, utimes, utimensat, futimesat; setxattr, lsetxattr, fsetxattr, setxattrat;
-# removexattr, lremovexattr, fremovexattr, removexattrat; file_setattr).
+# For each architecture its audit number, then the numbers of system calls. Refused: connect, io_uring_setup; memory and
+# queues that belong to no process (memfd_create, memfd_secret, shmget, semget, msgget, mq_open); other processes'
+# priority (setpriority, sched_setparam, sched_setattr, ioprio_set); keys (add_key, request_key, keyctl); files and
+# pages in transit, which no process is charged for (sendmsg, sendmmsg, vmsplice).
+# Passed over, as if they had succeeded: sched_setscheduler, which ZeroMQ insists on; and changes of the modes, owners,
+# times and attributes of files, for which Landlock has no rules and which copying needs (chmod, fchmod, fchmodat,
+# fchmodat2; chown, fchown, lchown, fchownat; utime, utimes, utimensat, futimesat; setxattr, lsetxattr, fsetxattr,
+# setxattrat; removexattr, lremovexattr, fremovexattr, removexattrat; file_setattr).
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 REFUSED = {
     "x86_64": (42, 425, 319, 447, 29, 64, 68, 240, 141, 142, 314, 251, 248, 249, 250, 46, 307, 278),
@@ -52,14 +52,14 @@ PASSED_OVER = {
     ),
     "aarch64": (119, 52, 53, 452, 54, 55, 88, 5, 6, 7, 463, 14, 15, 16, 466, 469),
 }
-# What arguments may be, by their place among the call's 32-bit words: the family of socket; the process of prlimit64
-# and sched_setaffinity; and the address of sendto, none.
-THIS = -1  # stands for the process that locks itself in: what it starts has other numbers, which a filter cannot know
+# Which arguments are allowed, by their place among the call's 32-bit words: for socket, the family; for prlimit64 and
+# sched_setaffinity, the process; for sendto, no address.
+THIS = -1  # stands for the process that locks itself in; its children have other ids, which a filter cannot know
 ARGUMENTS = {
     "x86_64": {41: {0: (socket.AF_UNIX,)}, 302: {0: (0, THIS)}, 203: {0: (0, THIS)}, 44: {8: (0,), 9: (0,)}},
     "aarch64": {198: {0: (socket.AF_UNIX,)}, 261: {0: (0, THIS)}, 122: {0: (0, THIS)}, 206: {8: (0,), 9: (0,)}},
 }
-MOST_OPEN_FILES = 1024  # what pipes and sockets hold counts as nobody's memory
+MOST_OPEN_FILES = 1024  # the contents of pipes and sockets count as no process's memory
 DEVICES = [Path(name) for name in ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")]
 SHARED_MEMORY = Path("/dev/shm")
 SYSTEM = [
@@ -81,19 +81,19 @@ CHANGES = {
 }
 NETWORK = {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto", "socket.bind"}
 PROGRAMS = {"subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile"}
-KINDS = ("read", "write", "network", "process")  # of lines about a submission; before them one about the walls
+KINDS = ("read", "write", "network", "process")  # of the report's lines; before them comes one about the walls
 MOST_REPORTS, MOST_TEXT = 20, 300
 
 
 def lock_files(
     writable: Iterable[Path], readable: Iterable[Path], listed: Iterable[Path] = ()
 ) -> bool:  # pragma: no cover (it would bind the tests' own process)
-    """From here on this thread, and what it starts, can write and read only beneath the given paths (Landlock).
+    """From now on this thread, and what it starts, can write and read only below the given paths (Landlock).
 
     Args:
         writable: files and folders to read and write.
-        readable: files and folders to read; what is not there is passed over.
-        listed: folders whose names of files can be read, and no more.
+        readable: files and folders to read; missing ones are skipped.
+        listed: folders of which only the list of file names can be read.
 
     Returns:
         False if this system has no Landlock.
@@ -109,7 +109,7 @@ def lock_files(
     if version < 1:
         return False
     handled = ALL_RIGHTS & ~((REFER if version < 2 else 0) | (TRUNCATE if version < 3 else 0) | IOCTL_DEV)
-    scopes = 3 if version >= 6 else 0  # no signals to, and no abstract sockets of, processes outside
+    scopes = 3 if version >= 6 else 0  # no signals to outside processes, and none of their abstract sockets
     attributes = struct.pack("QQQ", handled, 0, scopes)[: 8 if version < 4 else 16 if version < 6 else 24]
     ruleset = checked(libc.syscall(CREATE_RULESET, attributes, len(attributes), 0))
     rules = [(path, handled) for path in [*writable, *DEVICES]] + [(path, READ_RIGHTS) for path in readable]
@@ -127,10 +127,10 @@ def lock_files(
 
 
 def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own process)
-    """From here on this thread, and what it starts, can open no socket but those within this machine, and connect to
-    none, so that no other program here (Docker's, say) does for it what it may not do itself; nor make memory that
-    outlives it or that belongs to no process; nor limit or slow down other processes, nor change modes and times of
-    files (seccomp).
+    """From now on this thread, and what it starts, can open only sockets within this machine, and connect none of them,
+    so that no other program here (Docker's, say) does for it what it may not do itself. Nor can it make memory that
+    outlives it or that belongs to no process, limit or slow down other processes, or change modes and times of files
+    (seccomp).
 
     Returns:
         False if this is not Linux on x86-64 or ARM64.
@@ -147,7 +147,7 @@ def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own proc
     allow, refuse, pretend = (
         (give, 0, 0, result) for result in (0x7FFF0000, 0x00050000 | 13, 0x00050000)
     )  # 13: EACCES
-    # the second and third number of a jump: how many lines to pass over if it is so, and if not
+    # the second and third number of a jump: how many lines to skip if the test is true, and if it is false
     program = [(load, 0, 0, 4), (equal, 1, 0, AUDIT[machine]), refuse]  # another architecture's calls
     program += [(load, 0, 0, 0), (at_least, 0, 1, 0x40000000), refuse]  # x32's
     for number in REFUSED[machine]:
@@ -171,7 +171,7 @@ def lock_calls() -> bool:  # pragma: no cover (it would bind the tests' own proc
 
 
 def drop_capabilities() -> None:  # pragma: no cover (it would bind the tests' own process)
-    """Be no more than the owner of one's files, root or not; with ``lock_calls`` no program gives the rest back.
+    """Give up all rights but a file owner's, root or not; after ``lock_calls`` no program can give them back.
 
     Raises:
         OSError: if the kernel refuses it.
@@ -183,7 +183,7 @@ def drop_capabilities() -> None:  # pragma: no cover (it would bind the tests' o
 
 
 def keep_family_together() -> None:
-    """Be the parent of every process that comes from this one and whose own parent has ended (Linux).
+    """Become the parent of every descendant of this process whose own parent has ended (Linux).
 
     Source: prctl(2), PR_SET_CHILD_SUBREAPER.
     """
@@ -192,7 +192,7 @@ def keep_family_together() -> None:
 
 
 def end_with_parent() -> None:  # pragma: no cover (it would bind the tests' own process)
-    """End when the thread that started this process does, also by ``kill -9`` (Linux).
+    """End when the thread that started this process ends, even by ``kill -9`` (Linux).
 
     Source: prctl(2), PR_SET_PDEATHSIG.
     """
@@ -201,7 +201,7 @@ def end_with_parent() -> None:  # pragma: no cover (it would bind the tests' own
 
 
 def checked(result: int) -> int:
-    """A system call's result.
+    """A system call's result, once checked for an error.
 
     Raises:
         OSError: if it is negative.
@@ -212,14 +212,14 @@ def checked(result: int) -> int:
 
 
 def readable_places(more: Iterable[str], hidden: Iterable[Path]) -> tuple[list[Path], list[Path]]:
-    """What Python and its packages need to read; not the homework's sources, and not the checks.
+    """The places that Python and its packages need to read, without the homework's sources and the checks.
 
     Args:
         more: further files and folders.
-        hidden: files and folders that are not to be read, wherever they lie.
+        hidden: files and folders that must not be read, wherever they are.
 
     Returns:
-        Files and folders to read; folders whose names of files are needed, since something in them is hidden.
+        Files and folders to read, and folders that need only be listed, since something in them is hidden.
     """
     root = Path(__file__).resolve().parent.parent
     places = [*SYSTEM, Path(sys.prefix), Path(sys.base_prefix), Path(sys.executable).resolve().parent]
@@ -237,7 +237,7 @@ def readable_places(more: Iterable[str], hidden: Iterable[Path]) -> tuple[list[P
         if any(path.is_relative_to(place) for path in secret):
             listed.append(place)
             with contextlib.suppress(OSError):  # nobody of this user can look into it
-                places += [each for each in place.iterdir() if not each.is_symlink()]  # which may lead elsewhere
+                places += [each for each in place.iterdir() if not each.is_symlink()]  # a link may lead elsewhere
         else:
             readable.append(place)
     return readable, listed
@@ -269,7 +269,7 @@ def limit_memory(num_bytes: int, file_bytes: int) -> None:  # pragma: no cover (
 
 
 def limit_tasks(number: int) -> None:  # pragma: no cover (it would bind the tests' own process)
-    """Refuse more threads and processes of this user than there are now and ``number``; root is not bound by it.
+    """Refuse this user more than ``number`` threads and processes beyond those that run now; root is not bound by it.
 
     Source: setrlimit(2), RLIMIT_NPROC.
     """
@@ -287,10 +287,10 @@ def limit_tasks(number: int) -> None:  # pragma: no cover (it would bind the tes
 
 
 class Reports:
-    """What a submission tried, one line each, in a file that was opened before the walls went up.
+    """What a submission tried, one line each, in a file that is opened before the walls go up.
 
     Args:
-        path: the file; whoever grades reads it afterwards.
+        path: the file; the grader reads it afterwards.
     """
 
     def __init__(self, path: Path) -> None:
@@ -298,7 +298,7 @@ class Reports:
         self.known: set[str] = set()
 
     def add(self, kind: str, text: str) -> None:
-        """Write a line down, once, and no more than so many."""
+        """Write a line, but each line only once, and at most ``MOST_REPORTS`` of them."""
         line = json.dumps({"kind": kind, "text": text[:MOST_TEXT]})
         if line not in self.known and len(self.known) < MOST_REPORTS:
             self.known.add(line)
@@ -313,7 +313,7 @@ def guard(
     Args:
         writable: files and folders that may be written.
         hidden: folders that may not be read: solutions, other people's work.
-        programs: whether other programs may be started; only where the system's walls stand around them, too.
+        programs: whether other programs may be started, which is safe only within the system's walls.
         report: called with a kind and a line.
 
     Returns:
@@ -358,7 +358,7 @@ def guard(
             target = arguments[0] if looks_up else arguments[1]
             if looks_up or not isinstance(target, str | bytes):
                 refuse("network", f"it tried to reach the network ({target!r:.80})")
-            if event != "socket.bind":  # a path is a socket within this machine
+            if event != "socket.bind":  # a path means a socket within this machine
                 refuse("network", f"it tried to reach another program ({target!r:.80})")
         elif event == "socket.__new__" and arguments[1] == socket.AF_INET:
             report("network", "it opened a network socket")
@@ -373,7 +373,7 @@ def guard(
 
 
 def is_child(pid: int) -> bool:
-    """Whether a process is one that this one started."""
+    """Whether a process is a descendant of this one."""
     import psutil
 
     return any(child.pid == pid for child in psutil.Process().children(recursive=True))

@@ -1,4 +1,4 @@
-"""Homework: what is in a source notebook, between nbgrader's markers."""
+"""Homework: the contents of a source notebook, between nbgrader's markers."""
 
 import json
 import os
@@ -19,8 +19,8 @@ class SourceExercise(NamedTuple):
 
     Attributes:
         number, name: such as "1.2" and "attention".
-        solution: source of the cell with stub and solution, without markers.
-        hidden: source of the hidden tests, without markers.
+        solution: source of the cell with stub and solution, without the markers.
+        hidden: source of the hidden tests, without the markers.
     """
 
     number: str
@@ -41,7 +41,7 @@ class Source(NamedTuple):
     exercises: list[SourceExercise]
 
     def namespace(self) -> dict[str, Any]:
-        """The names that are there after the setup and all solutions have run."""
+        """The names that are defined once the setup and all solutions have run."""
         names: dict[str, Any] = {"__name__": "__main__"}
         for code in (self.setup, *(exercise.solution for exercise in self.exercises)):
             exec(compile(code, "homework", "exec"), names)
@@ -52,7 +52,7 @@ def read_source(path: str | os.PathLike) -> Source:
     """Read a source notebook.
 
     Args:
-        path: of notebooks/homework/hwNN/hwNN.ipynb.
+        path: to notebooks/homework/hwNN/hwNN.ipynb.
 
     Raises:
         OSError: if it cannot be read.
@@ -72,16 +72,16 @@ def read_source(path: str | os.PathLike) -> Source:
 
 
 def record_expected(path: str | os.PathLike) -> Path:
-    """Store what the solutions of a source notebook give, for ``Call.equals_stored``.
+    """Store what the solutions of a source notebook return, for ``Call.equals_stored``.
 
     Args:
-        path: of the source notebook.
+        path: to the source notebook.
 
     Returns:
         The file that was written, in ``engine.EXPECTED``.
 
     Raises:
-        CheckFailed: if a solution does not pass what is not stored.
+        CheckFailed: if a solution fails a check that does not rely on stored values.
 
     Source: the course's homework.
     """

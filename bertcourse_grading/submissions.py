@@ -1,9 +1,9 @@
-"""Whose file is which: folders a student, and what Canvas and Moodle hand out.
+"""Whose file is which: one folder per student, or what Canvas and Moodle hand out.
 
-maria/hw01.ipynb                                        a folder a student
-maria/hw01/hw01.ipynb                                   nbgrader's way
-maria_hw01.ipynb                                        a file a student
-rossimaria_LATE_1234_5678_hw01-2.ipynb                  Canvas: name, number of the student, of the submission, file
+maria/hw01.ipynb                                        one folder per student
+maria/hw01/hw01.ipynb                                   nbgrader's layout
+maria_hw01.ipynb                                        one file per student
+rossimaria_LATE_1234_5678_hw01-2.ipynb                  Canvas: name, student's number, submission's number, file
 Maria Rossi_1234567_assignsubmission_file_/hw01.ipynb   Moodle: name, number in the grading sheet
 """
 
@@ -25,12 +25,12 @@ CANVAS = re.compile(r"(?P<name>[^_]+)_(?P<late>LATE_)?(?P<student>\d+)_\d+_(?P<f
 MOODLE = re.compile(r"(?P<name>.+)_(?P<student>\d+)_assignsubmission_(?:file|onlinetext)_(?P<file>.*)", re.DOTALL)
 PLAIN = re.compile(r"(?P<student>.+?)[_ -]+(?P<file>hw\d\d.*)", re.DOTALL)
 NUMBER = re.compile(r"(?<![a-z0-9])hw[ _-]?(\d{1,2})(?!\d)", re.IGNORECASE)
-HIDDEN = (".", "__")  # so begin checkpoints, and what a Mac packs with a folder
+HIDDEN = (".", "__")  # the start of checkpoint folders, and of what a Mac adds to a zip
 BESIDES = {".DS_Store", "Thumbs.db", "timestamp.txt", "desktop.ini"}
-MOST_BYTES = 100 * 2**20  # of a file that is read or copied
+MOST_BYTES = 100 * 2**20  # of one file that is read or copied
 MOST_BESIDE, MOST_FILES = 250 * 2**20, 10_000  # of all files beside a notebook together
-MOST_PARTS, MOST_CELLS, MOST_CHARACTERS = 5_000_000, 5_000, 5_000_000  # of a notebook; characters of one cell
-MOST_DEPTH = 20  # folders in folders; what lies deeper is not looked for
+MOST_PARTS, MOST_CELLS, MOST_CHARACTERS = 5_000_000, 5_000, 5_000_000  # of a notebook; characters in one cell
+MOST_DEPTH = 20  # nested folders; anything deeper is not searched
 
 
 @dataclass
@@ -38,11 +38,11 @@ class Submission:
     """One student's work on one assignment.
 
     Attributes:
-        student: a name that can be a folder's.
+        student: a name that can be used for a folder.
         assignment: "hw01"; empty if neither the file's name nor its cells say.
         path: the file.
-        messages: what is odd about how it came.
-        has_folder: whether its folder is the student's own, so that what lies beside it is theirs, too.
+        messages: what is odd about how it was handed in.
+        has_folder: whether its folder is the student's own, so that the files beside it are theirs, too.
         refused: why it cannot be graded as it came, which need not be the student's fault; empty if it can.
     """
 
@@ -59,12 +59,12 @@ def find_submissions(folder: Path, names: list[str], taken: Sequence[str] = ()) 
 
     Args:
         folder: see this module's examples.
-        names: of the assignments; a file of another is left out.
-        taken: students who have a folder in the gradebook already.
+        names: of the assignments; files of any other are left out.
+        taken: students who already have a folder in the course folder.
 
     Returns:
-        The submissions, by student and assignment; of several files for one, the one with the highest number in its
-        name, else the newest.
+        The submissions, by student and assignment; if there are several files for one, the one with the highest number
+        in its name, or else the newest.
 
     Raises:
         FileNotFoundError: if there is no such folder, or nothing in it.
@@ -79,7 +79,7 @@ def find_submissions(folder: Path, names: list[str], taken: Sequence[str] = ()) 
     found: dict[tuple[str, str], list[Submission]] = {}
     for path in files:
         inner = path.relative_to(folder)
-        folders = [path.parents[depth] for depth in range(len(inner.parts) - 1)]  # the student's own
+        folders = [path.parents[depth] for depth in range(len(inner.parts) - 1)]  # the student's own folders
         if path.suffix.lower() != ".ipynb" and not with_notebook.isdisjoint(folders):
             continue  # a file that the notebook needs
         submission = identify(path, inner, names)
@@ -95,7 +95,7 @@ def find_submissions(folder: Path, names: list[str], taken: Sequence[str] = ()) 
 
 
 def files_in(folder: Path, hidden: tuple[str, ...] = (".",)) -> Iterator[Path]:
-    """All files of people in a folder, and links; not what systems put there, nor names that begin as ``hidden``."""
+    """All files and links that people put into a folder; not what systems add, nor names that begin like ``hidden``."""
     for place, folders, names in os.walk(folder):
         depth = len(Path(place).relative_to(folder).parts)
         folders[:] = [name for name in folders if not name.startswith(hidden) and depth < MOST_DEPTH]
@@ -106,7 +106,7 @@ def files_in(folder: Path, hidden: tuple[str, ...] = (".",)) -> Iterator[Path]:
 
 
 def identify(path: Path, inner: Path, names: list[str]) -> Submission | None:
-    """The student and the assignment of a file; None if it is of another assignment."""
+    """The student and the assignment that a file belongs to; None if it is for another assignment."""
     messages, file_name, refused = [], path.name, refusal(path, inner)
     top = inner.parts[0]
     if match := MOODLE.fullmatch(top):
@@ -142,13 +142,13 @@ def refusal(path: Path, inner: Path) -> str:
 
 
 def keep_apart(submissions: list[Submission], taken: Sequence[str]) -> None:
-    """Give another name to who would share a folder with somebody else on a disk that takes A for a.
+    """Rename any student who would share a folder with somebody else on a disk that treats A and a as the same.
 
     Args:
         submissions: sorted by student; changed in place.
         taken: names that have a folder already, and keep it.
     """
-    owners = {on_any_disk(name): normalize("NFC", name) for name in taken}  # which a Mac may have taken apart
+    owners = {on_any_disk(name): normalize("NFC", name) for name in taken}  # a Mac may have decomposed them
     for one in submissions:
         owner = owners.setdefault(on_any_disk(one.student), one.student)
         if owner != one.student:
@@ -158,10 +158,10 @@ def keep_apart(submissions: list[Submission], taken: Sequence[str]) -> None:
 
 
 def without_wrapping(folder: Path) -> Path:
-    """The folder of all submissions, if this one has nothing but it, as in a download that was packed anew.
+    """The folder of all submissions, if it is the only thing in the given one, as in a download that was zipped again.
 
-    A lone folder of a student is not taken for one: it has to be called as an assignment, or to hold what Canvas or
-    Moodle hands out.
+    The folder of a single student is not mistaken for it: it has to be named like an assignment, or to hold what Canvas
+    or Moodle hands out.
     """
     visible = [path for path in folder.iterdir() if not path.name.startswith(HIDDEN) and path.name not in BESIDES]
     if len(visible) != 1 or not visible[0].is_dir():
@@ -174,10 +174,11 @@ def without_wrapping(folder: Path) -> Path:
 
 
 def assignment_of(texts: list[str], names: list[str]) -> str | None:
-    """The first that a text names, else the only one there is; None for another one's, empty if it is not clear.
+    """The assignment that the first text with a number names, or else the only one there is; None if that is not one of
+    ours, empty if it is not clear.
 
     Args:
-        texts: the name of the file, of cells, of folders.
+        texts: the names of the file, its cells and its folders.
         names: of the assignments.
     """
     for text in texts:
@@ -199,7 +200,7 @@ def content_names(path: Path) -> list[str]:
 
 
 def choose(candidates: list[Submission]) -> Submission:
-    """Of several files the one that was handed in last."""
+    """Choose the file that was handed in last, preferring files that can be graded, and notebooks among them."""
 
     def order(submission: Submission) -> tuple:
         number = re.search(r"[-( ](\d+)\)?$", submission.path.stem)
@@ -224,7 +225,7 @@ def read_submission(path: Path) -> tuple[NotebookNode, list[str]]:
         The notebook and messages.
 
     Raises:
-        ValueError: if it is no notebook; the message says what it is.
+        ValueError: if it is not a notebook; the message says what it is.
 
     Source: nbformat 3 and 4.
     """
@@ -237,7 +238,7 @@ def read_submission(path: Path) -> tuple[NotebookNode, list[str]]:
 
 
 def read_notebook(path: Path) -> tuple[NotebookNode, list[str]]:
-    """As ``read_submission``; a notebook that is broken in other ways raises other errors, too."""
+    """As ``read_submission``, but a notebook that is broken in other ways raises other errors, too."""
     if path.stat().st_size == 0:
         raise ValueError("the file is empty")
     if path.stat().st_size > MOST_BYTES:
@@ -289,7 +290,7 @@ def encodings(content: bytes) -> list[str]:
 
 
 def describe(content: bytes) -> str:
-    """What a file is that is no notebook."""
+    """What kind of file it is, if it is not a notebook."""
     kinds = {
         b"%PDF": "a PDF",
         b"PK\x03\x04": "a zip or an office document",
@@ -306,7 +307,7 @@ def describe(content: bytes) -> str:
 
 
 def rebuild(cell: object) -> NotebookNode | None:
-    """A valid cell with the source and the metadata of a student's; None if that is not possible."""
+    """A valid cell with the source and metadata of a student's cell; None if that is not possible."""
     if not isinstance(cell, dict) or cell.get("cell_type") not in ("code", "markdown", "raw"):
         return None
     source, metadata = cell.get("source", ""), cell.get("metadata")
@@ -323,7 +324,7 @@ def rebuild(cell: object) -> NotebookNode | None:
         del metadata["nbgrader"]
     metadata = NotebookNode({name: value for name, value in metadata.items() if name in ("nbgrader", "tags")})
     tags = metadata.pop("tags", None)
-    if isinstance(tags, list):  # of those that nbformat allows
+    if isinstance(tags, list):  # only those that nbformat allows
         metadata["tags"] = [tag for tag in dict.fromkeys(map(str, tags)) if tag and "," not in tag]
     new = getattr(nbformat.v4, f"new_{cell['cell_type']}_cell")(
         source.encode("utf-8", "replace").decode(), metadata=metadata
@@ -334,14 +335,14 @@ def rebuild(cell: object) -> NotebookNode | None:
 
 
 def is_attachments(value: object) -> bool:
-    """Whether it is what nbformat keeps pictures in: of each file, by its kind, the text."""
+    """Whether it is what nbformat keeps pictures in: for each file, a text by media type."""
     return isinstance(value, dict) and all(
         isinstance(kinds, dict) and all(isinstance(text, str) for text in kinds.values()) for kinds in value.values()
     )
 
 
 def kernel_messages(metadata: dict) -> list[str]:
-    """A line if the notebook was written for another kernel or another Python than ours."""
+    """A line if the notebook was written for a kernel or a Python other than ours."""
     kernel, language = metadata.get("kernelspec"), metadata.get("language_info")
     kernel, language = kernel if isinstance(kernel, dict) else {}, language if isinstance(language, dict) else {}
     name, version = kernel.get("name", "python3"), str(language.get("version", "3"))
@@ -354,12 +355,12 @@ def kernel_messages(metadata: dict) -> list[str]:
 
 
 def files_beside(submission: Submission) -> tuple[list[Path], list[Path]]:
-    """What was handed in with a notebook: files to copy, and those that are too large or too many."""
+    """The files handed in with a notebook: those to copy, and those that are too large or too many."""
     return files_to_copy(submission.path.parent) if submission.has_folder else ([], [])
 
 
 def files_to_copy(folder: Path) -> tuple[list[Path], list[Path]]:
-    """What a notebook may need of its folder: files to copy, and those that are too large or too many."""
+    """The files in its folder that a notebook may need: those to copy, and those that are too large or too many."""
     copied, left_out, total = [], [], 0
     for path in sorted(files_in(folder)):
         if path.is_symlink() or path.suffix == ".ipynb":
@@ -374,7 +375,7 @@ def files_to_copy(folder: Path) -> tuple[list[Path], list[Path]]:
 
 
 def read_timestamp(submission: Submission) -> tuple[str, list[str]]:
-    """When it was handed in, as nbgrader's timestamp.txt beside it says; empty, with a line, if that is no date."""
+    """When it was handed in, from nbgrader's timestamp.txt beside it; empty, with a message, if that is not a date."""
     from nbgrader.utils import parse_utc
 
     path = submission.path.parent / "timestamp.txt"

@@ -1,8 +1,8 @@
-"""What other programs put around a submission's process, where this machine has them.
+"""The walls that other programs put around a submission's process, where this machine has these programs.
 
-bubblewrap: it sees no other process, no network, a file system that it can only read, and a /dev/shm of its own that
-goes with it. systemd-run: its memory and its processes are limited by the system (cgroup v2), whatever it does. Where
-one is missing, the walls of ``sandbox`` and the watcher of ``process`` stand alone.
+bubblewrap: the process sees no other process, no network, a read-only file system, and a /dev/shm of its own that
+disappears with it. systemd-run: the system limits its memory and its number of processes (cgroup v2), whatever it does.
+Where one is missing, the walls of ``sandbox`` and the watcher of ``process`` have to do without it.
 """
 
 import functools
@@ -13,17 +13,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 SHARED_BYTES = 256 * 2**20  # of /dev/shm within bubblewrap
-MORE_BYTES = 2**30  # what Python and the packages of the setup cell take, at most
-BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # by which systemd-run finds the user's systemd
+MORE_BYTES = 2**30  # the most that Python and the packages of the setup cell take
+BUS = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")  # systemd-run finds the user's systemd by them
 NAMESPACES = ("--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc")
 
 
 def bubblewrap(writable: Path, hidden: Iterable[Path]) -> list[str]:
-    """The words that come before a command to run it in namespaces of its own; none where that cannot be done.
+    """The words to put before a command to run it in its own namespaces; none where that is not possible.
 
     Args:
-        writable: the folder that it may write.
-        hidden: folders that are empty for it.
+        writable: the folder that it may write to.
+        hidden: folders that it sees as empty.
 
     Source: bwrap(1); its ``--size`` came with version 0.8.
     """
@@ -36,12 +36,12 @@ def bubblewrap(writable: Path, hidden: Iterable[Path]) -> list[str]:
 
 
 def control_group(memory: int, processes: int) -> list[str]:
-    """The words that come before a command to run it in a cgroup; none where that cannot be done.
+    """The words to put before a command to run it in a cgroup; none where that is not possible.
 
-    They need the variables ``BUS``, and take them away from the command.
+    They need the environment variables in ``BUS``, and hide them from the command.
 
     Args:
-        memory: bytes, beyond what Python and its packages take; files in memory and /dev/shm count.
+        memory: bytes, beyond what Python and its packages take; files in memory and in /dev/shm count.
         processes: processes and threads at a time.
 
     Source: systemd-run(1), systemd.resource-control(5).

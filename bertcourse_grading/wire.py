@@ -1,9 +1,9 @@
-"""What passes between the judge and a submission: plain values, as bytes, and nothing that could do anything.
+"""What passes between the judge and a submission: plain values, as bytes, and nothing that could run code.
 
-``pack`` and ``unpack`` know numbers, text, None, containers, arrays, and what a figure shows. Anything else that an
+``pack`` and ``unpack`` handle numbers, text, None, containers, arrays, and what a figure shows. Anything else that an
 answer returns (a class, a generator, a cache) stays where it is, and the judge gets a ``Held`` with its number, which
-it can hand back as an argument. Nothing is ever unpickled. What came is checked by ``unpack``, in the judge, which does
-not trust whoever sent it.
+it can pass back as an argument. Nothing is ever unpickled. In the judge, ``unpack`` checks whatever is received, as the
+sender is not trusted.
 """
 
 import base64
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from bertcourse.checks.drawing import Drawing, Line, drawing_of, is_axes
 
 MOST_BYTES, MOST_DEPTH = 64 * 2**20, 40
-MOST_ITEMS, MOST_PARAMETERS = 2_000_000, 50_000_000  # of a range, list or empty array; of a model
+MOST_ITEMS, MOST_PARAMETERS = 2_000_000, 50_000_000  # in a range, list or empty array; in a model
 DTYPES = {
     name: getattr(torch, name)
     for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64")
@@ -31,7 +31,7 @@ Hold = Callable[[Any], int]
 
 
 class WireError(ValueError):
-    """What came is no message, or too large a one."""
+    """What was received is not a message or a value, or is too large."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ class Held:
     """Something that stays in the other process.
 
     Attributes:
-        number: by which it is known there.
-        kind: its type's name.
+        number: the number that it is known by there.
+        kind: the name of its type.
     """
 
     number: int
@@ -56,10 +56,10 @@ def dumps(message: dict[str, Any]) -> bytes:
 
 
 def loads(data: bytes) -> dict[str, Any]:
-    """A message; its values are still packed.
+    """A message from bytes; its values are still packed.
 
     Raises:
-        WireError: if it is none.
+        WireError: if they are not a message.
     """
     if len(data) > MOST_BYTES:
         raise WireError(f"an answer may have {MOST_BYTES >> 20} MiB; this one has {len(data) >> 20}")
@@ -73,15 +73,16 @@ def loads(data: bytes) -> dict[str, Any]:
 
 
 def pack(value: Any, hold: Hold | None = None, depth: int = 0) -> Any:
-    """A value as JSON can hold it.
+    """A value in a form that JSON can hold.
 
     Args:
         value: anything.
-        hold: keeps what is not plain, and numbers it; without it, only a name is sent.
-        depth: how deep it lies.
+        hold: keeps a value that is not plain and returns its number; without it, only the type's name is sent.
+        depth: how deeply the value is nested.
 
     Raises:
-        WireError: if containers lie too deep in each other, as those that hold themselves do.
+        WireError: if containers are nested too deeply, as those that contain themselves are, or if a tensor's type is
+            not in ``DTYPES``.
     """
     if depth > MOST_DEPTH:
         raise WireError(f"lists in lists, {MOST_DEPTH} deep and more")
@@ -117,12 +118,12 @@ def pack(value: Any, hold: Hold | None = None, depth: int = 0) -> Any:
 
 
 def held(value: Any, hold: Hold | None) -> dict[str, Any]:
-    """What stands for something that is not sent."""
+    """What stands in for a value that is not sent."""
     return {"held": [hold(value) if hold else -1, type(value).__name__[:80]]}
 
 
 def pack_tensor(value: Tensor) -> dict[str, Any]:
-    """Its type, shape, numbers, and whether a gradient can be taken of it."""
+    """A tensor's type, shape, numbers, and whether it requires a gradient."""
     plain = value.detach().to("cpu").to_dense() if value.layout is not torch.strided else value.detach().cpu()
     name = str(plain.dtype).removeprefix("torch.")
     if name not in DTYPES:
@@ -132,26 +133,26 @@ def pack_tensor(value: Tensor) -> dict[str, Any]:
 
 
 def pack_module(module: nn.Module, hold: Hold | None) -> list[Any]:
-    """What a check knows of a model: its parameters, and which of them learn."""
+    """What a check may know about a model: its parameters, and which of them learn."""
     parameters = [[name, list(each.shape), each.requires_grad] for name, each in module.named_parameters()]
     return [getattr(module, "wire_number", -1), parameters]
 
 
 def text_of(data: bytes) -> str:
-    """Bytes as text."""
+    """Bytes as text, in base64."""
     return base64.b64encode(data).decode()
 
 
 def unpack(packed: Any, find: Callable[[int, str], Any] | None = None, depth: int = 0) -> Any:
-    """A value from what ``pack`` made of it, or somebody else did.
+    """The value that was packed, by ``pack`` or by somebody else.
 
     Args:
         packed: from JSON.
-        find: gives what is held here; without it, a ``Held`` stays one.
-        depth: how deep it lies.
+        find: returns a value that is held here; without it, a ``Held`` stays one.
+        depth: how deeply it is nested.
 
     Raises:
-        WireError: if it is not what ``pack`` makes.
+        WireError: if ``pack`` could not have made it.
     """
     if packed is None or isinstance(packed, bool | int | float | str):
         return packed
@@ -179,20 +180,20 @@ def unpack_dict(content: Any, find: Any, depth: int) -> dict[Any, Any]:
 
 
 def sized(shape: Any, data: bytes, size: int) -> list[int]:
-    """A shape, if there are just so many bytes for it.
+    """A shape, if it fits the number of bytes.
 
     Raises:
-        WireError: if not.
+        WireError: if it does not, or if an empty array has too large a shape.
     """
     if not all(type(n) is int and n >= 0 for n in shape) or math.prod(shape) * size != len(data):
         raise WireError(f"an array of shape {shape}, with {len(data)} bytes"[:200])
-    if not data and math.prod(max(1, n) for n in shape) > MOST_ITEMS:  # as lists, it would be very many empty ones
+    if not data and math.prod(max(1, n) for n in shape) > MOST_ITEMS:  # as lists, very many empty ones
         raise WireError(f"an array of shape {shape}"[:200])
     return shape
 
 
 def unpack_tensor(content: Any, find: Any, depth: int) -> Tensor:
-    """A tensor from its type, shape, bytes and whether it has a gradient."""
+    """A tensor from its type, shape, bytes and whether it requires a gradient."""
     name, shape, data, learns = content
     dtype, raw = DTYPES[name], base64.b64decode(data)
     shape = sized(shape, raw, torch.empty((), dtype=dtype).element_size())
@@ -208,7 +209,7 @@ def unpack_array(content: Any, find: Any, depth: int) -> np.ndarray:
 
 
 def unpack_number(content: Any, find: Any, depth: int) -> np.generic:
-    """One of numpy's numbers."""
+    """A NumPy scalar."""
     name, data = content
     return np.frombuffer(base64.b64decode(data), ARRAYS[name])[0]
 
@@ -224,7 +225,7 @@ def unpack_drawing(content: Any, find: Any, depth: int) -> Drawing:
 
 
 def unpack_range(content: Any, find: Any, depth: int) -> range:
-    """A range that is not too long to be made a list."""
+    """A range, if it is not too long to become a list."""
     found = range(*map(int, content))
     if len(found) > MOST_ITEMS:
         raise WireError(f"what came is a range of {len(found):,} numbers")
@@ -232,13 +233,13 @@ def unpack_range(content: Any, find: Any, depth: int) -> range:
 
 
 def unpack_held(content: Any, find: Any, depth: int) -> Any:
-    """What is held here, or what stands for it."""
+    """A value that is held here, or the ``Held`` that stands in for it."""
     number, kind = int(content[0]), str(content[1])
     return find(number, kind) if find else Held(number, kind)
 
 
 def unpack_module(content: Any, find: Any, depth: int) -> Any:
-    """A model with such parameters; the one that is known by its number, if there is one."""
+    """A model with the given parameters: the one that is known by the number, if there is one."""
     number, parameters = int(content[0]), content[1]
     model = find(number, "module") if find else None
     if model is None:
@@ -251,7 +252,7 @@ def unpack_module(content: Any, find: Any, depth: int) -> Any:
 
 
 def skeleton(parameters: dict[str, tuple[int, ...]]) -> nn.Module:
-    """A model that has these parameters, all 0, by these names, and does nothing."""
+    """A model with parameters of these names and shapes, all 0, that does nothing."""
     numbers = [math.prod(shape) for shape in parameters.values()]
     if sum(numbers) > MOST_PARAMETERS or len(numbers) > MOST_ITEMS or max(map(len, parameters), default=0) > 1000:
         raise WireError(f"what came is a model of {sum(numbers):,} parameters in {len(numbers):,} arrays")

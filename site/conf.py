@@ -40,6 +40,7 @@ nb_execution_mode = "off"  # `bertcourse run` has executed them
 nb_merge_streams = True
 exclude_patterns = ["README.md", "generated/*"]  # the front page includes them
 
+html_scaled_image_link = False  # course.js enlarges figures
 html_theme = "sphinx_book_theme"
 html_title = "bertcourse"
 html_theme_options = {

@@ -1,4 +1,4 @@
-"""Analogies as arrows in a plane, with the trick that makes them come out; and words on an axis between two ends."""
+"""Analogies as arrows in a plane, with the trick that makes them work; and words on an axis between two ends."""
 
 from collections.abc import Sequence
 
@@ -16,20 +16,20 @@ MOST_ANALOGIES, MOST_ON_AXIS = 10, 40
 def explore_analogies(
     words: Sequence[str], vectors: ArrayLike, analogies: Sequence[tuple[str, str, str, str]], count: int = 5
 ) -> Figure:
-    """Pick an analogy: an arrow leads from a to b, the same from c, and the words nearest to its tip are listed.
+    """Pick an analogy: an arrow leads from a to b, the same arrow from c, and the words nearest its tip are listed.
 
-    All vectors are brought to length 1, as is usual. a, b and c span the plane that is drawn: those three and the tip
-    lie in it as they are, other words are projected. The step can be taken in part, and the three words that the tip
-    is made of can be left out or allowed.
+    All vectors are scaled to length 1, as is usual. a, b and c span the plane that is drawn: these three and the tip
+    lie in it, other words are projected onto it. The step can be taken in part, and the three words that the tip is
+    made of can be left out or allowed.
 
     Args:
-        words: V different ones, in the order of the vectors.
+        words: V different words, in the order of the vectors.
         vectors: (V, D).
         analogies: (a, b, c, expected), such as ("man", "king", "woman", "queen"), at most 10; expected may be "".
-        count: how many words are listed, a, b and c not counted.
+        count: how many words are listed, not counting a, b and c.
 
     Raises:
-        ValueError: other shapes, too many analogies, or a word that has no vector or is there twice.
+        ValueError: other shapes, too many analogies, or a word that has no vector or occurs twice.
 
     Source: Mikolov et al. 2013, "Linguistic Regularities in Continuous Space Word Representations", section 4; Linzen
     2016, "Issues in evaluating semantic spaces using word analogies", on leaving out a, b and c.
@@ -59,7 +59,7 @@ expected: 1 of 1; with all words allowed, 1.
 
 
 def analogy(words: list[str], unit: np.ndarray, rows: list[int], count: int) -> dict:
-    """One analogy, as the scene is given it.
+    """The data of one analogy, as the scene takes it.
 
     Args:
         words: V.
@@ -68,8 +68,8 @@ def analogy(words: list[str], unit: np.ndarray, rows: list[int], count: int) -> 
         count: how many words are listed beside a, b and c.
 
     Returns:
-        words and their points in the plane, a, b, c first; whether the fourth is the expected one; for each stop, which
-        words are nearest to the tip, the nearest first, and their cosines.
+        The words and their points in the plane, a, b, c first; where among them the expected one is, -1 if there is
+        none; and for each stop the words nearest to the tip, the nearest first, and their cosines.
     """
     a, b, c = unit[rows[:3]]
     across = c - a
@@ -101,7 +101,7 @@ def winners(item: dict, stop: int = WHOLE) -> tuple[list, list]:
 
 
 def draw(data: dict) -> tuple[Schematic, str]:
-    """The still picture, the first analogy's arrows and words, and what is told of all of them."""
+    """The still picture, which shows the first analogy's arrows and words, and a text about all of them."""
     told, right = [], [0, 0]
     for item in data["analogies"]:
         (a, b, c), (best, first) = item["words"][:3], winners(item)
@@ -147,18 +147,18 @@ def draw(data: dict) -> tuple[Schematic, str]:
 
 
 def show_axis(words: Sequence[str], positions: ArrayLike, ends: tuple[str, str], marked: Sequence[str] = ()) -> Figure:
-    """Words in a line from one end to the other, sorted, a row each, so that no name covers another.
+    """Words between two ends, sorted, with a row for each so that no name covers another.
 
     Args:
-        words: N different ones, at most 40.
-        positions: (N,), or (R, N) of R runs: dots are their medians, lines reach from the least to the largest.
+        words: N different words, at most 40.
+        positions: (N,), or (R, N) from R runs: dots are their medians, lines reach from the smallest to the largest.
         ends: what negative and positive numbers mean, such as ("he", "she").
-        marked: words that stand out.
+        marked: words to highlight.
 
     Raises:
         ValueError: shapes that do not fit, or more words than there is room for.
 
-    Source: Bolukbasi et al. 2016, "Man is to Computer Programmer as Woman is to Homemaker?", whose axis it is.
+    Source: Bolukbasi et al. 2016, "Man is to Computer Programmer as Woman is to Homemaker?", for the axis.
 
     >>> show_axis(["clerk", "governess", "tea"], [-0.25, 0.5, 0.0], ("he", "she"))
     3 words from he (−) to she (+): clerk −0.25, tea 0.00, governess 0.50.
@@ -195,7 +195,7 @@ def draw_axis(
         words: N, sorted.
         runs: (R, N).
         ends: names of the axis's ends.
-        marked: words that stand out.
+        marked: words to highlight.
         told: what is drawn, in words.
         width: of the drawing.
     """

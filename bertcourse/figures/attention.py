@@ -15,7 +15,7 @@ from bertcourse.figures.schematic import Box, Schematic, as_numbers, signed
 
 WIDE, NARROW = 740, 360
 MARGIN = 160  # on the left of the wide form, for the names of the rows
-MOST_WORDS, MOST_NUMBERS = 6, 3  # what has room with its numbers written, on a phone too
+MOST_WORDS, MOST_NUMBERS = 6, 3  # what fits with its numbers written out, on a phone too
 FULL_BAR = 62  # height of a weight's bar, in pixels
 
 
@@ -29,8 +29,8 @@ def attention_steps(
         query: (d,), of one word; d is at most 3.
         keys: (L, d).
         values: (L, D), D at most 3.
-        row: whose query it is, from 0.
-        scale: by which scores are multiplied, such as 1/√d.
+        row: the word whose query it is, counted from 0.
+        scale: what scores are multiplied by, such as 1/√d.
 
     Raises:
         ValueError: shapes that do not fit, or more than there is room for.
@@ -50,11 +50,11 @@ def attention_steps(
 
 
 class Flow:
-    """A drawing of ``attention_steps``, a row below the other, a column for each word.
+    """A drawing of ``attention_steps``, with rows one below the other and a column for each word.
 
     Attributes:
-        figure: what has been drawn.
-        y: the upper edge of the row that comes next.
+        figure: what has been drawn so far.
+        y: the upper edge of the next row.
         x: the middle of each word's column.
     """
 
@@ -90,7 +90,7 @@ class Flow:
         return self.figure
 
     def name(self, symbol: str, name: str, color: str, height: float, room: int = 26) -> None:
-        """Write what a row is beside it; on a phone above it, which takes ``room``."""
+        """Write what a row shows beside it, or on a phone above it, which takes up ``room``."""
         if self.small:
             self.y += room
             self.figure.text((2, self.y - 11), name, color="soft", anchor="start", size=12)
@@ -100,7 +100,7 @@ class Flow:
             self.figure.text((right, self.y + height / 2 + 12), name, color="soft", anchor="end", size=13)
 
     def strip(self, x: float, vector: np.ndarray, role: str, form: str = ".1f") -> Box:
-        """A vector with its numbers, in the middle of a column."""
+        """A vector with its numbers, centred in a column."""
         left = x - self.cell * vector.size / 2
         return self.figure.vector(
             left,
@@ -167,13 +167,13 @@ class Flow:
         self.y = floor + (26 if self.small else 38)
 
     def draw_values(self) -> list[Box]:
-        """The values, and as much of each as its weight says."""
+        """The values, and each value times its weight."""
         self.figure.step("What each word passes on: its value …")
         self.name("v_j", "values", "value", self.tall)
         values = [self.strip(x, value, "value") for x, value in zip(self.x, self.values)]
         self.y += self.tall + (12 if self.small else 34)
         self.figure.step("… times its weight.")
-        self.name("a_j v_j", "" if self.small else "weight × value", "value", self.tall)  # arrows run there
+        self.name("a_j v_j", "" if self.small else "weight × value", "value", self.tall)  # arrows run here
         parts = []
         for x, value, weight, box in zip(self.x, self.values, self.weights, values):
             parts.append(self.strip(x, weight * value, "line", ".2f"))
@@ -199,12 +199,12 @@ class Flow:
 
 
 def projection_steps(words: Sequence[str], x: ArrayLike, projections: dict[str, ArrayLike]) -> Figure:
-    """Step through the three products that make queries, keys and values of the words' vectors.
+    """Step through the three products that turn the words' vectors into queries, keys and values.
 
     Args:
         words: L names.
         x: (L, D), a row for each word.
-        projections: "query", "key" and "value" to (D, d) matrices; what comes out is ``x @ matrix``.
+        projections: a (D, d) matrix each for "query", "key" and "value"; what comes out is ``x @ matrix``.
 
     Raises:
         ValueError: other names, or shapes that do not fit.
@@ -225,7 +225,7 @@ def projection_steps(words: Sequence[str], x: ArrayLike, projections: dict[str, 
 
 
 def draw_projections(words: Sequence[str], x: np.ndarray, matrices: dict, alt: str, width: int) -> Schematic:
-    """The drawing of ``projection_steps``: a line for each product, the words' vectors on the left."""
+    """The drawing of ``projection_steps``: a line for each product, with the words' vectors on the left."""
     small = width == NARROW
     cell, tall = (24, 22) if small else (40, 26)
     rows, pitch = len(words), len(words) * tall + 44
@@ -264,13 +264,13 @@ def shift_map(
     """Draw where attention moves words in a plane: a panel for each sentence, an arrow for each word.
 
     Args:
-        sentences: a text to (L, 2) vectors before and after; a word that occurs twice is drawn once.
+        sentences: for each text, its (L, 2) vectors before and after; a word that occurs twice is drawn once.
         axes: names of the two numbers.
-        marked: the word that stands out.
+        marked: the word to highlight.
         limits: of both axes.
 
     Returns:
-        Where the marked word begins and ends in each: "the bank lends money: (1.3, 1.3) → (1.7, 0.6); …".
+        Where the marked word starts and ends in each sentence: "the bank lends money: (1.3, 1.3) → (1.7, 0.6); …".
     """
     figure, panels = plt.subplots(
         1, len(sentences), figsize=(3.9 * len(sentences), 4.1), sharey=True, squeeze=False, layout="constrained"
@@ -292,7 +292,7 @@ def shift_map(
 
 
 def draw_shifts(ax: Axes, ends: dict[str, Sequence[np.ndarray]], marked: str) -> None:
-    """Arrows, and a name at the beginning of each."""
+    """Draw the arrows, with a name at the start of each."""
     taken: list[Bbox] = []
     look = {"arrowstyle": "->, head_length=0.32, head_width=0.16", "lw": 1.8, "shrinkA": 0, "shrinkB": 0}
     for start, end in ends.values():
@@ -306,10 +306,10 @@ def draw_shifts(ax: Axes, ends: dict[str, Sequence[np.ndarray]], marked: str) ->
 
 
 def grouped_bars(groups: dict[str, dict[str, float]], ylabel: str) -> Axes:
-    """Draw numbers as bars, those of one name side by side.
+    """Draw numbers as bars, with those of the same name side by side.
 
     Args:
-        groups: what the legend calls them, to a number for each name; the names are the same in all.
+        groups: for each label in the legend, a number for each name on the axis; all have the same names.
         ylabel: what the numbers are.
     """
     _, ax = plt.subplots(figsize=(6.4, 3.2))

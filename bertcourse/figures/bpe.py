@@ -8,7 +8,7 @@ from bertcourse.figures.schematic import Schematic
 from bertcourse.tokenization.bpe import BPETokenizer, Merge, count_pairs, merge_pair
 from bertcourse.tokenization.words import MARKER
 
-MOST_WORDS, MOST_STEPS = 12, 60  # of a training text that is shown as it is merged
+MOST_WORDS, MOST_STEPS = 12, 60  # of a training text that is shown while it is merged
 PAIRS_SHOWN = 6
 ROWS_DRAWN = 9
 
@@ -22,20 +22,20 @@ def explore_bpe(
     marker: str = MARKER,
     mark_first: bool = True,
 ) -> Figure:
-    """Go forwards and backwards through the merges; type a text, and see how it is read with those learned so far.
+    """Go forwards and backwards through the merges; type a text and see how the merges so far read it.
 
     Args:
         merges: in the order in which they were learned.
         text: what is read at first.
-        word_counts: what the merges were learned from; if it is given, its spelling and the counts of its pairs are
-            shown at each step. At most 12 words and 60 merges.
-        stops: at how many merges one can stop, rising; None for each.
-        alphabet: characters that are known besides those in ``merges``.
+        word_counts: what the merges were learned from; if given, its spelling and the counts of its pairs are shown
+            at each step. At most 12 words and 60 merges.
+        stops: the numbers of merges at which one can stop, increasing; None for all.
+        alphabet: known characters other than those in ``merges``.
         marker, mark_first: as for ``BPETokenizer``.
 
     Raises:
-        ValueError: a merge is not the most frequent pair or holds white space, a stop is not there, or too much is to
-            be shown.
+        ValueError: a merge is not the most frequent pair or contains white space, a stop does not exist, or there is
+            too much to show.
 
     Source: Sennrich et al. 2016, "Neural Machine Translation of Rare Words with Subword Units", section 3.2.
     """
@@ -73,13 +73,13 @@ def explore_bpe(
 
 
 def training(merges: list[Merge], word_counts: Mapping[str, int], stops: list[int]) -> dict:
-    """The words, their spelling at each stop, and the most frequent pairs there, the one to be merged first."""
+    """The words' counts, their spelling at each stop, and the most frequent pairs there, the next to merge first."""
     if len(word_counts) > MOST_WORDS or len(merges) > MOST_STEPS or stops != list(range(len(merges) + 1)):
         raise ValueError(
             f"a text that is shown as it is merged may have {MOST_WORDS} words and {MOST_STEPS} merges, with a stop at "
             f"each; got {len(word_counts)} words, {len(merges)} merges and {len(stops)} stops."
         )
-    words = dict(Counter(word_counts).most_common())  # of equals, the one met first
+    words = dict(Counter(word_counts).most_common())  # ties: the one met first
     spelling = {word: list(word) for word in words}
     spellings, pairs = [], []
     for number in range(len(merges) + 1):
@@ -100,10 +100,10 @@ def training(merges: list[Merge], word_counts: Mapping[str, int], stops: list[in
 
 
 def draw(rows: Mapping[int, Sequence[str]], told: str) -> Schematic:
-    """The still picture: the text after more and more merges, a row for each; what is new in a row is orange.
+    """The still picture: the text after more and more merges, one row each; tokens that are new in a row are orange.
 
     Args:
-        rows: number of merges to the tokens of the text.
+        rows: the tokens of the text after each number of merges.
         told: what the picture shows.
     """
     most = max((sum(len(token) for token in tokens) + len(tokens) for tokens in rows.values()), default=1)

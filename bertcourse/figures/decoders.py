@@ -22,12 +22,12 @@ class Family(NamedTuple):
     """A way to learn from a sentence: who may see whom, and what is asked where.
 
     Attributes:
-        name: with a model of this family.
+        name: the family's, with a model that belongs to it.
         task: in a few words.
-        rows: what is read, a row for each.
-        blocks: place of the first row and column, who may see whom, and a colour.
-        asked: row to the word that is asked there.
-        answers: row to what a model said.
+        rows: what is read, one token per row.
+        blocks: for each, its first row and column, who may see whom, and a colour.
+        asked: the word that is asked for, by row.
+        answers: what a model said, by row.
     """
 
     name: str
@@ -44,17 +44,17 @@ def show_families(
     predictions: Mapping[str, Sequence[str]] | None = None,
     mask: str = "[MASK]",
 ) -> Figure:
-    """One sentence, three families: an encoder fills gaps, a decoder goes on, both together write what is missing.
+    """One sentence, three families: an encoder fills gaps, a decoder continues, both together write what is missing.
 
     Args:
         words: of the sentence, at most 10.
         hidden: spans of words that the encoder and the encoder-decoder are asked for, as (first, after the last).
-        predictions: "encoder", "decoder" or "encoder-decoder" to what a model says, in order: a word for each hidden
-            place; one after each word but the last; one for each token of the target, sentinels included.
-        mask: what stands in a gap of the encoder.
+        predictions: what a model says, under "encoder", "decoder" or "encoder-decoder", in order: a word for each
+            hidden place; one after each word but the last; one for each token of the target, including sentinels.
+        mask: what the encoder reads in a gap.
 
     Raises:
-        ValueError: too many words, spans that do not fit, or a number of predictions that is not that of the questions.
+        ValueError: too many words, spans that do not fit, or not as many predictions as questions.
 
     Sources: Devlin et al. 2019; Radford et al. 2018, "Improving Language Understanding by Generative Pre-Training";
     Raffel et al. 2020, "Exploring the Limits of Transfer Learning", figures 3 and 4.
@@ -98,7 +98,7 @@ def families_of(words: list[str], spans: list[Span], mask: str) -> tuple[Family,
 
 
 def account(family: Family) -> str:
-    """What is asked, and how much of it was answered rightly, in words."""
+    """What is asked, and how much of it was answered correctly, in words."""
     asked = ", ".join(f"{family.rows[row]} → {word}" for row, word in family.asked.items())
     count = len(family.asked)
     told = f"{family.name[0].upper()}{family.name[1:]}: {count} question{'s' * (count > 1)} ({asked})."
@@ -141,7 +141,7 @@ def draw_family(
     """A mask with what is read on its left and what is asked on its right; returns its lower edge.
 
     Args:
-        figure: what is drawn into.
+        figure: the drawing to add to.
         family: what is drawn.
         place: left and top.
         room: its width.
@@ -162,7 +162,7 @@ def draw_family(
     figure.text((x, y + 29), family.task, color="soft", anchor="start", size=12)
     side = len(rows) * cell
     figure.box(x + left, top, side, len(rows) * tall, color="line", fill="none", corner=0, line=1)
-    if len(family.blocks) > 1:  # the second is of the target
+    if len(family.blocks) > 1:  # the second belongs to the target
         split = x + left + family.blocks[1][1] * cell
         figure.bracket(x + left, split - 2, top - 5, "source", over=True)
         figure.bracket(split + 2, x + left + side, top - 5, "target", over=True)
@@ -191,7 +191,7 @@ def draw_family(
 
 
 def checked(tokens: Sequence[str], spans: Sequence[Span], most: int) -> list[Span]:
-    """The spans, if they lie in order within the tokens, with a token between any two, and each has a sentinel."""
+    """The spans, if they are in order, within the tokens, with a token between any two and a sentinel for each."""
     spans = [(int(first), int(end)) for first, end in spans]
     if not 2 <= len(tokens) <= most or not 1 <= len(spans) < len(SENTINELS):
         raise ValueError(
@@ -208,7 +208,7 @@ def checked(tokens: Sequence[str], spans: Sequence[Span], most: int) -> list[Spa
 
 
 def corrupt(tokens: Sequence[str], spans: Sequence[Span]) -> tuple[list[str], list[str]]:
-    """The text with a sentinel for each span, and the target: each sentinel with its span, and one that ends it.
+    """The text with a sentinel for each span, and the target: each sentinel with its span, and a final sentinel.
 
     >>> corrupt("thank you for inviting me".split(), [(2, 3), (4, 5)])
     (['thank', 'you', '<X>', 'inviting', '<Y>'], ['<X>', 'for', '<Y>', 'me', '<Z>'])
@@ -222,7 +222,7 @@ def corrupt(tokens: Sequence[str], spans: Sequence[Span]) -> tuple[list[str], li
 
 
 def show_span_corruption(tokens: Sequence[str], spans: Sequence[Span]) -> Figure:
-    """T5's pretraining: spans of a text are cut out, sentinels mark the places, the target is what was cut out.
+    """T5's pretraining: spans of a text are cut out, sentinels mark the places, and the target is what was cut out.
 
     Args:
         tokens: of the text, at most 30.
@@ -285,15 +285,15 @@ def draw_spans(
     return figure
 
 
-WIDE_TEXT = 8.2  # pixels of a letter of a heading
+WIDE_TEXT = 8.2  # pixels per letter of a heading
 
 
 def flow(figure: Schematic, looks: Sequence[tuple[str, str]], left: float, top: float) -> tuple[list[tuple], float]:
     """Tokens in boxes, from left to right, in as many lines as they need.
 
     Args:
-        figure: what is drawn into.
-        looks: tokens, and the role of each one's colour, or "".
+        figure: the drawing to add to.
+        looks: the tokens, each with the role of its colour, or "".
         left, top: where they begin.
 
     Returns:
@@ -316,11 +316,11 @@ def show_cross_attention(source: Sequence[str], target: Sequence[str], weights: 
     Args:
         source: S tokens that the encoder read, at most 32.
         target: T tokens that were written, at most 24.
-        weights: (T, S), cross-attention of one head, or of several on average; each row of the position that wrote
-            the target's token, so that its sum is 1.
+        weights: (T, S), the cross-attention of one head, or the average of several; each row is that of the position
+            that wrote the target's token, and sums to 1.
 
     Raises:
-        ValueError: shapes that do not fit, too many tokens, or numbers that are no weights.
+        ValueError: shapes that do not fit, too many tokens, or numbers that are not weights.
 
     Source: Bahdanau et al. 2015, "Neural Machine Translation by Jointly Learning to Align and Translate", figure 3.
 
@@ -343,7 +343,7 @@ def show_cross_attention(source: Sequence[str], target: Sequence[str], weights: 
 
 
 def draw_cross(source: list[str], target: list[str], rows: np.ndarray, told: str) -> Schematic:
-    """The still picture: lines from the source to all that was written, and the matrix."""
+    """The still picture: lines from the source to everything that was written, and the matrix."""
     step = min(26.0, 440 / max(len(source), len(target)))
     size = min(13.0, 0.78 * step + 2)
     height = max(len(source), len(target)) * step

@@ -11,8 +11,8 @@ from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
 TEMPERATURES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2.0)
 TOP_KS, TOP_PS = (1, 2, 3, 5, 10, 20, 40, 100), (0.3, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 BARS = 12  # words with a bar of their own; the others share one
-NAMED = 1000  # words that are known by name; rarer ones are given in as many groups of neighbours at most
-DRAWN, SETS = 20, 25  # words that a press of the button draws, and how often it draws other ones
+NAMED = 1000  # words that are known by name; rarer ones are merged into at most this many groups of neighbours
+DRAWN, SETS = 20, 25  # words drawn at each press of the button, and presses before the draws repeat
 MOST_TOKENS = 16
 
 
@@ -27,20 +27,20 @@ def explore_sampling(
 ) -> Figure:
     """Change the temperature and what is cut off: which words are left, how open is the choice, what is drawn?
 
-    Logits are divided by the temperature; of the words the ``top_k`` likeliest stay; of these the likeliest stay that
-    together have at least ``top_p`` of the probability; a word is drawn from what is left, which sums to 1 again.
+    Logits are divided by the temperature; the ``top_k`` likeliest words stay, and of these the fewest likeliest ones
+    that together have at least ``top_p`` of the probability; a word is drawn from what is left, which sums to 1 again.
 
     Args:
         words: V names, such as a whole vocabulary.
-        logits: (V,), a model's scores of the next word.
-        before: the text that the word is to continue.
+        logits: (V,), a model's scores for the next word.
+        before: the text that the word continues.
         temperature: at first; more than 0.
         top_k: at first; None for no limit.
         top_p: at first; more than 0, and 1 for no limit.
-        seed: of the random numbers that the button draws with.
+        seed: for the random numbers that the button draws with.
 
     Raises:
-        ValueError: shapes that do not fit, numbers that are not finite, or settings out of their range.
+        ValueError: shapes that do not fit, numbers that are not finite, or settings out of range.
 
     Sources: Fan et al. 2018, "Hierarchical Neural Story Generation" (top-k); Holtzman et al. 2020, "The Curious Case of
     Neural Text Degeneration" (top-p).
@@ -88,10 +88,10 @@ def explore_sampling(
 
 
 def count_kept(probabilities: np.ndarray, top_k: int, top_p: float) -> int:
-    """How many of the likeliest words are left: at most ``top_k``, and as few as have ``top_p`` of what these have.
+    """How many of the likeliest words are left: at most ``top_k``, and as few as have ``top_p`` of their sum.
 
     Args:
-        probabilities: falling.
+        probabilities: in decreasing order.
 
     >>> shares = np.array([0.5, 0.25, 0.15, 0.1])
     >>> count_kept(shares, 4, 0.8), count_kept(shares, 3, 0.8), count_kept(shares, 4, 0.5), count_kept(shares, 3, 1.0)
@@ -100,19 +100,19 @@ def count_kept(probabilities: np.ndarray, top_k: int, top_p: float) -> int:
     some = probabilities[:top_k]
     if top_p >= 1:
         return len(some)
-    before = np.cumsum(some) - some  # what the likelier words have
+    before = np.cumsum(some) - some  # the sum over all likelier words
     return int((before < top_p * some.sum() - 1e-9).sum())
 
 
 def in_groups(logits: np.ndarray, most: int) -> tuple[list[float], list[int]]:
-    """Falling logits as at most so many groups of neighbours: the mean of each, and its size."""
+    """Decreasing logits in at most ``most`` groups of neighbours: the mean of each, and its size."""
     size = max(1, -(-len(logits) // most))
     groups = [logits[i : i + size] for i in range(0, len(logits), size)]
     return [float(group.mean()) for group in groups], [len(group) for group in groups]
 
 
 def visible(word: str) -> str:
-    """A name that can be seen, if it is a line's end or a space.
+    """A word's name, made visible if it is a line break or a space.
 
     >>> visible("a"), visible("\\n"), visible(" ")
     ('a', '↵', '␣')
@@ -156,7 +156,7 @@ def draw_sampling(names: list[str], softened: np.ndarray, kept: int, before: str
 
 
 def hatched(figure: Schematic, x: float, y: float, width: float, height: float) -> None:
-    """A box with slanted lines in it."""
+    """Draw a box with slanted lines in it."""
     figure.box(x, y, width, height, color="soft", fill="none", corner=1, line=0.8)
     lines = []
     for start in np.arange(5 - height, width, 5):  # where a line would meet the lower edge
@@ -180,9 +180,9 @@ def explore_cache(
     for its feed-forward network, and 2 D for each pair of a query and a key that are compared.
 
     Args:
-        tokens: L of them, the prompt and then what was written; at most 16.
-        weights: (L, L), causal attention weights of one head; the last row, of the token that was written last and
-            never read, is not drawn.
+        tokens: L tokens, the prompt and then what was written; at most 16.
+        weights: (L, L), causal attention weights of one head; the last row belongs to the token written last, which
+            is never read, and is not drawn.
         hidden_size: D.
         prompt: how many of the tokens were given; at least 1.
         inner_size: F; 4 D if None.
@@ -227,7 +227,7 @@ one block: 1,584 with the cache, 2,384 without: 1.5 times as many.
 
 
 def multiplications(computed: int, keys: int, hidden_size: int, inner_size: int) -> int:
-    """Those of one block, if so many tokens are computed and each query is compared with so many keys.
+    """The multiplications of one block for ``computed`` tokens, each of which compares its query with ``keys`` keys.
 
     >>> multiplications(10, 10, 768, 3072) // 10 // 768**2
     12
@@ -237,7 +237,7 @@ def multiplications(computed: int, keys: int, hidden_size: int, inner_size: int)
 
 
 def large(number: int) -> str:
-    """A count that can be read.
+    """A count in readable form.
 
     >>> large(1584), large(2_384_000), large(7_077_888_000)
     ('1,584', '2.38 million', '7.08 billion')
@@ -249,7 +249,7 @@ def large(number: int) -> str:
 
 
 def draw_cache(names: list[str], rows: np.ndarray, cached: int, plain: int, told: str) -> Schematic:
-    """The still picture: the last step with a cache, and what was multiplied until then.
+    """The still picture: the last step with a cache, and how much was multiplied up to then.
 
     Args:
         names: L tokens.
@@ -260,7 +260,7 @@ def draw_cache(names: list[str], rows: np.ndarray, cached: int, plain: int, told
     count = len(rows)
     cell, longest = min(30.0, 300 / count), 7.4 * max(map(len, names))
     left, top = max(longest, 50.0) + 14, 0.71 * longest + 22
-    begin = top + 2 * cell + 14  # of the queries
+    begin = top + 2 * cell + 14  # where the queries begin
     figure = Schematic(740, round(max(begin + count * cell + 14, 250)), told, size=13)
     for number, name in enumerate(names[:-1]):
         middle = left + (number + 0.4) * cell

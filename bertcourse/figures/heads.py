@@ -28,15 +28,15 @@ def explore_heads(
     notes: Mapping[tuple[int, int], str] | None = None,
     word: int | None = None,
 ) -> Figure:
-    """Choose a head, point at a word: whom does it attend to? What heads do on average stands beside it.
+    """Choose a head and point at a word: whom does it attend to? What heads do on average is shown beside it.
 
     Args:
         words: L tokens.
-        attentions: for each layer the weights (H, L, L) or (1, H, L, L), as a model returns them.
-        other: a second sentence's tokens and weights, by the same model.
-        start: layer and head that are shown at first, both counted from 0.
-        notes: (layer, head) to what is said about it.
-        word: place of the word of the first sentence that is pointed at whenever no other is; None for no word.
+        attentions: for each layer, the weights (H, L, L) or (1, H, L, L), as a model returns them.
+        other: a second sentence's tokens and weights, from the same model.
+        start: the layer and head shown at first, both counted from 0.
+        notes: what to say about a head, by (layer, head).
+        word: place of the word in the first sentence that is pointed at whenever no other is; None for no word.
 
     Raises:
         ValueError: shapes that do not fit, numbers that are not finite, or sentences too long for 300 KB.
@@ -97,8 +97,8 @@ def habit_shares(weights: np.ndarray) -> np.ndarray:
     """How much of their attention the tokens inside a sentence give to five places, on average.
 
     The places: the word before, the token itself, the word after, the first token, the last token (Clark et al. 2019,
-    "What Does BERT Look At?", section 3). Inside are all tokens for which these are five different places, so that
-    nothing counts twice: all but the first two and the last two, or the first and the last of a very short sentence.
+    "What Does BERT Look At?", section 3). Inside are the tokens for which these are five different places, so that
+    nothing counts twice: all but the first two and the last two, or all but the ends of a very short sentence.
 
     Args:
         weights: (layers, H, L, L).
@@ -114,14 +114,14 @@ def habit_shares(weights: np.ndarray) -> np.ndarray:
 
 
 def packed(weights: np.ndarray) -> str:
-    """Base64 of 16-bit numbers, low byte first, of which 65535 is a weight of 1: 2.7 characters per weight."""
+    """Base64 of 16-bit numbers, low byte first, where 65535 stands for a weight of 1: 2.7 characters per weight."""
     return base64.b64encode(np.round(weights * 65535).astype("<u2").tobytes()).decode()
 
 
 def draw(
     sentences: list[Sentence], names: list[str], shares: np.ndarray, shown: list[tuple[int, int]], told: str
 ) -> Schematic:
-    """The still picture: a cell for each head, marked by its habit, and two maps.
+    """The still picture: a cell for each head, marked with its habit, and two maps.
 
     Args:
         sentences: one or two.

@@ -8,7 +8,7 @@ from bertcourse.figures.colors import COLORS
 from bertcourse.figures.interactive import Figure, data_uri
 from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
 
-# A mark for each group, so that colour is not all that tells them apart: an outline about (0, 0).
+# A mark for each group, so that colour is not all that tells them apart: outlines centred on (0, 0).
 MARKS = (
     "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0z",  # disc
     "M-4.5 -4.5h9v9h-9z",  # square
@@ -23,11 +23,11 @@ MARKS = (
 def hover_scatter(
     points: np.ndarray, groups: Sequence[str], texts: Sequence[str], title: str = "", alt: str = ""
 ) -> Figure:
-    """Points on a plane that show a text when the mouse, or a finger, is on them, or step by step with the arrow keys.
+    """Points on a plane that show a text when the mouse, or a finger, is on them, or one by one with the arrow keys.
 
     Args:
         points: (n, 2).
-        groups: n names; at most 7 different ones, a colour and a mark each.
+        groups: n names, at most 7 of them different; each gets a colour and a mark.
         texts: n texts.
         title: above the figure.
         alt: what one sees, in words, added to a sentence that counts the points of each group.
@@ -54,13 +54,13 @@ def draw(points: np.ndarray, marks: list[int], names: list[str], title: str, tol
 
     Args:
         points: (n, 2).
-        marks: n places in ``names``.
+        marks: n indices into ``names``.
         names: of the groups.
         title: above the figure.
         told: what the picture shows.
         width: of the picture.
     """
-    lines = [20.0 + 24 * bool(title)]  # the legend's; the last is the lowest
+    lines = [20.0 + 24 * bool(title)]  # of the legend; the last is the lowest
     figure = Schematic(width, 0, told, size=13)
     if title:
         figure.text((20, 16), title, "bold", anchor="start")

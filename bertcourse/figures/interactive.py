@@ -1,9 +1,9 @@
 """Figures that move: a still picture that any viewer shows, and a script that brings it to life where scripts run.
 
-The output is one piece of HTML: a picture, its note, a script. The script (``js/kit.js``, one file for the scene, and
-what that draws with) finds the picture by the figure's key and draws into a shadow root in its place; it needs no
-library and no network. On GitHub, in an untrusted notebook and where a page forbids inline scripts the picture and its
-note remain.
+The output is one piece of HTML: a picture, its note and a script. The script (``js/kit.js``, one file for the scene,
+and what the scene draws with) finds the picture by the figure's key and draws into a shadow root in its place; it needs
+no library and no network. On GitHub, in an untrusted notebook and where a page forbids inline scripts, the picture and
+its note remain.
 """
 
 import base64
@@ -19,7 +19,7 @@ from bertcourse.figures.schematic import Schematic, as_numbers
 
 NOTE = "This figure moves where scripts run: execute the cell, trust the notebook, or read it on the course's site."
 MOST_BYTES = 300_000
-# What a scene draws with, beside kit.js.
+# What a scene draws with, besides kit.js.
 NEEDS = {
     "heads": ("views", "attention_views"),
     "cache": ("walk",),
@@ -32,11 +32,11 @@ class Figure:
     """What a cell shows; its ``repr`` says in words and numbers what is drawn, which strict validation compares.
 
     Args:
-        still: the picture that stands where scripts do not run.
+        still: the picture shown where scripts do not run.
         words: what is drawn, with its numbers rounded.
         scene: a file in ``js`` without its suffix; it defines the function ``scene`` that kit.js describes.
-        data: what the scene is given; lists, texts and finite numbers.
-        note: stands under the still picture.
+        data: what the scene receives: lists, texts and finite numbers.
+        note: the text under the still picture.
 
     Raises:
         ValueError: a number is not finite, or the HTML is larger than 300 KB.
@@ -86,14 +86,14 @@ def data_uri(schematic: Schematic) -> str:
 
 
 def show_steps(schematic: Schematic, words: str = "") -> Figure:
-    """Show a schematic, to be stepped through if it has steps: ‹ ›, a dot, or the arrow keys.
+    """Show a schematic; if it has steps, the reader goes through them with ‹ ›, the dots, or the arrow keys.
 
     Args:
         schematic: the drawing; ``schematic.narrow``, if it has one, is shown on a phone.
         words: what is drawn, with its numbers, for the validation; the drawing's ``alt`` if empty.
 
     Raises:
-        ValueError: the narrow drawing has other steps, or the HTML is larger than 300 KB.
+        ValueError: the narrow drawing has different steps, or the HTML is larger than 300 KB.
     """
     narrow = schematic.narrow
     if narrow is not None and narrow.captions != schematic.captions:
@@ -106,7 +106,7 @@ def show_steps(schematic: Schematic, words: str = "") -> Figure:
 
 
 def rounded(values: ArrayLike, digits: int = 4, name: str = "values") -> list:
-    """Nested lists of finite numbers, with so many decimals.
+    """Nested lists of finite numbers, rounded to ``digits`` decimals.
 
     >>> rounded([[1 / 3, -0.00001]])
     [[0.3333, 0.0]]
@@ -115,7 +115,7 @@ def rounded(values: ArrayLike, digits: int = 4, name: str = "values") -> list:
 
 
 def significant(values: ArrayLike, digits: int = 4, name: str = "values") -> list:
-    """Nested lists of finite numbers of any size, with so many digits each.
+    """Nested lists of finite numbers of any size, with ``digits`` significant digits each.
 
     >>> significant([0.000123456, 1234.56])
     [0.0001235, 1235.0]

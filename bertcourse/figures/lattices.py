@@ -1,4 +1,4 @@
-"""How a word is cut, to be walked: the lattice of the unigram model, and the trie of WordPiece's longest match."""
+"""How a word is cut, as a walk: through the unigram model's lattice, and the trie of WordPiece's longest match."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,10 +10,10 @@ MOST_LETTERS = 16
 
 
 def explore_lattice(lattice: Lattice) -> Figure:
-    """Walk a word's lattice from left to right, edge by edge; the sum of the log-probabilities goes along.
+    """Walk a word's lattice from left to right, edge by edge, with a running sum of the log-probabilities.
 
     An edge is a bar from the node where its token begins to the node where it ends. On demand, the score of the best
-    path to each node, by which Viterbi finds the best path to the end, stands under it.
+    path to each node is shown under it; with these scores, Viterbi finds the best path to the end.
 
     Args:
         lattice: of a word of at most 16 characters, each of which some token covers.
@@ -65,12 +65,12 @@ def lanes(edges: Sequence[Edge]) -> list[int]:
 
 
 def score_of(path: Sequence[Edge]) -> str:
-    """The log-probability of a segmentation, as it is written."""
+    """The log-probability of a segmentation, as it is printed."""
     return signed(sum(edge.log_prob for edge in path), ".2f")
 
 
 def best_scores(lattice: Lattice) -> list[float]:
-    """For each node the log-probability of the best path to it."""
+    """For each node, the log-probability of the best path to it."""
     best = [0.0]
     for edges in lattice.edges_to[1:]:
         best.append(max(best[edge.start] + edge.log_prob for edge in edges))
@@ -78,7 +78,7 @@ def best_scores(lattice: Lattice) -> list[float]:
 
 
 def longest_first(edges: Sequence[Edge], length: int) -> list[Edge]:
-    """From the left, the longest edge that starts at each node that is reached."""
+    """The path from the left that always takes the longest edge from the node it has reached."""
     path: list[Edge] = []
     while (place := path[-1].end if path else 0) < length:
         path.append(max((edge for edge in edges if edge.start == place), key=lambda edge: edge.end))
@@ -89,7 +89,7 @@ def draw(word: str, edges: Sequence[Edge], best: Sequence[Edge], told: str) -> S
     """The still picture: a node between any two characters, a bar for each token, the best path in orange.
 
     Args:
-        word: its characters.
+        word: the word.
         edges: the tokens that fit.
         best: those of the best segmentation.
         told: what the picture shows.
@@ -116,10 +116,10 @@ def draw(word: str, edges: Sequence[Edge], best: Sequence[Edge], told: str) -> S
 
 
 def trie_walk(word: str, vocabulary: Collection[str], inside: str = "##") -> Figure:
-    """Step through the longest match: letter by letter as far as some token goes on, then back to the longest token.
+    """Step through the longest match: letter by letter as far as any token goes, then back to the longest token.
 
-    A thick border marks a beginning that is a token itself; what is taken is filled. Where the walk leaves the word, a
-    branch shows a token that goes on otherwise: the vocabulary, laid out so that tokens share beginnings, is a trie.
+    A thick border marks a prefix that is itself a token; the token that is taken is filled. Where the walk ends, a
+    branch shows a token that continues differently: the vocabulary, laid out so that tokens share prefixes, is a trie.
 
     Args:
         word: normalized.
@@ -159,7 +159,7 @@ def trie_walk(word: str, vocabulary: Collection[str], inside: str = "##") -> Fig
 
 
 def branch(word: str, walk: tuple[int, int, str, list[int]], vocabulary: Collection[str], inside: str) -> str:
-    """The shortest token that leaves the word where the walk ends, the first of these in the alphabet; "" for none.
+    """The shortest token that departs from the word where the walk ends, alphabetically the first; "" for none.
 
     >>> branch("unfit", (0, 3, "un", [2]), ["un", "unfair", "unfold"], "##")
     'unfair'
@@ -173,7 +173,7 @@ def branch(word: str, walk: tuple[int, int, str, list[int]], vocabulary: Collect
 
 
 def longest_matches(word: str, vocabulary: Collection[str], inside: str) -> list[tuple[int, int, str, list[int]]]:
-    """For each piece: where it begins, how far some token goes on, the token that is taken, and where tokens end.
+    """For each piece: where it begins, how far some token reaches, the token that is taken, and where tokens end.
 
     The token is "" where none fits, which ends the word.
 
@@ -215,12 +215,12 @@ def draw_walk(
     top: float,
     cell: float,
 ) -> None:
-    """A row: a box for each letter walked, a cross where no token goes on, and below it the branch that was not taken.
+    """Draw a row: a box for each letter walked, a cross where no token goes on, and below it the branch not taken.
 
     Args:
-        figure: where it is drawn.
+        figure: the drawing to add to.
         word, walk: as in ``longest_matches``.
-        other: a token that goes on otherwise, or "".
+        other: a token that continues differently, or "".
         left, top: the row's corner.
         cell: a letter's width.
     """
@@ -251,7 +251,7 @@ def draw_walk(
 
 
 def draw_legend(figure: Schematic, top: float, width: int) -> None:
-    """What filled, thick, white and × mean."""
+    """Draw the legend: what filled, thick, white and × mean."""
     signs = ["taken", "a token ends here", "walked in vain", "no token goes on"]
     x, y = 10.0, top + 8
     for number, text in enumerate(signs):

@@ -1,4 +1,4 @@
-"""A word in several sentences, layer by layer: one point that parts as the sentences make themselves heard."""
+"""A word in several sentences, layer by layer: one point that divides as the sentences make themselves felt."""
 
 import re
 from collections.abc import Sequence
@@ -9,21 +9,21 @@ from numpy.typing import ArrayLike
 from bertcourse.figures.interactive import Figure, rounded
 from bertcourse.figures.schematic import Schematic, as_numbers, signed
 
-SAME = 1e-3  # vectors nearer to each other than this share of their length count as equal
-MARKS, OPEN = "●◆▲", "could be either"  # of the senses; ○ for a sentence that leaves it open
+SAME = 1e-3  # vectors closer together than this share of their length count as equal
+MARKS, OPEN = "●◆▲", "could be either"  # for the senses; ○ for a sentence that leaves it open
 
 
 def explore_layers(sentences: Sequence[str], states: ArrayLike, word: str, senses: Sequence[str]) -> Figure:
-    """Move through the layers: the word's vectors part, and each sentence shows which other it lies nearest to.
+    """Move through the layers: the word's vectors drift apart, and each sentence shows which other one is nearest.
 
-    All layers are drawn in one plane, that in which the last layer's vectors differ most (its first two principal
-    directions), and each layer's mean is the middle. The nearest sentence is found in all D dimensions.
+    All layers are drawn in the same plane, the one in which the last layer's vectors differ most (its first two
+    principal directions), each centred on its own mean. The nearest sentence is found in all D dimensions.
 
     Args:
-        sentences: N of them, with the word in each.
+        sentences: N sentences, each containing the word.
         states: (layers, N, D), the word's vectors; layer 0 is the embeddings.
         word: what is printed in bold.
-        senses: N names, at most three different ones; "" for a sentence that leaves it open.
+        senses: N names, at most three of them different; "" for a sentence that leaves the sense open.
 
     Raises:
         ValueError: shapes that do not fit, a sentence without the word, or too many senses.
@@ -66,9 +66,9 @@ def explore_layers(sentences: Sequence[str], states: ArrayLike, word: str, sense
 
 
 def project(states: np.ndarray) -> np.ndarray:
-    """All layers, each about its own mean, on the first two principal directions of the last; (layers, N, 2).
+    """(layers, N, 2), each layer around its own mean, projected onto the last layer's first two principal directions.
 
-    A direction's sign means nothing; here the point farthest out is on the left, and below.
+    A direction's sign means nothing; here it puts the point farthest out on the left, or below.
     """
     centred = states - states.mean(axis=1, keepdims=True)
     _, _, directions = np.linalg.svd(centred[-1], full_matrices=False)
@@ -78,7 +78,7 @@ def project(states: np.ndarray) -> np.ndarray:
 
 
 def nearest_rows(states: np.ndarray) -> list[list[int]]:
-    """For each layer and row the nearest other row; −1 where all vectors of the layer are equal.
+    """For each layer and row, the nearest other row; −1 where all vectors of the layer are equal.
 
     >>> nearest_rows(np.array([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 2.0], [0.0, 5.0]]]))
     [[-1, -1, -1], [1, 0, 1]]
@@ -95,7 +95,7 @@ def nearest_rows(states: np.ndarray) -> list[list[int]]:
 
 
 def telling_words(sentences: Sequence[str]) -> list[str]:
-    """The longest word of each sentence that no other has; the whole sentence if there is none.
+    """The longest word of each sentence that no other sentence has; the whole sentence if there is none.
 
     >>> telling_words(["They swam to the bank.", "They walked to the bank.", "They swam."])
     ['They swam to the bank.', 'walked', 'They swam.']
@@ -109,13 +109,13 @@ def telling_words(sentences: Sequence[str]) -> list[str]:
 
 
 def draw(points: np.ndarray, data: dict, told: str) -> Schematic:
-    """The still picture: the first layer, one in the middle, and large the last."""
+    """The still picture: the first layer, one in the middle and, in large, the last."""
     figure = Schematic(740, 372, f"A word's vectors in several sentences, in three layers. {told}")
     last, limit = len(points) - 1, float(np.abs(points).max()) * 1.12 or 1.0
     for layer, left, top, side in ((0, 10, 30, 150), (last // 2, 10, 206, 150), (last, 190, 30, 326)):
         figure.box(left, top, side, side, fill="none", color="line", corner=4)
         figure.text((left + side / 2, top - 12), f"layer {layer}", "bold", size=13)
-        named: list[tuple[float, float]] = []  # where a name above a mark would cover another one it stands below
+        named: list[tuple[float, float]] = []  # a name goes below its mark where above it would cover another
         for label, sense, (x, y) in zip(data["labels"], data["sense"], points[layer].tolist()):
             at = left + (1 + x / limit) * side / 2, top + (1 - y / limit) * side / 2
             mark, color = (MARKS[sense], f"group{sense}") if sense >= 0 else ("○", "ink")

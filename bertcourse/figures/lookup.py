@@ -9,7 +9,7 @@ from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.schematic import Schematic, as_numbers, signed
 
 WIDE, NARROW = 740, 360
-COLUMNS = {WIDE: 8, NARROW: 5}  # of the table; more have no room with their numbers written
+COLUMNS = {WIDE: 8, NARROW: 5}  # of the table; more do not fit with their numbers written out
 MOST_ROWS, TALL = 7, 28
 
 
@@ -17,12 +17,12 @@ def show_lookup(words: Sequence[str], table: ArrayLike, word: str) -> Figure:
     """Step through x W, where x is a word's one-hot vector and W the table: what comes out is the word's row.
 
     Args:
-        words: V different ones, in the order of the table's rows.
+        words: V different words, in the order of the table's rows.
         table: (V, D).
-        word: the one that is looked up.
+        word: the word to look up.
 
     Raises:
-        ValueError: the table has another number of rows, the word is not in it, or a word is there twice.
+        ValueError: the table has another number of rows, the word is not in it, or a word occurs twice.
 
     Source: Mikolov et al. 2013, "Efficient Estimation of Word Representations in Vector Space", whose projection
     layer this is.
@@ -50,7 +50,7 @@ def show_lookup(words: Sequence[str], table: ArrayLike, word: str) -> Figure:
 
 
 def rows_around(row: int, count: int) -> list[int | None]:
-    """Rows of a table that are drawn: all of a short one, else the first, those around one, the last; None is a gap.
+    """The rows of a table to draw: all if it is short, else the first, those around ``row``, the last; None is a gap.
 
     >>> rows_around(1, 4), rows_around(40, 100)
     ([0, 1, 2, 3], [0, None, 39, 40, 41, None, 99])
@@ -66,7 +66,7 @@ def rows_around(row: int, count: int) -> list[int | None]:
 def draw(
     words: list[str], table: np.ndarray, one_hot: np.ndarray, product: np.ndarray, told: str, width: int
 ) -> Schematic:
-    """One form of the drawing: words, the one-hot vector upright beside the table's rows, and below them the product.
+    """One form of the drawing: words, the one-hot vector upright beside the table's rows, and the product below them.
 
     Args:
         words: V.

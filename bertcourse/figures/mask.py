@@ -1,4 +1,4 @@
-"""Who may attend to whom: a mask whose cells are clicked, and the weights and the output that follow."""
+"""Who may attend to whom: a mask with cells to click, and the weights and the output that follow from it."""
 
 from collections.abc import Sequence
 
@@ -20,15 +20,15 @@ def explore_mask(
     mask: Tensor | None = None,
     row: int | None = None,
 ) -> Figure:
-    """Click a cell of the mask: the weights of its row are softmaxed again, and its output moves.
+    """Click a cell of the mask: the softmax of its row is taken again, and the row's output moves.
 
-    The reader can return to no mask, the causal one, that of padding if a word is "[PAD]", and ``mask``.
+    The reader can go back to no mask, the causal mask, the padding mask if a word is "[PAD]", and ``mask``.
 
     Args:
         query, key: (L, d), of one head; L is at most 16.
         value: (L, D).
         words: L names; numbers if None.
-        mask: boolean (L, L), True means "may attend"; None lets all attend to all.
+        mask: boolean (L, L), True means "may attend"; None lets every word attend to all.
         row: the query that is followed at first; the last if None.
 
     Raises:
@@ -67,7 +67,7 @@ def explore_mask(
 
 
 def known_masks(words: list[str], given: Tensor) -> dict[str, Tensor]:
-    """What a reader can return to, by name."""
+    """The masks that a reader can go back to, by name."""
     length = len(words)
     masks = {"no mask": torch.ones(length, length, dtype=torch.bool), "causal": causal_mask(length)}
     if "[PAD]" in words:
@@ -88,10 +88,10 @@ def draw(weights: Tensor, allowed: Tensor, output: Tensor, words: list[str], row
     """
     length = len(words)
     cell = min(46.0, 300 / length)
-    longest = 7.2 * max(map(len, words))  # the longest name, about as wide as it is written
+    longest = 7.2 * max(map(len, words))  # about the width of the longest name
     left, top = longest + 42, 0.71 * longest + 44
     figure = Schematic(740, round(top + length * cell + 16), f"Attention weights under a mask. {told}", size=13)
-    figure.matrix(left, top, weights, cell, limit=1.5, color="plus")  # pale, so that numbers are legible on it
+    figure.matrix(left, top, weights, cell, limit=1.5, color="plus")  # pale, so that numbers on it are legible
     for i, j in torch.cartesian_prod(torch.arange(length), torch.arange(length)).tolist():
         center = (left + (j + 0.5) * cell, top + (i + 0.5) * cell)
         if not allowed[i, j]:

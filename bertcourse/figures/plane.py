@@ -1,4 +1,4 @@
-"""Words as points of a plane: drag one, and a word's weights and its new vector follow."""
+"""Words as points in a plane: drag one, and a word's weights and its new vector follow."""
 
 from collections.abc import Sequence
 
@@ -14,14 +14,14 @@ MOST_WORDS = 8
 def explore_plane(
     words: Sequence[str], vectors: Tensor, row: int, axes: tuple[str, str] = ("x", "y"), limits=(-1.0, 3.0)
 ) -> Figure:
-    """Drag a word, or move it by arrow keys: the weights of the chosen word are softmaxed again, and it moves on.
+    """Drag a word, or move it with the arrow keys: the chosen word's softmax is taken again, and its new vector moves.
 
-    The weights are those of ``self_attention.simple_self_attention``: softmax of dot products, not divided.
+    The weights are those of ``self_attention.simple_self_attention``: a softmax of undivided dot products.
 
     Args:
         words: L names, at most 8.
         vectors: (L, 2), within the limits.
-        row: the word whose weights are drawn at first, from 0; the reader can choose another.
+        row: the word whose weights are drawn at first, counted from 0; the reader can choose another.
         axes: what the two numbers mean.
         limits: of both axes.
 
@@ -67,7 +67,7 @@ def draw(
     figure.text((left + side / 2, top + side + 18), data["axes"][0], color="soft", size=13.5)
     figure.text((left - 18, top + side / 2), data["axes"][1], color="soft", size=13.5, turn=-90)
     for number, (vector, weight) in enumerate(zip(vectors, weights.tolist())):
-        if number == row:  # no line leads from a word to itself: a ring as thick stands around it
+        if number == row:  # no line can lead from a word to itself: a ring of that width surrounds it
             wide, (x, y) = 1 + 9 * weight, at(vector)
             inner = 7 + wide / 2
             place = (x - inner, y - inner, 2 * inner, 2 * inner)

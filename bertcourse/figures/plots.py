@@ -2,7 +2,7 @@
 
 Images are not compared when a notebook is validated. So the notebook prints the numbers under each figure:
 ``attention_map`` returns them in words, the other functions return the axes, and a ``Figure``'s repr is its words.
-What the other modules draw is reached through this one, too.
+Everything that the other modules draw can be reached through this one, too.
 """
 
 from collections.abc import Sequence
@@ -28,15 +28,18 @@ from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.lookup import show_lookup
 from bertcourse.figures.mask import explore_mask
 from bertcourse.figures.plane import explore_plane
+from bertcourse.figures.reading import explore_margin, explore_question, span_steps
 from bertcourse.figures.recurrence import explore_recurrence
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
+from bertcourse.figures.search import explore_bm25, explore_late
 from bertcourse.figures.switches import explore_switches
+from bertcourse.figures.tags import explore_tags, explore_viterbi, show_subwords
 from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
 from bertcourse.figures.unrolled import show_recurrence
 from bertcourse.figures.window import explore_window
-from bertcourse.figures.words import answer_map, tag_table, token_boxes, trellis
+from bertcourse.figures.words import answer_map, tag_table, token_boxes
 from bertcourse.figures.writing import explore_writing_order
 
 __all__ = [
@@ -48,17 +51,23 @@ __all__ = [
     "attention_map",
     "attention_steps",
     "explore_analogies",
+    "explore_bm25",
     "explore_bpe",
     "explore_cache",
     "explore_heads",
+    "explore_late",
     "explore_lattice",
     "explore_layers",
+    "explore_margin",
     "explore_mask",
     "explore_plane",
+    "explore_question",
     "explore_recurrence",
     "explore_sampling",
     "explore_scaling",
     "explore_switches",
+    "explore_tags",
+    "explore_viterbi",
     "explore_window",
     "explore_writing_order",
     "grouped_bars",
@@ -79,10 +88,11 @@ __all__ = [
     "show_span_corruption",
     "show_stack",
     "show_steps",
+    "show_subwords",
     "show_tokens",
+    "span_steps",
     "tag_table",
     "token_boxes",
-    "trellis",
     "trie_walk",
     "use_course_style",
 ]
@@ -106,7 +116,7 @@ def use_course_style() -> None:
 
 
 def show(alt: str) -> None:
-    """Show the current figure, with a sentence for those who cannot see it; the last line of a cell that draws.
+    """Show the current figure, with a sentence for those who cannot see it; call it last in a cell that draws.
 
     Strict validation does not compare images, but it does compare this sentence.
 
@@ -211,10 +221,10 @@ def attention_map(
 
 
 def seeded_lines(lines: dict[str, Sequence[Sequence[float]]], ax: Axes | None = None) -> Axes:
-    """Draw a line for each run, runs of one kind in one colour, so that the spread over seeds is seen.
+    """Draw a line for each run, with runs of one kind in one colour, so that the spread over seeds shows.
 
     Args:
-        lines: for each kind, its runs; each run is a list of numbers, one a layer or step from 0.
+        lines: for each kind, its runs; each run is a list of numbers, one per layer or step from 0.
         ax: where to draw; a new figure if None.
 
     Returns:

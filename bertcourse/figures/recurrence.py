@@ -1,4 +1,4 @@
-"""How far back an error is heard: a chain of words that one stretches, and the gradient that is left at its end."""
+"""How far back an error is felt: a chain of words to stretch, and the gradient that is left at its end."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,8 +9,8 @@ from bertcourse.figures.interactive import Figure, rounded
 from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
 
 MOST_TOKENS, MOST_KINDS = 48, 3
-LEAST = 1e-12  # of the gradient that is left; what is smaller, 0 too, counts as this
-POWERS = 8  # of ten that the axis spans at most
+LEAST = 1e-12  # of the gradient that is left; anything smaller, including 0, counts as this
+POWERS = 8  # powers of ten that the axis spans at most
 PER_ROW = 10  # cells in a row of the still picture
 ROLES = ("minus", "plus", "value")
 DASHES = ("", ' stroke-dasharray="8 4"', ' stroke-dasharray="2 4"')
@@ -23,15 +23,15 @@ def explore_recurrence(
     start: int = 10,
     reference: int = 0,
 ) -> Figure:
-    """Stretch the distance: how much of the gradient of a loss at the last word arrives so many words back?
+    """Stretch the distance: how much of the gradient of a loss at the last word arrives that many words back?
 
-    All is relative to the gradient at the reference distance, in each run; runs are summed up by their median.
+    Everything is relative to the gradient at the reference distance in the same run; the median sums up the runs.
 
     Args:
-        tokens: L of a sentence, 4 to 48; the loss is at the last one.
-        gradients: name of a model, at most three, to (R, L): for R runs the size of the gradient with respect to what
-            comes in at distance 0, 1, …, L − 1 from the last word. (L,) is one run.
-        direct: names of those in which every word is one step away, and not a chain of steps.
+        tokens: the L tokens of a sentence, 4 to 48; the loss is at the last one.
+        gradients: (R, L) by name of a model, at most three: for each of R runs, the size of the gradient with respect
+            to the input at distance 0, 1, …, L − 1 from the last word. (L,) is one run.
+        direct: names of the models in which every word is one step away, rather than a chain of steps.
         start: the distance at first, or L − 1 if that is less.
         reference: the distance whose gradient counts as 100 %.
 
@@ -76,7 +76,7 @@ def explore_recurrence(
 
 
 def left_over(sizes: np.ndarray, name: str, length: int, reference: int) -> np.ndarray:
-    """The power of ten of each run's gradient, divided by that at the reference distance.
+    """The power of ten of each run's gradient after division by that at the reference distance.
 
     Args:
         sizes: (R, L).
@@ -96,7 +96,7 @@ def left_over(sizes: np.ndarray, name: str, length: int, reference: int) -> np.n
 
 
 def percent(share: float) -> str:
-    """A share to two digits, or that there is next to nothing.
+    """A share in percent to two digits, or the statement that there is next to nothing.
 
     >>> [percent(share) for share in (1.304, 0.0312, 0.00031, 2e-7)]
     ['130 %', '3.1 %', '0.031 %', 'less than 0.01 %']
@@ -118,7 +118,7 @@ def share_of(power: int) -> str:
 
 
 def draw(data: dict, told: str) -> Schematic:
-    """The still picture: the chain of the first model, and what is left over the distance for all."""
+    """The still picture: the chain of the first model, and for all models what is left at each distance."""
     tokens, start = data["tokens"], data["start"]
     rows = -(-len(tokens) // PER_ROW)
     figure = Schematic(740, 54 * rows + 236, told, size=12.5)
@@ -142,11 +142,11 @@ def draw(data: dict, told: str) -> Schematic:
 
 
 def draw_chart(figure: Schematic, data: dict, place: tuple[float, float, float, float]) -> None:
-    """What is left over the distance, on an axis of powers of ten, a line for each model's median.
+    """Draw what is left at each distance, on an axis of powers of ten, with a line for each model's median.
 
     Args:
-        figure: what is drawn into.
-        data: as the scene has it.
+        figure: the drawing to add to.
+        data: as the scene receives it.
         place: left, top, width and height.
     """
     left, top, width, height = place

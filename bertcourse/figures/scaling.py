@@ -1,4 +1,4 @@
-"""Why scores are divided by √d: the dimension and the division against scores, weights and gradient."""
+"""Why scores are divided by √d: what the dimension and the division do to scores, weights and gradient."""
 
 import math
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from torch import Tensor
 from bertcourse.figures.interactive import Figure, significant
 from bertcourse.figures.schematic import Schematic, paint, short
 
-MOST_DRAWS = 8  # sets of vectors that a reader can look at; the bands are of all
+MOST_DRAWS = 8  # sets of vectors that a reader can look at; the bands cover all of them
 HEADS = 64  # size of a query in BERT's heads; the figure opens there, and a line marks it
 FORMULAS = ("softmax(q·k)", "softmax(q·k/√d)")
 NAMES, COLORS = ("q·k", "q·k/√d"), ("minus", "plus")
-MOST_POWERS = 12  # of ten, that the axis of the gradient spans; what is less lies on the floor
+MOST_POWERS = 12  # powers of ten that the gradient's axis spans; anything smaller is drawn at the bottom
 
 
 def softmax_gradient(query: Tensor, keys: Tensor, scale: float) -> Tensor:
-    """‖∂a/∂q‖: how strongly the weights a = softmax(scale · q·k) answer to a change of the query.
+    """‖∂a/∂q‖: how strongly the weights a = softmax(scale · q·k) respond to a change of the query.
 
     By ∂a_i/∂q = scale · a_i (k_i − Σ_j a_j k_j).
 
@@ -39,14 +39,14 @@ def explore_scaling(
 ) -> Figure:
     """Move d, switch the division on and off; scores, weights and gradient follow.
 
-    For each d the first d numbers of the vectors are taken. Of the draws, 8 can be looked at: first the most typical,
-    whose undivided gradients and largest weights are nearest to the medians, then others in order. The bands are of
-    all, from the 10th percentile to the 90th.
+    For each d, the first d numbers of the vectors are taken. The reader can look at 8 of the draws: first the most
+    typical, whose undivided gradients and largest weights are nearest to the medians, then others in order. The bands
+    cover all draws, from the 10th percentile to the 90th.
 
     Args:
         queries: (R, D), one query for each of R draws.
         keys: (R, n, D), the keys that it meets.
-        dimensions: where the slider stops, rising, from 1 to D. It opens at 64, or in the middle if that is none.
+        dimensions: where the slider stops, increasing, from 1 to D. It opens at 64, or in the middle if that is absent.
 
     Raises:
         ValueError: shapes that do not fit, or numbers that are not finite.
@@ -101,13 +101,13 @@ def most_typical(traits: Tensor) -> int:
 
 
 def draw(scores: Tensor, bands: Tensor, dimensions: list[int], start: int) -> tuple[Schematic, str]:
-    """The still picture, the weights at one d and the gradient over all, and its words.
+    """The still picture, with the weights at one d and the gradient over all d, and its words.
 
     Args:
         scores: (n,), of the typical draw at that d.
         bands: (2, dimensions, 3), undivided and divided: 10th percentile, median, 90th percentile.
         dimensions: all d.
-        start: which of them the weights are of.
+        start: the index of the d whose weights are drawn.
     """
     d = dimensions[start]
     rows = [torch.softmax(scores * scale, dim=-1).tolist() for scale in (1.0, d**-0.5)]
@@ -135,10 +135,10 @@ def draw(scores: Tensor, bands: Tensor, dimensions: list[int], start: int) -> tu
 
 
 def draw_bands(figure: Schematic, bands: Tensor, dimensions: list[int], place: tuple[float, float, float, float]):
-    """The gradient over d, both on logarithmic scales: medians as lines, percentiles 10 to 90 as bands.
+    """Draw the gradient over d, both on logarithmic scales: medians as lines, percentiles 10 to 90 as bands.
 
     Args:
-        figure: what is drawn into.
+        figure: the drawing to add to.
         bands: (2, dimensions, 3).
         dimensions: all d.
         place: left, top, width and height.

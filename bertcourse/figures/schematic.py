@@ -1,7 +1,7 @@
 """Schematics with real numbers in them: SVG that takes its page's colours, builds up step by step, and prints.
 
-A drawing is made in reading order at explicit coordinates. Methods return what they drew as a ``Box``, to hang the next
-thing on. A value's sign is its colour and its size is the opacity, so 0 is the paper, whatever colour the paper has.
+A drawing is made in reading order at explicit coordinates. Methods return what they drew as a ``Box``, to attach the
+next thing to. A value's sign sets its colour and its size the opacity, so 0 looks like the paper, whatever its colour.
 Nothing in the file has an id, nothing is fetched, and the same numbers make the same bytes.
 """
 
@@ -37,12 +37,12 @@ STYLE = (
     ".formula{font-family:STIX Two Text,Cambria,Georgia,serif;font-style:italic}"
     ".code{font-family:ui-monospace,Menlo,Consolas,monospace}"
 )
-SHADES = 12  # cells of one shade are one path, which keeps a large matrix small: about 6 bytes a cell
+SHADES = 12  # cells of one shade form one path, which keeps a large matrix small: about 6 bytes per cell
 Point = tuple[float, float]
 
 
 def paint(role: str) -> str:
-    """The colour of a role: the page's, or else that of ``ROLES``."""
+    """The colour of a role: the page's, or else the one in ``ROLES``."""
     return "none" if role == "none" else f"var(--{role},{ROLES[role]})"
 
 
@@ -65,7 +65,7 @@ def as_numbers(values: ArrayLike, name: str) -> np.ndarray:
 
 
 class Box(NamedTuple):
-    """A rectangle that was drawn: its left upper corner, width and height."""
+    """A rectangle that was drawn: its upper left corner, width and height."""
 
     x: float
     y: float
@@ -107,7 +107,7 @@ class Schematic:
         return [caption for caption, _ in self.groups[1:]]
 
     def step(self, caption: str) -> None:
-        """What is drawn from here on appears with this caption."""
+        """Begin a step: what is drawn from here on appears with this caption."""
         self.groups.append((caption, []))
 
     def put(self, element: str) -> None:
@@ -131,7 +131,7 @@ class Schematic:
             text: with ``\\n`` between lines.
             style: "bold", "code", or "formula", in which ``a_j`` has a subscript.
             color: a role of ``ROLES``.
-            anchor: what the point is of the text: "start", "middle" or "end".
+            anchor: which part of the text is at the point: "start", "middle" or "end".
             size: height; the drawing's if None.
             turn: degrees, clockwise about the point.
         """
@@ -162,13 +162,13 @@ class Schematic:
         line: float = 1.3,
         opacity: float = 0.13,
     ) -> Box:
-        """Draw a box with round corners and a text in its middle.
+        """Draw a box with rounded corners and a text in its middle.
 
         Args:
             x, y, width, height: where it is.
             text, style, size: as in ``text``.
             color: role of its outline, "none" for none.
-            fill: role of its inside; any but "panel", "paper" and "none" is laid on as thinly as ``opacity`` says.
+            fill: role of its inside; ``opacity`` applies to all but "panel", "paper" and "none".
             corner: radius.
             line: width of the outline.
         """
@@ -197,10 +197,10 @@ class Schematic:
         """Draw numbers as coloured cells.
 
         Args:
-            x, y: left upper corner.
+            x, y: upper left corner.
             values: (rows, columns), finite.
-            cell, cell_height: size of a cell; a square if one is given.
-            limit: the number with the full colour; the largest in size if None.
+            cell, cell_height: width and height of a cell; a square if only the first is given.
+            limit: the number with the full colour; the largest absolute value if None.
             color: role for numbers from 0 to ``limit``; "" takes "plus" above 0 and "minus" below.
             numbers: a format, such as ".2f", to write each number into its cell; "" writes none.
             frame: role of the outline.
@@ -210,7 +210,7 @@ class Schematic:
         (rows, columns), tall = array.shape, cell_height or cell
         limit = limit or float(np.abs(array).max()) or 1.0
         to_cells = f"translate({short(x)} {short(y + tall / 2)})scale({short(cell)} {short(tall)})"
-        strongest = 0.6 if numbers else 1  # numbers must be legible on their cells
+        strongest = 0.6 if numbers else 1  # the numbers on the cells must be legible
         self.put(f'<g transform="{to_cells}">{shaded(array, limit, color, strongest)}</g>')
         width, height = columns * cell, rows * tall
         if min(cell, tall) >= 5:  # smaller cells need no lines between them
@@ -249,7 +249,7 @@ class Schematic:
         flow: bool = False,
         corner: float = 10,
     ) -> None:
-        """Draw an arrow through the points, with round corners.
+        """Draw an arrow through the points, with rounded corners.
 
         Args:
             points: two or more.
@@ -258,7 +258,7 @@ class Schematic:
             curve: an S from the first point to the last that starts "down" or "across"; "" draws straight lines.
             head: whether it has one.
             opacity: 0 to 1.
-            flow: dashes run along it where the page can move.
+            flow: whether dashes run along it where the page can move.
             corner: radius.
         """
         path, angle = curved(points[0], points[-1], curve) if curve else straight(points, corner)
@@ -277,7 +277,7 @@ class Schematic:
     def bracket(
         self, start: float, end: float, y: float, text: str = "", over: bool = False, color: str = "soft"
     ) -> None:
-        """Draw a bracket under what lies between two x, or over it, with a label."""
+        """Draw a bracket with a label under what lies between two x coordinates, or over it."""
         tick = 5 if over else -5
         path = f"M{short(start)} {short(y + tick)}V{short(y)}H{short(end)}V{short(y + tick)}"
         self.put(f'<path d="{path}" stroke="{paint(color)}" stroke-width="1.2"/>')
@@ -294,7 +294,7 @@ class Schematic:
 
 
 def signed(value: float, form: str) -> str:
-    """A number as it is printed: a true minus, and no minus before a zero.
+    """A number as it is printed: with a true minus sign, and none before a zero.
 
     >>> signed(-0.126, ".2f"), signed(-0.001, ".2f")
     ('−0.13', '0.00')
@@ -304,13 +304,13 @@ def signed(value: float, form: str) -> str:
 
 
 def subscript(text: str, size: float) -> str:
-    """Letters below the line, and a space of no width that leads back to it."""
+    """Letters below the line, and a zero-width space that leads back to it."""
     down = f'<tspan dy="{short(0.25 * size)}" font-size="{short(0.72 * size)}">{text}</tspan>'
     return f'{down}<tspan dy="{short(-0.25 * size)}">&#8203;</tspan>'
 
 
 def shaded(array: np.ndarray, limit: float, color: str, strongest: float) -> str:
-    """Paths of strokes, one a cell of 1 × 1; a path for each shade."""
+    """Paths of strokes, one stroke per cell of 1 × 1 and one path per shade."""
     strokes: dict[tuple[str, int], list[str]] = {}
     for (row, column), value in np.ndenumerate(array):
         role = color or ("plus" if value > 0 else "minus")
@@ -336,7 +336,7 @@ def curved(start: Point, end: Point, curve: str) -> tuple[str, float]:
 
 
 def straight(points: Sequence[Point], corner: float) -> tuple[str, float]:
-    """Lines through the points, round at the corners, and the angle of the last."""
+    """Lines through the points, rounded at the corners, and the angle of the last."""
     path = f"M{short(points[0][0])} {short(points[0][1])}"
     for before, turn, after in zip(points, points[1:], points[2:]):
         near = []

@@ -8,7 +8,7 @@ import numpy as np
 from bertcourse.figures.interactive import Figure, rounded
 from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
 
-LEAST = 1e-8  # what is smaller, 0 too, is drawn as this: rounding alone leaves about 1e-16 of an exact 0
+LEAST = 1e-8  # anything smaller, including 0, is drawn as this: rounding alone turns an exact 0 into about 1e-16
 
 
 def explore_switches(
@@ -16,11 +16,11 @@ def explore_switches(
     lines: Mapping[tuple[str, ...], Mapping[str, Sequence[Sequence[float]]]],
     start: tuple[str, ...],
 ) -> Figure:
-    """Set each switch; three or fewer measurements of the model's layers follow, on axes of powers of ten.
+    """Set each switch, and up to three measurements of the model's layers follow, on axes of powers of ten.
 
     Args:
-        switches: what each is called, and its settings.
-        lines: for every choice of settings, and each measurement, its runs: a number of at least 0 per layer.
+        switches: the settings of each, by its name.
+        lines: for every choice of settings and every measurement, the runs: a number of at least 0 per layer.
         start: the choice that is shown at first.
 
     Raises:
@@ -65,7 +65,7 @@ def short_number(powers: np.ndarray) -> str:
 
 
 def log10(runs: Sequence[Sequence[float]], name: str) -> np.ndarray:
-    """Powers of ten, (runs, layers + 1), of numbers of at least 0."""
+    """(runs, layers + 1), the powers of ten of numbers of at least 0."""
     array = as_numbers(np.asarray(runs, dtype=float), name)
     if array.ndim != 2 or array.shape[1] < 2 or (array < 0).any():
         raise ValueError(f"{name} must be runs of two or more numbers of at least 0; got shape {array.shape}.")
@@ -73,7 +73,7 @@ def log10(runs: Sequence[Sequence[float]], name: str) -> np.ndarray:
 
 
 def draw(measures: list[str], powers: Mapping, start: tuple[str, ...], told: str) -> Schematic:
-    """The still picture: a panel for each measurement, the chosen stack strong, the others faint."""
+    """The still picture: a panel for each measurement, with the chosen stack bold and the others faint."""
     figure = Schematic(740, 238, told, size=12)
     width = 740 / len(measures)
     for number, name in enumerate(measures):

@@ -1,6 +1,6 @@
 """Tokenized texts, side by side: a row for each, a box for each token, and how many there are.
 
-On a page the boxes are text of the page: a letter of any script is drawn if the reader has a font for it.
+On a page, the boxes are part of its text: a letter of any script is drawn if the reader has a font for it.
 """
 
 import re
@@ -10,18 +10,18 @@ from bertcourse.figures.interactive import NOTE, Figure
 from bertcourse.figures.schematic import Schematic
 
 MARK = re.compile(r"##|▁|Ġ")  # at a token's beginning
-LETTER, GAP, LINE = 9.4, 16, 32  # pixels: a letter's width, what a box has besides, a line's height
+LETTER, GAP, LINE = 9.4, 16, 32  # pixels: a letter's width, what a box adds to it, a line's height
 
 
 def show_tokens(rows: Mapping[str, Sequence[str]], groups: Mapping[str, Sequence[str]] | None = None) -> Figure:
     """Show how texts are cut, a row for each, with its number of tokens.
 
     Args:
-        rows: name of the row to its tokens.
-        groups: heading to the names of the rows below it; None for no headings.
+        rows: the tokens of each row, by its name.
+        groups: the names of the rows below each heading; None for no headings.
 
     Raises:
-        ValueError: there are no rows, or a group names one that is not there.
+        ValueError: there are no rows, or a group names one that does not exist.
     """
     if not rows:
         raise ValueError("rows must hold at least one row of tokens; got none.")
@@ -44,7 +44,7 @@ def show_tokens(rows: Mapping[str, Sequence[str]], groups: Mapping[str, Sequence
 
 
 def split_mark(token: str) -> tuple[str, str]:
-    """What marks a token as beginning a word or not, and the rest of it.
+    """The sign that marks a token as beginning a word or not, and the rest of the token.
 
     >>> split_mark("##ful"), split_mark("▁the"), split_mark("#")
     (('##', 'ful'), ('▁', 'the'), ('', '#'))
@@ -54,7 +54,7 @@ def split_mark(token: str) -> tuple[str, str]:
 
 
 def draw(rows: Mapping[str, Sequence[str]], groups: Mapping[str, Sequence[str]], told: str) -> Schematic:
-    """The still picture: lines of boxes, broken where they are full.
+    """The still picture: lines of boxes, wrapped where they are full.
 
     Args:
         rows, groups: as for ``show_tokens``.

@@ -17,11 +17,11 @@ def show_input(
     tables: Mapping[str, int],
     count: int = 8,
 ) -> Figure:
-    """BERT's input: the token's vector, its segment's and its position's are added and normalized.
+    """BERT's input: the vectors of the token, its segment and its position are added and normalized.
 
     Args:
         tokens: L names, at most 16 to be legible.
-        segments: L numbers, 0 and then 1, or 0 alone.
+        segments: L numbers, 0 and then 1, or only 0.
         vectors: "token", "segment" and "position", each (L, D), in the order in which they are added.
         total: (L, D), the sum after layer normalization.
         tables: for each of the three, how many rows its table has.
@@ -128,7 +128,7 @@ def show_heads(
     output: ArrayLike,
     head: int = 0,
 ) -> Figure:
-    """D dimensions are cut into H heads, each attends for itself, and the results are joined; one head stands out.
+    """D dimensions are cut into H heads, each attends by itself, and the results are joined; one head is highlighted.
 
     Args:
         tokens: L names.
@@ -137,7 +137,7 @@ def show_heads(
         weights: (H, L, L).
         joined: (L, D), the heads' results side by side.
         output: (L, D), joined and mixed by the last matrix.
-        head: which head stands out.
+        head: which head is highlighted.
 
     Source: Vaswani et al. 2017, figure 2.
     """
@@ -284,7 +284,7 @@ def show_block(
         x: (L, D), what comes in.
         weights: (H, L, L).
         normed: (L, D), the attention's result, added to x and normalized.
-        inner: (L, F), inside of the feed-forward network, after its activation.
+        inner: (L, F), the inside of the feed-forward network, after its activation.
         output: (L, D), what comes out.
         blocks: how many such blocks the model stacks.
 
@@ -339,7 +339,7 @@ def show_block(
         wide.text(((start.at()[0] + end.at()[0]) / 2, 20), "residual", color="hot", size=13)
 
     def add_and_norm(start: Box, sublayer: Box, result: str) -> Box:
-        """What a sublayer gives, and what went into it, added and normalized; where that comes out."""
+        """Draw how a sublayer's output and input are added and normalized; returns where the result comes out."""
         add = plus(wide, (sublayer.at(1)[0] + 27, middle))
         wide.arrow(sublayer.at(1, 0.5, dx=3), add.at(0, 0.5, dx=-3))
         around(start, add)
@@ -503,7 +503,7 @@ def show_stack(tokens: Sequence[str], states: Sequence[ArrayLike], pooled: Array
 
 
 def sized(values: ArrayLike, name: str, length: int) -> np.ndarray:
-    """A matrix with a row for each of so many tokens."""
+    """The values as a matrix, if it has a row for each of ``length`` tokens."""
     array = as_numbers(values, name)
     if array.ndim != 2 or len(array) != length:
         raise ValueError(f"{name} must be a matrix with a row for each of {length} tokens; got shape {array.shape}.")
@@ -511,17 +511,17 @@ def sized(values: ArrayLike, name: str, length: int) -> np.ndarray:
 
 
 def every(values: np.ndarray, count: int) -> np.ndarray:
-    """So many columns of a matrix, evenly spaced; all if it has fewer."""
+    """``count`` evenly spaced columns of a matrix; all if it has fewer."""
     return values[:, :: max(1, values.shape[1] // count)][:, :count]
 
 
 def strong(values: np.ndarray) -> float:
-    """The size that gets the full colour: only the largest fiftieth of the numbers lies above it."""
+    """The absolute value that gets the full colour: only the largest fiftieth of the numbers exceeds it."""
     return float(np.quantile(np.abs(values), 0.98)) or 1.0
 
 
 def link(figure: Schematic, start: Box, end: Box, width: int, color: str = "soft") -> None:
-    """An arrow from a box to the next: to the right on a wide drawing, down on a narrow one."""
+    """Draw an arrow from a box to the next: to the right on a wide drawing, down on a narrow one."""
     if width > 400:
         figure.arrow(start.at(1, 0.5, dx=4), end.at(0, 0.5, dx=-4), curve="across", color=color)
     else:

@@ -1,4 +1,4 @@
-"""A recurrent network unrolled over a few words, step by step, with the states that it really had."""
+"""A recurrent network unrolled over a few words, step by step, with the states that it really went through."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.schematic import Box, Schematic, as_numbers, signed
 
 WIDE, NARROW = 740, 360
-MOST_WORDS, DRAWN, GUESSES = 4, 8, 3  # words, numbers of a vector, and next words that have room
+MOST_WORDS, DRAWN, GUESSES = 4, 8, 3  # words, numbers per vector, and next words that there is room for
 BELOW = "₀₁₂₃₄"
 
 
@@ -22,13 +22,13 @@ def show_recurrence(
     """Step through h_t = tanh(W x_t + U h_t−1 + b), word by word, with what each state says comes next.
 
     Args:
-        words: L of them, 2 to 4.
-        vectors: (L, D), x of each word.
+        words: L words, 2 to 4.
+        vectors: (L, D), x for each word.
         states: (L + 1, H), h before the first word, and then after each.
         outputs: for each word, the most probable next words, each with its probability; three are drawn.
 
     Raises:
-        ValueError: shapes that do not fit, or a probability that is none.
+        ValueError: shapes that do not fit, or a number that is not a probability.
 
     Source: Elman 1990, "Finding Structure in Time", figure 2.
 
@@ -71,7 +71,7 @@ class Unrolled:
     """A drawing of ``show_recurrence``: from left to right, or on a phone from top to bottom.
 
     Attributes:
-        figure: what has been drawn.
+        figure: what has been drawn so far.
         size: of one step, along the chain.
     """
 
@@ -130,7 +130,7 @@ class Unrolled:
         return box
 
     def cell(self, t: int, before: Box) -> Box:
-        """A word with its vector, and the cell that makes a state of it and the state before."""
+        """A word with its vector, and the cell that turns it and the previous state into a new state."""
         return (self.cell_below if self.small else self.cell_beside)(t, before)
 
     def cell_beside(self, t: int, before: Box) -> Box:
@@ -152,7 +152,7 @@ class Unrolled:
         return after
 
     def cell_below(self, t: int, before: Box) -> Box:
-        """The cell of the form for a phone: the state comes from above, the word from the left."""
+        """The cell of the phone form: the state comes from above, the word from the left."""
         figure, word, values = self.figure, self.words[t - 1], self.vectors[t - 1][:DRAWN]
         x, y = 146, before.y + 82
         figure.box(4, y - 27, 84, 24, word, size=min(12.5, 78 / (0.6 * len(word))))

@@ -18,18 +18,18 @@ def explore_window(
     vocabulary: Sequence[str] = (),
     start: tuple[int, int] = (0, 2),
 ) -> Figure:
-    """Move the centre of the window, and widen it: the pairs that occur, and for each the words that were drawn.
+    """Move the window's centre, and widen it: the pairs that occur are shown, and the words drawn against each.
 
-    With tables, each pair has its p = σ(u·v), the probability that it comes from the text, as two states of the
-    model give it. A pair that occurs is pulled by 1 − p, one with a drawn word is pushed by p.
+    With tables, each pair has its p = σ(u·v), the probability that it comes from the text, according to two states
+    of the model. A pair that occurs is pulled together by 1 − p; one with a drawn word is pushed apart by p.
 
     Args:
-        words: L of a sentence, at most 24.
+        words: the L words of a sentence, at most 24.
         negatives: (L, 2 W, k) words drawn from the noise distribution: k, at most 6, for each centre and each of the
-            places −W … −1, 1 … W around it, W at most 5. What lies outside the sentence is passed over.
-        tables: two names, such as "untrained" and "trained", to the centres' vectors (V, D) and the contexts' (V, D).
+            places −W … −1, 1 … W around it, W at most 5. Places outside the sentence are skipped.
+        tables: under two names, such as "untrained" and "trained", the vectors (V, D) of centres and of contexts.
         vocabulary: V words, in the order of the tables' rows.
-        start: centre, from 0, and size of the window at first.
+        start: the centre, counted from 0, and the size of the window at first.
 
     Raises:
         ValueError: shapes that do not fit, more than there is room for, or a word that is not in the vocabulary.
@@ -81,7 +81,7 @@ def probability(
     Args:
         words: L.
         drawn: (L, 2 W, k).
-        tables: the centres' vectors and the contexts', (V, D) each.
+        tables: the vectors of the centres and of the contexts, (V, D) each.
         ids: from words to rows.
         name: of the tables.
 

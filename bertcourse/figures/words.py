@@ -4,11 +4,9 @@ import textwrap
 from collections.abc import Mapping, Sequence
 
 import matplotlib.pyplot as plt
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 from matplotlib.patches import Rectangle
-from torch import Tensor
 
 from bertcourse.figures.colors import COLORS
 
@@ -19,9 +17,9 @@ def token_boxes(
     """Draw tokenized texts: a row for each, a box for each token, as wide as it has characters.
 
     Args:
-        rows: name of the row to its tokens.
+        rows: the tokens of each row, by its name.
         ax: where to draw; a new figure if None.
-        highlight: name of the row to the token that stands out in it; None colours every other box.
+        highlight: the token to highlight in each row, by the row's name; None colours every other box.
     """
     if not rows:
         raise ValueError("rows must hold at least one row of tokens; got none.")
@@ -46,15 +44,15 @@ def token_boxes(
 def tag_table(
     words: Sequence[str], rows: Mapping[str, Sequence[str | None]], ax: Axes | None = None, marked: Sequence[int] = ()
 ) -> Axes:
-    """Draw words, or tokens, over rows of tags; a colour for each type of entity, none for O and for no tag.
+    """Draw words, or tokens, above rows of tags, with a colour for each type of entity, and none for O or no tag.
 
     Args:
-        words: a column each.
-        rows: name of the row to its tags, such as "B-PER", or None where there is none.
+        words: one per column.
+        rows: the tags of each row, by its name, such as "B-PER", or None where there is none.
         ax: where to draw; a new figure if None.
         marked: columns with a frame around them.
 
-    Source: Jurafsky & Martin, "Speech and Language Processing", whose tables of tags it draws.
+    Source: Jurafsky & Martin, "Speech and Language Processing", for its tables of tags.
     """
     types = list(dict.fromkeys(tag[2:] for tags in rows.values() for tag in tags if tag and tag != "O"))
     if any(len(tags) != len(words) for tags in rows.values()) or len(types) > len(COLORS) - 1:
@@ -88,46 +86,6 @@ def tag_table(
     return ax
 
 
-def trellis(
-    words: Sequence[str],
-    labels: Sequence[str],
-    scores: Tensor,
-    forbidden: Tensor,
-    paths: Mapping[str, Sequence[int]],
-    ax: Axes | None = None,
-) -> Axes:
-    """Draw all sequences of tags at once: a dot for each tag at each word, a line for each step that is allowed.
-
-    Args:
-        words: L of them, from left to right.
-        labels: K tags, from top to bottom.
-        scores: (L, K), written at the dots.
-        forbidden: (K, K), True where the tag of the column must not follow that of the row.
-        paths: name to L tag indices: sequences that are drawn thick.
-        ax: where to draw; a new figure if None.
-
-    Source: Forney 1973, "The Viterbi Algorithm", figure 8.
-    """
-    if tuple(scores.shape) != (len(words), len(labels)):
-        raise ValueError(f"scores must be of shape ({len(words)}, {len(labels)}); got {tuple(scores.shape)}.")
-    if ax is None:
-        _, ax = plt.subplots(figsize=(1.5 + 1.7 * len(words), 0.9 + 0.6 * len(labels)))
-    for t in range(len(words) - 1):
-        for before, after in np.argwhere(~np.asarray(forbidden)):
-            ax.plot((t, t + 1), (before, after), color="grey", lw=0.7, alpha=0.5, zorder=1)
-    for number, (name, path) in enumerate(paths.items()):
-        style = {"color": COLORS[number], "lw": 3, "linestyle": ["-", "--", ":"][number % 3]}
-        ax.plot(range(len(words)), np.asarray(path), label=name, zorder=2, **style)
-    for (t, tag), score in np.ndenumerate(np.asarray(scores)):
-        box = {"boxstyle": "round", "facecolor": "white", "edgecolor": "grey"}
-        ax.text(t, tag, f"{score:.1f}", ha="center", va="center", fontsize="small", bbox=box, zorder=3)
-    ax.set_xticks(range(len(words)), words)
-    ax.set_yticks(range(len(labels)), labels)
-    ax.set(xlim=(-0.4, len(words) - 0.6), ylim=(len(labels) - 0.6, -0.6), xlabel="word", ylabel="tag")
-    ax.legend(loc="upper left", bbox_to_anchor=(1, 1))
-    return ax
-
-
 def answer_map(
     text: str,
     places: Sequence[tuple[int, int] | None],
@@ -138,16 +96,16 @@ def answer_map(
     columns: int = 96,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw a text whose tokens are coloured by how probable it is that the answer begins, and that it ends there.
+    """Draw a text whose tokens are coloured by how probable it is that the answer begins there, or ends there.
 
     Args:
         text: the context.
-        places: for each token its characters (start, end) in the text; None for a token that is not of the text.
-        start, end: the tokens' probabilities. The start colours the upper half of a token, blue; the end the lower,
+        places: for each token, its characters (start, end) in the text; None for a token that is not part of the text.
+        start, end: the tokens' probabilities. The start colours the upper half of a token blue, the end the lower half
             orange.
         title: above the figure.
-        answer: characters (start, end) that people marked; a line is drawn under them.
-        columns: characters a line.
+        answer: the characters (start, end) that people marked; a line is drawn under them.
+        columns: characters per line.
         ax: where to draw; a new figure if None.
     """
     if not len(places) == len(start) == len(end):

@@ -1,4 +1,4 @@
-"""BERT made to write: masks are filled one by one, and the order in which that is done changes the text."""
+"""BERT made to write: masks are filled one by one, and the order of filling changes the text."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -7,20 +7,20 @@ from bertcourse.figures.interactive import Figure, rounded
 from bertcourse.figures.schematic import Schematic
 
 MASK = "[MASK]"
-LEAST = 1e-9  # a probability below it counts as that much
+LEAST = 1e-9  # a lower probability counts as this
 Step = tuple[Sequence[str], int, float]  # the tokens after it, the place that was filled, the probability of its token
 
 
 def explore_writing_order(orders: Mapping[str, Sequence[Step]], mask: str = MASK) -> Figure:
-    """Move through the steps in which a masked text was filled; choose the order in which that was done.
+    """Move through the steps in which a masked text was filled, and choose the order of filling.
 
     Args:
-        orders: the name of each order to its steps, each of them the tokens after it, the place that was filled, and
-            the probability that its token had. A place may be filled again, as Gibbs sampling does.
+        orders: the steps of each order, by its name; a step is the tokens after it, the place that was filled, and
+            the probability of its token. A place may be filled again, as Gibbs sampling does.
         mask: what stands where nothing has been written.
 
     Raises:
-        ValueError: there are no steps, a step changes another place than it says, or a probability is not one.
+        ValueError: there are no steps, a step changes a place other than its own, or a number is not a probability.
 
     Source: Wang and Cho 2019, "BERT has a Mouth, and It Must Speak"; Ghazvininejad et al. 2019, "Mask-Predict".
 
@@ -65,7 +65,7 @@ def surprise(steps: Sequence[Step]) -> float:
 
 
 def draw(orders: Mapping[str, Sequence[Step]], told: str) -> Schematic:
-    """The still picture: the finished text of each order; under each token when it was written, last.
+    """The still picture: the finished text of each order, with the step that last wrote each token below it.
 
     Args:
         orders: as for ``explore_writing_order``.

@@ -3,7 +3,6 @@
 import matplotlib
 import matplotlib.pyplot as plt
 import pytest
-import torch
 
 from bertcourse.figures import plots
 
@@ -41,16 +40,6 @@ def test_tag_table_colours_types_and_leaves_no_tag_blank():
     assert frame.get_x() == boxes[2].get_x()
     with pytest.raises(ValueError, match="a tag for each of 2 words"):
         plots.tag_table(["a", "b"], {"gold": ["O"]})
-
-
-def test_trellis_has_a_line_for_each_allowed_step_and_a_thick_one_for_each_path():
-    forbidden = torch.tensor([[False, True], [False, False]])
-    ax = plots.trellis(["a", "b", "c"], ["O", "I-X"], torch.zeros(3, 2), forbidden, {"best": [0, 0, 1]})
-    thick = [line for line in ax.lines if line.get_linewidth() == 3]
-    assert len(ax.lines) == 2 * 3 + 1 and list(thick[0].get_ydata()) == [0, 0, 1]
-    assert len(ax.texts) == 6
-    with pytest.raises(ValueError, match="shape .3, 2.; got .2, 2."):
-        plots.trellis(["a", "b", "c"], ["O", "I-X"], torch.zeros(2, 2), forbidden, {})
 
 
 def test_answer_map_colours_starts_above_and_ends_below_and_underlines_the_answer():
