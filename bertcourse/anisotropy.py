@@ -1,17 +1,17 @@
 """Chapter 6: the shape of BERT's space. Two random words are more alike than they should be: the space is anisotropic.
 
-With u the n vectors at length 1, the mean cosine of two different ones needs no pairs (Ethayarajh 2019, section 4.1,
-samples them), and is a sum over dimensions (Timkey & van Schijndel 2021, equations 2-4):
+For n vectors u of length 1, the mean cosine of two different ones can be had without going through the pairs
+(Ethayarajh 2019, section 4.1, samples them), as a sum over dimensions (Timkey & van Schijndel 2021, equations 2-4):
 
     |Σ u|² = Σ_i Σ_j u_i · u_j = n + n(n - 1) · expected cosine
     contribution of dimension d = ((Σ u_d)² - Σ u_d²) / (n(n - 1))
 
-A dimension with a large share of it is rogue; standardization takes it away:
+A dimension with a large share of this sum is called rogue; standardization takes that share away:
 
     z = (x - μ)/σ in each dimension
 
-Whether that helps is to be measured: against what people say of pairs of words, and for frequent words, whose cosine
-says less than it should (Zhou et al. 2022).
+Whether that helps has to be measured: against human judgements of word pairs, and on frequent words, whose similarity
+cosine underestimates (Zhou et al. 2022).
 """
 
 import itertools
@@ -34,7 +34,7 @@ FLOATS = (np.float32, np.float64)
 
 
 def plain_expected_cosine(vectors: np.ndarray) -> float:
-    """The specification of ``expected_cosine``: the cosine of each pair of vectors (n, D), one after the other.
+    """The specification of ``expected_cosine``: the mean cosine of vectors (n, D), computed pair by pair.
 
     >>> plain_expected_cosine(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))  # cosines 0, 1, 0
     0.3333333333333333
@@ -69,13 +69,13 @@ def expected_cosine(vectors: np.ndarray) -> float:
 
 
 class Standardizer(TransformerMixin, BaseEstimator):
-    """z = (x - μ)/σ in each dimension, with mean and standard deviation of the vectors it was fitted to.
+    """z = (x - μ)/σ in each dimension, with the mean and standard deviation of the vectors it was fitted to.
 
-    A dimension that is the same everywhere is only shifted. Equals scikit-learn's StandardScaler.
+    A constant dimension is only shifted. Equals scikit-learn's StandardScaler.
 
     Attributes:
         mean_: (D,), μ.
-        scale_: (D,), σ, not of a sample but of the vectors themselves (divided by n); 1 where it is 0.
+        scale_: (D,), σ, with the vectors as the whole population (divided by n, not n - 1); 1 where it is 0.
         n_features_in_: D.
 
     Source: Timkey & van Schijndel 2021, section 4.1.
@@ -95,7 +95,7 @@ class Standardizer(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        """(n, D), with mean 0 and standard deviation 1 in each dimension, if X (n, D) is that of ``fit``."""
+        """(n, D), with mean 0 and standard deviation 1 in each dimension, if X (n, D) is what ``fit`` saw."""
         check_is_fitted(self)
         X = check_array(X, dtype=FLOATS)
         if X.shape[1] != self.n_features_in_:
@@ -106,7 +106,7 @@ class Standardizer(TransformerMixin, BaseEstimator):
 
 
 def check_pairs(vectors: np.ndarray) -> np.ndarray:
-    """Vectors (n, D) with a direction, at least two."""
+    """Vectors (n, D), if there are at least two and none is zero."""
     vectors = check_vectors(vectors)
     if len(vectors) < 2:
         raise ValueError(f"vectors must be at least two, to make a pair; got {len(vectors)}.")
@@ -114,7 +114,7 @@ def check_pairs(vectors: np.ndarray) -> np.ndarray:
 
 
 class Estimate(NamedTuple):
-    """A mean that was estimated from a sample; the true one is within two standard errors of it 95 times of 100."""
+    """A mean estimated from a sample; the true one lies within two standard errors of it 95 times out of 100."""
 
     mean: float
     standard_error: float
@@ -135,13 +135,13 @@ def sampled_cosine(vectors: np.ndarray, num_pairs: int = 10_000, seed: int = 0) 
         raise ValueError(f"num_pairs must be at least 2; got {num_pairs}.")
     random = np.random.default_rng(seed)
     first = random.integers(len(vectors), size=num_pairs)
-    second = (first + random.integers(1, len(vectors), size=num_pairs)) % len(vectors)  # never the same one
+    second = (first + random.integers(1, len(vectors), size=num_pairs)) % len(vectors)  # never paired with itself
     cosines = paired_cosines(vectors[first], vectors[second])
     return Estimate(float(cosines.mean()), float(cosines.std(ddof=1) / np.sqrt(num_pairs)))
 
 
 def paired_cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """(n,), the cosine of each vector of (n, D) with the one beside it.
+    """(n,), the cosine of each row of ``first`` (n, D) with the same row of ``second``.
 
     >>> paired_cosines([[1.0, 0.0], [0.0, 2.0]], [[3.0, 4.0], [0.0, 1.0]]).round(3).tolist()
     [0.6, 1.0]
@@ -153,7 +153,7 @@ def paired_cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def rows_by_name(names: Sequence[Hashable], count: int) -> dict[Hashable, list[int]]:
-    """The rows that each name has, of ``count`` rows with a name each.
+    """The indices of the rows that have each name, for ``count`` rows with one name each.
 
     >>> rows_by_name(["a", "b", "a"], 3)
     {'a': [0, 2], 'b': [1]}
@@ -167,7 +167,7 @@ def rows_by_name(names: Sequence[Hashable], count: int) -> dict[Hashable, list[i
 
 
 def mean_vectors(vectors: np.ndarray, names: Sequence[Hashable]) -> dict[Hashable, np.ndarray]:
-    """The mean of the vectors (n, D) of each name: a static vector (D,) of a word from its contextual ones.
+    """The mean of each name's vectors (n, D): a static vector (D,) for a word, made from its contextual ones.
 
     Source: Bommasani et al. 2020, "Interpreting Pretrained Contextualized Representations via Reductions to Static
     Embeddings", whose best aggregation is the mean.
@@ -205,17 +205,17 @@ class Line(NamedTuple):
 def frequency_effect(similarities: Mapping[Hashable, float], counts: Mapping[Hashable, int]) -> Line:
     """How the similarity of a sense's occurrences falls with the frequency of its word.
 
-    Occurrences of one sense mean the same, so that a slope below zero is similarity that cosine does not see.
+    All occurrences of a sense mean the same, so a slope below zero is similarity that cosine misses.
 
     Args:
-        similarities: sense to the mean cosine of its occurrences, as of ``self_similarity``.
-        counts: sense to how often its word occurs in a large text; those without a count are passed over.
+        similarities: from sense to the mean cosine of its occurrences, as ``self_similarity`` gives it.
+        counts: from sense to how often its word occurs in a large text; senses without a count are skipped.
 
     Returns:
-        ``Line``, cosine over log10 of the frequency: the slope is the change for ten times the frequency.
+        ``Line``, cosine against log10 frequency: the slope is the change when the frequency grows tenfold.
 
     Source: Zhou et al. 2022, "Problems with Cosine as a Measure of Embedding Similarity for High Frequency Words",
-    section 3, there on pairs of WiC that have the same sense.
+    section 3, which uses pairs from WiC that have the same sense.
     """
     known = [name for name in similarities if counts.get(name, 0) > 0]
     frequencies, cosines = np.log10([counts[name] for name in known]), [similarities[name] for name in known]
@@ -226,7 +226,7 @@ def frequency_effect(similarities: Mapping[Hashable, float], counts: Mapping[Has
 
 
 def check_varied(name: str, values: Sequence[float]) -> None:
-    """Refuse numbers that nothing can be correlated with; those that differ by rounding are the same."""
+    """Refuse numbers that cannot be correlated with anything; those that differ only by rounding count as equal."""
     if len(values) < 3 or not np.isfinite(values).all() or np.ptp(values) < 1e-12:
         raise ValueError(
             f"the {name} must be at least three finite numbers, not all the same, to be correlated; got "
@@ -246,8 +246,8 @@ def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[WordPai
     """Spearman's correlation of cosine with people's judgement: do they put the pairs in the same order?
 
     Args:
-        vectors: word to (D,).
-        pairs: those with a word that has no vector are passed over.
+        vectors: from word to (D,).
+        pairs: those with a word that has no vector are skipped.
 
     Source: Hill et al. 2015, section 4.
     """
@@ -261,7 +261,7 @@ def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[WordPai
 
 
 class Layout(NamedTuple):
-    """Which field of a line of a similarity set has the score, from 0 to ``highest``; the words are fields 0 and 1."""
+    """The columns of a similarity set: the words are fields 0 and 1, and field ``score`` goes from 0 to ``highest``."""
 
     separator: str
     score: int
@@ -292,7 +292,7 @@ def read_word_pairs(path: str | os.PathLike, name: str) -> list[WordPair]:
 
     Args:
         path: the file.
-        name: which set it is, one of ``LAYOUTS``: they differ in their columns.
+        name: which set it is, one of ``LAYOUTS``, because their columns differ.
 
     Source: Hill et al. 2015 (SimLex-999), Gerz et al. 2016 (SimVerb-3500), Finkelstein et al. 2002 and Agirre et al.
     2009 (WordSim-353), Rubenstein & Goodenough 1965 (RG-65).

@@ -1,12 +1,13 @@
-"""Would a difference between two systems hold in another test set of the same kind? The paired bootstrap.
+"""Would a difference between two systems hold up on another test set of the same kind? The paired bootstrap.
 
 Instances of the test set are drawn again, with replacement, many times over:
 
     interval   the middle 95 % of the differences δ* of these draws
     p-value    the share of draws with |δ* − δ| ≥ |δ|, where δ is the measured difference
 
-The draws scatter about δ. Shifted by −δ they scatter about 0, as they would if the two systems were equally good; the
-p-value is how often chance alone then gives as much as was measured. Chapters 5, 8 and 10 and the benchmarks use it.
+The draws scatter around δ. Shifted by −δ they scatter around 0, as they would if the two systems were equally good; the
+p-value is how often chance alone then gives as large a difference as was measured. Chapters 5, 8 and 10 and the
+benchmarks use it.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import numpy as np
 
 
 class Comparison(NamedTuple):
-    """A system beside a baseline, on the same instances.
+    """A system compared with a baseline, on the same instances.
 
     Attributes:
         difference: of the scores, system minus baseline.
@@ -58,7 +59,7 @@ def paired_bootstrap(system: np.ndarray, baseline: np.ndarray, resamples: int = 
 def compare(
     counts: np.ndarray, difference: Callable[[np.ndarray], np.ndarray], resamples: int = 10_000, seed: int = 0
 ) -> Comparison:
-    """Compare two systems by a score of counts that add up over instances, such as F1.
+    """Compare two systems by a score computed from counts that add up over instances, such as F1.
 
     Instances with the same counts are alike, so that a resampled test set is one multinomial draw of how often each
     kind occurs.
@@ -77,5 +78,5 @@ def compare(
     differences = difference(draws @ kinds)
     low, high = np.quantile(differences, [0.025, 0.975])
     measured = difference(numbers[None] @ kinds)[0]
-    p_value = np.mean(np.abs(differences - measured) >= abs(measured) * (1 - 1e-9))  # a draw of 2δ, rounded, counts
+    p_value = np.mean(np.abs(differences - measured) >= abs(measured) * (1 - 1e-9))  # 2δ counts, despite rounding
     return Comparison(float(measured), float(low), float(high), float(p_value))

@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: the command line after ``bertcourse``; None for this process's own.
 
     Returns:
-        0 if all went well, 1 if not, 130 if it was interrupted, for the shell. Bad usage exits with 2.
+        For the shell: 0 if all went well, 1 if not, 130 if it was interrupted. Bad usage exits with 2.
     """
     parser = argparse.ArgumentParser(prog="bertcourse", description="The commands of the course.")
     parser.add_argument("--version", action="version", version=f"bertcourse {importlib.metadata.version('bertcourse')}")
@@ -44,11 +44,11 @@ def main(arguments: list[str] | None = None) -> int:
     train.add_argument("--text", type=Path, help="a UTF-8 text, one paragraph a line (default: 93 books, fetched once)")
     arguments = sys.argv[1:] if arguments is None else arguments
     pretrain = commands.add_parser("pretrain", help="pretrain a BERT; under torchrun, in many processes")
-    if arguments[:1] == ["pretrain"]:  # its flags are known to a module that imports torch
+    if arguments[:1] == ["pretrain"]:  # the module that knows its flags imports torch
         from bertcourse.pretraining import command
 
         command.add_arguments(pretrain)
-    if Path(__file__).parents[1].joinpath("bertcourse_grading").is_dir():  # students have none
+    if Path(__file__).parents[1].joinpath("bertcourse_grading").is_dir():  # students do not have it
         homework = commands.add_parser("homework", help="for instructors: release, grade, feedback, export, exam")
         if arguments[:1] == ["homework"]:
             from bertcourse_grading import command
@@ -97,7 +97,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def write_slides(names: list[str], output: Path) -> None:
-    """Write the decks of lectures, and say where they are and how long each section takes."""
+    """Write the slide decks of lectures, and print where they are and how long each section takes."""
     try:
         from bertcourse.slides import find_lecture, write_deck
     except ModuleNotFoundError as error:
@@ -120,7 +120,7 @@ def seconds(text: str) -> int:
 
 
 def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
-    """Train the course's tokenizer, write its files and say how it cuts text."""
+    """Train the course's tokenizer, write its files, and print how finely it cuts text."""
     from bertcourse.datasets.data import paragraphs, standard_ebooks
     from bertcourse.tokenization.course import train_course_tokenizer
 
@@ -202,13 +202,19 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     add_benchmark_flags(search, limit="use so many queries")
     grammar = benchmarks.add_parser("blimp", help="grammar: which of two sentences a masked language model prefers")
     add_benchmark_flags(grammar, limit="use so many pairs of each paradigm")
+    grammar.add_argument(
+        "--precision",
+        choices=("auto", "float32", "bfloat16"),
+        default="auto",
+        help="of matrix products; auto: what is faster here (default: %(default)s)",
+    )
     grammar.set_defaults(model="course")  # MiniLM has no MLM head
 
 
 def add_benchmark_flags(
     parser: argparse.ArgumentParser, limit: str, output: str = "table, as JSON and Markdown"
 ) -> None:
-    """What every benchmark takes; ``limit`` and ``output`` say what these flags mean for this one."""
+    """Flags that every benchmark takes; ``limit`` and ``output`` say what those two mean for this one."""
     parser.add_argument("--model", default="minilm", help="a name, hub id or folder (default: %(default)s)")
     parser.add_argument("--limit", type=int, help=f"{limit}: for a quick look (default: all)")
     parser.add_argument("--output", type=Path, help=f"folder for the {output} (default: print it only)")
@@ -234,7 +240,7 @@ def run_benchmark(options: argparse.Namespace) -> None:
     elif options.benchmark == "blimp":
         from bertcourse.benchmarks.blimp import run_benchmark
 
-        run_benchmark(options.model, options.limit, options.output)
+        run_benchmark(options.model, options.limit, options.output, options.precision)
     else:
         try:
             from bertcourse.benchmarks.word_senses import run_benchmark

@@ -1,4 +1,4 @@
-"""``bertcourse doctor``: is everything here that the course needs, and what repairs it if not?"""
+"""``bertcourse doctor``: is everything here that the course needs, and if not, what fixes it?"""
 
 import importlib.metadata
 import os
@@ -19,7 +19,7 @@ NEEDED_GIGABYTES = 2.0
 
 
 class Check(NamedTuple):
-    """The result of one check: whether all is well, what was found, and the command that repairs it."""
+    """The result of one check: whether all is well, what was found, and the command that fixes it."""
 
     well: bool
     found: str
@@ -84,14 +84,14 @@ def check_memory() -> Check:
 
 
 def check_threads() -> Check:
-    """How many threads torch computes with, of how many cores."""
+    """How many threads torch computes with, out of how many cores."""
     import torch
 
     return Check(True, f"torch {torch.__version__} computes with {torch.get_num_threads()} of {os.cpu_count()} cores")
 
 
 def check_gpu() -> Check:
-    """Whether torch sees a GPU; the course does without."""
+    """Whether torch sees a GPU; the course does not need one."""
     import torch
 
     if torch.cuda.is_available():
@@ -100,7 +100,7 @@ def check_gpu() -> Check:
 
 
 def check_weights() -> Check:
-    """The pretrained BERT "minilm", on this disk and whole."""
+    """The pretrained BERT "minilm", on this disk and undamaged."""
     from bertcourse.bert.folders import check_known_files, find_minilm
 
     remedy = (
@@ -117,7 +117,7 @@ def check_weights() -> Check:
 
 
 def check_course() -> Check:
-    """What the course brings along, each file by its SHA-256: the checkpoint, labelled sets, stored tables."""
+    """What comes with the course, each file checked by its SHA-256: the checkpoint, labelled sets, stored tables."""
     from bertcourse.datasets.data import COURSE_DATA, damaged_course_files
 
     damaged = damaged_course_files()
@@ -127,7 +127,7 @@ def check_course() -> Check:
 
 
 def check_checks() -> Check:
-    """The homework's checks, with the values that they compare answers with."""
+    """The homework checks, and the values that they compare answers with."""
     from bertcourse.checks.engine import EXERCISES, EXPECTED, find_exercise
 
     chapters = sorted(path.stem for path in EXPECTED.parent.glob("hw*.py"))
@@ -163,7 +163,7 @@ CHECKS: dict[str, Callable[[], Check]] = {
 
 
 def doctor() -> bool:
-    """Print a line for each check, with the command that repairs what is wrong; True if all is well."""
+    """Print a line for each check, with the command that fixes what is wrong; True if all is well."""
     all_well = True
     for name, check in CHECKS.items():
         try:

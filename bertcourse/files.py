@@ -1,4 +1,4 @@
-"""Files of every chapter: replaced whole, and named in the message when they are damaged or not the ones we know."""
+"""Files of every chapter: replaced whole, and named in the message if they are damaged or not the ones we know."""
 
 import errno
 import hashlib
@@ -12,13 +12,13 @@ from pathlib import Path
 
 @contextmanager
 def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[Path]:
-    """Hand out an empty folder to write into; if the block ends well, what it wrote replaces the old files.
+    """Provide an empty folder to write into; if the block succeeds, what it wrote replaces the old files.
 
-    A reader finds each file old or new, never half written. The files are replaced one after the other, so a failure
+    A reader finds each file old or new, never half written. The files are replaced one after another, so a failure
     between two of them leaves the first ones new and the rest old.
 
     Args:
-        folder: where the files belong; made if it is not there.
+        folder: where the files belong; created if it does not exist.
         names: the files that the block writes, in the order to replace them.
     """
     folder = make_folder(folder)
@@ -29,7 +29,7 @@ def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[P
 
 
 def make_folder(path: str | os.PathLike) -> Path:
-    """The folder of this path, made if it is not there; a NotADirectoryError names the file that is in the way."""
+    """The folder at this path, created if need be; a NotADirectoryError names the file that is in the way."""
     try:
         Path(path).mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
@@ -38,15 +38,15 @@ def make_folder(path: str | os.PathLike) -> Path:
 
 
 def is_of_the_disk(error: OSError) -> bool:
-    """Whether an error of a download is the disk's, such as a full one: the network's are OSErrors, too."""
+    """Whether a download failed because of the disk, say a full one: errors of the network are OSErrors, too."""
     if isinstance(error, ConnectionError | TimeoutError) or error.errno is None:
         return False
-    of_disks = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)  # which do not always name the file
+    of_disks = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EFBIG)  # these do not always name the file
     return bool(error.filename) or error.errno in of_disks
 
 
 def expect_file(path: Path, advice: str = "Fetch or save it again.") -> None:
-    """Refuse, by a FileNotFoundError, a folder without this file, saying what is there instead."""
+    """Raise a FileNotFoundError if this file is missing, saying what its folder has instead."""
     if not path.is_file():
         names = sorted(other.name for other in path.parent.iterdir()) if path.parent.is_dir() else []
         there = f"the folder holds {', '.join(names[:8])}" if names else "the folder is empty or not there"
@@ -73,7 +73,7 @@ def sha256(content: Path | bytes) -> str:
 
 
 def check_sha256(source: str | Path, digest: str, expected: str, advice: str = "delete it and fetch it again") -> None:
-    """Refuse, by a ValueError, what is not the file we know.
+    """Raise a ValueError for anything but the file we know.
 
     Args:
         source: the file or address, named in the message.
@@ -91,9 +91,9 @@ def write_table(folder: str | os.PathLike, name: str, result: dict, table: str) 
     """A benchmark's result for programs and for people: FOLDER/NAME.json and FOLDER/NAME.md.
 
     Args:
-        folder: made if it is not there.
+        folder: created if it does not exist.
         name: of both files.
-        result: what JSON can say.
+        result: anything that JSON can express.
         table: Markdown.
     """
     with replace_files(folder, [f"{name}.json", f"{name}.md"]) as draft:

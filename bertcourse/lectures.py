@@ -1,6 +1,6 @@
 """Running the notebooks: ``run_notebook`` executes one in a fresh kernel and measures it.
 
-What a lecture takes stands in its opening: minutes of a reader's time, which ``human_minutes`` counts, seconds of a
+A lecture's opening says what it takes: minutes of a reader's time, which ``human_minutes`` counts, seconds of a
 processor's, and memory.
 """
 
@@ -25,20 +25,21 @@ KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": 
 TAKES = re.compile(
     r"\*\*Takes\*\* (?:about (\d+) minutes of (?:yours|your time), )?(\d+) s of CPU on two cores, ([\d.]+) GB of memory"
 )
-# What a reader needs: words per minute, and minutes for each code cell, figure and folded question. Two lecturers who
-# planned lectures 1 to 3 cell by cell came to a fifth more than this, students in the evening to about as much.
+# A reader's pace: words per minute, and minutes for each code cell, figure and folded question. Two lecturers who
+# planned lectures 1 to 3 cell by cell needed a fifth more than this; students reading in the evening, about the same.
 WORDS_PER_MINUTE, CODE_CELL, FIGURE, QUESTION = 100, 1.0, 2.0, 2.0
-# what stands after the lecture's spine
+# what comes after the lecture's spine
 BEYOND = re.compile(r"^## (?:Check yourself|Exercises|Going deeper)\b", re.MULTILINE)
-ASIDE = re.compile(r"<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)  # comments, tags, and where links lead
+ASIDE = re.compile(r"<!--.*?-->|<[^>]+>|\]\([^)]*\)", re.DOTALL)  # comments, tags, and the targets of links
 SECTION, SECTION_HEADING = re.compile(r"^(?=## )", re.MULTILINE), re.compile(r"## (.*)")
-OPENING = "Opening"  # what stands before the first section
+OPENING = "Opening"  # what comes before the first section
 WORD = re.compile(r"[^\W_][\w'’.,-]*")
-# A thread that waits for another soon sleeps. By default it spins, and on a machine that is busy with something else a
-# lecture then takes four times the CPU seconds, and a test that trains ten times as long, all of it spent waiting; if
-# it slept at once, training would take twice as long. The first is for GNU's OpenMP (Linux), the second for LLVM's.
+# Make a thread that waits for another go to sleep soon. By default it spins: on a machine that is busy with something
+# else, a lecture then takes four times the CPU seconds, and a test that trains takes ten times as long, all of it spent
+# waiting. If it slept at once, training would take twice as long. The first setting is for GNU's OpenMP (Linux), the
+# second for LLVM's.
 SLEEPING_THREADS = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
-# What a lecture's kernel runs with. No progress bars, which would be stored.
+# The environment of a lecture's kernel. No progress bars, as they would be stored.
 LECTURE_ENVIRONMENT = {**SLEEPING_THREADS, "TQDM_DISABLE": "1"}
 YARDSTICK_SECONDS = 3.0  # CPU time of ``yardstick`` where and when the lectures' costs were measured
 
@@ -75,16 +76,16 @@ def write_notebook(notebook: NotebookNode, path: Path) -> None:
 
 
 def stated_cost(notebook: NotebookNode) -> Cost | None:
-    """What a lecture says it takes of a machine; None if it does not.
+    """What a lecture says it needs from a machine; None if it says nothing.
 
-    "**Takes** about 90 minutes of your time, 20 s of CPU on two cores, 0.6 GB of memory", or so without the minutes.
+    "**Takes** about 90 minutes of your time, 20 s of CPU on two cores, 0.6 GB of memory", with or without the minutes.
     """
     found = stated(notebook)
     return Cost(float(found[2]), float(found[3])) if found else None
 
 
 def stated_minutes(notebook: NotebookNode) -> int | None:
-    """The minutes of its reader's time that a lecture states; None if it does not."""
+    """The minutes of a reader's time that a lecture states; None if it states none."""
     found = stated(notebook)
     return int(found[1]) if found and found[1] else None
 
@@ -96,10 +97,10 @@ def stated(notebook: NotebookNode) -> re.Match | None:
 
 
 def human_minutes(notebook: NotebookNode) -> int:
-    """How long one reads a lecture's spine, up to the questions and exercises at its end, and tries what it asks.
+    """How long it takes to read a lecture's spine, up to the questions and exercises at its end, and try what it asks.
 
     A minute for 100 words, one for a code cell that is not collapsed, two for a figure, and two to answer a folded
-    question; rounded up to five minutes. Notes for the lecturer are left out.
+    question; rounded up to a multiple of five. Notes for the lecturer are left out.
     """
     return 5 * math.ceil(round(sum(counted_minutes(notebook).values()), 6) / 5)
 
@@ -107,7 +108,7 @@ def human_minutes(notebook: NotebookNode) -> int:
 def section_minutes(notebook: NotebookNode) -> dict[str, int]:
     """Whole minutes for each section of a lecture's spine; together they are the minutes that the lecture states.
 
-    Where it states none, they are those of ``human_minutes``. What stands before the first section is the opening.
+    If it states none, they are those of ``human_minutes``. What comes before the first section is the opening.
     """
     counted = counted_minutes(notebook)
     scale = (stated_minutes(notebook) or human_minutes(notebook)) / (sum(counted.values()) or 1)
@@ -116,7 +117,7 @@ def section_minutes(notebook: NotebookNode) -> dict[str, int]:
 
 
 def counted_minutes(notebook: NotebookNode) -> dict[str, float]:
-    """The minutes of each section of the spine, by its heading, at the speeds that stand at the top."""
+    """The minutes of each section of the spine, by its heading, at the pace given at the top of this file."""
     heading, minutes = OPENING, {OPENING: 0.0}
     for cell in notebook.cells:
         if cell.metadata.get("slideshow", {}).get("slide_type") == "notes":
@@ -145,7 +146,7 @@ def is_figure(output: NotebookNode) -> bool:
 
 def yardstick() -> float:
     """CPU seconds of a fixed piece of work in this process: a small BERT's training steps, and plain Python."""
-    import torch  # here, because everything else in this module does without
+    import torch  # here, as nothing else in this module needs it
 
     from bertcourse.bert import BertConfig, BertModel
 
@@ -165,10 +166,10 @@ def yardstick() -> float:
 
 
 def slowdown() -> float:
-    """How many times as long work takes here and now as where the costs were measured; at least 1.
+    """How many times as long the same work takes here and now as it did where costs were measured; at least 1.
 
-    Another processor, or one that others use too, needs more CPU seconds for the same work. ``yardstick`` runs in a
-    process of its own, with the settings of a lecture's kernel.
+    Another processor, or one that others use too, needs more CPU seconds for the same work. ``yardstick`` runs in its
+    own process, with the settings of a lecture's kernel.
     """
     program = "from bertcourse.lectures import yardstick; print(yardstick())"
     environment = {**os.environ, **LECTURE_ENVIRONMENT}
@@ -179,7 +180,7 @@ def slowdown() -> float:
 
 
 def within_twice(cpu_seconds: float, stated: Cost) -> bool:
-    """Whether a lecture took at most twice what it states, or as much longer as this machine is slower."""
+    """Whether a lecture took at most twice what it states, allowing for how much slower this machine is."""
     limit = 2 * stated.cpu_seconds
     return cpu_seconds <= limit or cpu_seconds <= limit * slowdown()
 
@@ -239,7 +240,7 @@ def run_in_kernel(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Co
 
 
 def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: int = 900) -> bool:
-    """Execute notebooks one after the other and print what each cost beside what it states.
+    """Execute notebooks one after another, and print what each cost next to what it states.
 
     Args:
         paths: the notebooks.

@@ -1,7 +1,7 @@
 """Chapter 1: self-attention.
 
-Attention replaces a word's vector by a weighted average of the vectors around it. Here it is twice: in the simplest
-form, h_i = Σ_j softmax_j(e_i·e_j) e_j, and as scaled dot-product attention, softmax(QKᵀ/√d) V (Vaswani et al. 2017,
+Attention replaces a word's vector with a weighted average of the vectors around it. Here it comes in two forms: the
+simplest, h_i = Σ_j softmax_j(e_i·e_j) e_j, and scaled dot-product attention, softmax(QKᵀ/√d) V (Vaswani et al. 2017,
 "Attention Is All You Need", equation 1), with the masks that say who may attend to whom.
 """
 
@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def simple_self_attention(x: Tensor) -> Tensor:
-    """Every vector becomes the average of all, weighted by the softmax of their dot products with it.
+    """Replace every vector with an average of all of them, weighted by the softmax of their dot products with it.
 
     No parameters, no scaling, no mask: the simplified attention of Jurafsky & Martin, "Speech and Language
     Processing" (3rd ed.), chapter on the transformer.
@@ -33,13 +33,13 @@ def simple_self_attention(x: Tensor) -> Tensor:
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, dropout: float = 0.0
 ) -> tuple[Tensor, Tensor]:
-    """softmax(QKᵀ/√d) V, and the weights that did it (Vaswani et al. 2017, equation 1).
+    """softmax(QKᵀ/√d) V, together with the weights (Vaswani et al. 2017, equation 1).
 
     Args:
         query: (..., L, d), one row for each position that asks.
         key: (..., M, d), one row for each position that may answer; M is L in self-attention.
         value: (..., M, D), what each position has to say.
-        mask: boolean, broadcastable to (..., L, M); True means "may attend". None lets everyone attend to everyone.
+        mask: boolean, broadcastable to (..., L, M); True means "may attend". None lets every query attend to every key.
         dropout: probability of setting a weight to zero before averaging; the rest are scaled up to match.
 
     Returns:
@@ -71,12 +71,12 @@ def causal_mask(length: int, device: torch.device | str | None = None) -> Tensor
 
 
 def padding_mask(attention_mask: Tensor) -> Tensor:
-    """Boolean (B, 1, 1, L), which broadcasts over heads and queries: nobody may attend to padding.
+    """Boolean (B, 1, 1, L), which broadcasts over heads and queries: no query may attend to padding.
 
-    Combine it with another mask by ``&``: ``padding_mask(attention_mask) & causal_mask(length)``.
+    Combine it with another mask using ``&``: ``padding_mask(attention_mask) & causal_mask(length)``.
 
     Args:
-        attention_mask: (B, L), 1 for a token, 0 for padding, as tokenizers write it.
+        attention_mask: (B, L), 1 for a token, 0 for padding, as tokenizers produce it.
 
     >>> padding_mask(torch.tensor([[1, 1, 0]])).tolist()
     [[[[True, True, False]]]]
@@ -94,7 +94,7 @@ def padding_mask(attention_mask: Tensor) -> Tensor:
 
 
 def check_vectors(**tensors: Tensor) -> None:
-    """Refuse a list, or whole numbers, which have no softmax; the message has the argument's name."""
+    """Refuse lists and integer tensors, which softmax cannot take; the message names the argument."""
     for name, tensor in tensors.items():
         if not isinstance(tensor, Tensor) or not tensor.is_floating_point():
             got = tensor.dtype if isinstance(tensor, Tensor) else type(tensor).__name__
@@ -105,7 +105,7 @@ def check_vectors(**tensors: Tensor) -> None:
 
 
 def check_mask(mask: Tensor | None) -> None:
-    """Refuse a mask of numbers, of which nobody knows whether 1 hides or shows."""
+    """Refuse a numeric mask, as nobody can tell whether its ones hide or show."""
     if mask is not None and mask.dtype != torch.bool:
         raise ValueError(
             f"mask must be boolean, True where a query may attend; got {mask.dtype}. Write mask.bool() for a mask of "

@@ -1,11 +1,10 @@
-"""What strict validation of notebooks by nbval compares, beyond equality: a plugin of pytest, there wherever the course
-is installed.
+"""Tolerance in nbval's strict validation of notebooks: a pytest plugin, present wherever the course is installed.
 
     pytest --nbval notebooks/04_pretraining.ipynb
 
-A cell tagged ``tolerance=0.02`` may print numbers up to 0.02 from the stored ones, one tagged ``tolerance=5%`` up to
-5 %; the words between them must be the same. Cells without such a tag stay strict. The HTML of a figure counts as an
-image: its last digits differ between machines, while its words and numbers are compared in its text.
+A cell tagged ``tolerance=0.02`` may print numbers up to 0.02 away from the stored ones, one tagged ``tolerance=5%`` up
+to 5 %; the words between them must be the same. Cells without such a tag stay strict. A figure's HTML is treated as an
+image, since its last digits differ between machines; its words and numbers are compared in its text.
 """
 
 import math
@@ -60,7 +59,7 @@ def numbers_of(text: str) -> list[float]:
 
 
 def accept_close(stored: list[Mapping], printed: list[Mapping], tolerance: tuple[float, float]) -> None:
-    """Give each printed text that agrees with the stored one its digits, in place.
+    """Where a printed text agrees with the stored one, put the stored one in its place.
 
     Args:
         stored, printed: a cell's outputs, as nbval compares them.
@@ -75,7 +74,7 @@ def accept_close(stored: list[Mapping], printed: list[Mapping], tolerance: tuple
 
 
 def without_figure(output: str) -> str:
-    """What is compared of an output: nothing of a figure's HTML, but that it is one.
+    """The part of an output that is compared: of a figure's HTML, only that it is one.
 
     >>> without_figure('<div class="bertcourse-figure">…</div><script>…</script>'), without_figure("<b>0.42</b>")
     ('a figure', '<b>0.42</b>')
@@ -84,7 +83,7 @@ def without_figure(output: str) -> str:
 
 
 def pytest_configure(config) -> None:
-    """Where nbval is at work, let its cells look at their tags, and at figures, before they compare."""
+    """If nbval is active, make its cells heed their tags, and look out for figures, before they compare."""
     if not getattr(config.option, "nbval", False):
         return
     from nbval.plugin import IPyNbCell

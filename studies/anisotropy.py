@@ -4,20 +4,20 @@
 
 For each layer (0 is the embeddings):
 
-- **two random words**: the expected cosine of 10,000 words and marks drawn from the running text of SemCor, in closed
-  form and from sampled pairs; the dimensions that make most of it; what is left when they are cut out, and after
-  centring (x - μ), scaling (x/σ) and standardizing ((x - μ)/σ);
-- **people**: Spearman's correlation of cosine with their judgements of pairs of words. A word's vector is either the
-  mean over its annotated occurrences in SemCor (those of its lemma), or its vector when it stands alone between
-  [CLS] and [SEP]. μ and σ are those of the 10,000 words for the first, of the words of all sets for the second. The
-  interval is of a bootstrap over pairs: standardized minus raw;
+- **two random words**: the expected cosine of 10,000 words and punctuation marks drawn from SemCor's running text, in
+  closed form and from sampled pairs; the dimensions that contribute most to it; what is left when they are cut out, and
+  after centring (x - μ), scaling (x/σ) and standardizing ((x - μ)/σ);
+- **people**: Spearman's correlation of the cosine with people's judgements of word pairs. A word's vector is either
+  the mean over its annotated occurrences in SemCor (those of its lemma), or its vector when it stands alone between
+  [CLS] and [SEP]. μ and σ come from the 10,000 words for the first, and from the words of all sets for the second.
+  The interval is a bootstrap over pairs of standardized minus raw;
 - **frequency**: the mean cosine of two occurrences of one form in one sense, against the logarithm of how often the
-  form occurs in 92 books. Also for pairs from different documents only, as a rare word is annotated twice mostly
-  where one document is about it; and of these for words with one sense in WordNet, as frequent words have more, and
-  vaguer, ones.
+  form occurs in 92 books. Also for pairs from different documents only, since a rare word that is annotated twice
+  mostly belongs to one document that is about it; and, of these, for words with one sense in WordNet, since frequent
+  words have more senses, and vaguer ones.
 
-The vectors of SemCor's annotated words are those of ``bertcourse benchmark wsd``: with its cache they are there
-already, and 3 minutes are enough.
+The vectors of SemCor's annotated words are those of ``bertcourse benchmark wsd``: if its cache is there, 3 minutes are
+enough.
 """
 
 import argparse
@@ -43,7 +43,7 @@ NUM_TOKENS, NUM_PAIRS, RESAMPLES = 10_000, 10_000, 1000
 
 
 def transformed(vectors: np.ndarray, standardizer: anisotropy.Standardizer) -> dict[str, np.ndarray]:
-    """(n, D) vectors by each of ``KINDS``, in float32."""
+    """(n, D) vectors, transformed in each of ``KINDS``, in float32."""
     mean, scale = (each.astype(np.float32) for each in (standardizer.mean_, standardizer.scale_))
     vectors = vectors.astype(np.float32)
     return {
@@ -55,7 +55,7 @@ def transformed(vectors: np.ndarray, standardizer: anisotropy.Standardizer) -> d
 
 
 def draw_words(corpus: SenseCorpus, count: int) -> tuple[list[list[str]], list[list[int]]]:
-    """Random words of a running text, each as likely: the sentences that have one, and their indices in these."""
+    """Random words of a running text, all equally likely: the sentences with one, and the words' indices in these."""
     ends = np.cumsum([len(sentence) for sentence in corpus.sentences])
     drawn = defaultdict(list)
     for place in sorted(np.random.default_rng(0).choice(ends[-1], size=count, replace=False)):
@@ -65,7 +65,7 @@ def draw_words(corpus: SenseCorpus, count: int) -> tuple[list[list[str]], list[l
 
 
 def measure_space(vectors: np.ndarray) -> dict:
-    """Expected cosine of (n, D) vectors, and who makes it."""
+    """The expected cosine of (n, D) vectors, and which dimensions contribute to it."""
     kinds = transformed(vectors, anisotropy.Standardizer().fit(vectors))
     contributions = anisotropy.dimension_contributions(kinds["raw"])
     largest = np.argsort(-contributions)[:5]
@@ -92,7 +92,7 @@ def measure_space(vectors: np.ndarray) -> dict:
 
 
 def spearman_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of each row of x with that of y."""
+    """Spearman's correlation of each row of x with the same row of y."""
     x, y = (stats.rankdata(each, axis=1) for each in (x, y))
     x, y = (each - each.mean(axis=1, keepdims=True) for each in (x, y))
     return (x * y).sum(axis=1) / np.sqrt((x**2).sum(axis=1) * (y**2).sum(axis=1))
@@ -101,7 +101,7 @@ def spearman_rows(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def measure_people(
     vectors: np.ndarray, words: list[str], standardizer: anisotropy.Standardizer, top: int, pairs: dict
 ) -> dict:
-    """Per set of pairs the correlation by kind, also without dimension ``top``; and the interval of the difference."""
+    """For each set of pairs, the correlation by kind and without dimension ``top``, and the difference's interval."""
     kinds = transformed(vectors, standardizer)
     kinds["without_top_1"] = kinds["raw"].copy()
     kinds["without_top_1"][:, top] = 0
@@ -125,7 +125,7 @@ def measure_people(
 def similarity_across(vectors: np.ndarray, names: list, documents: list[str]) -> dict:
     """The mean cosine of two occurrences of a name that are in different documents, in closed form.
 
-    Of the sum of all products, |Σ u|², those within a document, |Σ u|² over the document, are taken away.
+    From the sum of all products, |Σ u|², those within a document, |Σ u|² over that document, are subtracted.
     """
     units, result = unit(vectors.astype(np.float64)), {}
     for name, rows in anisotropy.rows_by_name(names, len(units)).items():
@@ -218,7 +218,7 @@ def measure(model_name: str, cache: Path) -> dict:
 
 
 def rounded(value):
-    """A structure of lists and dicts with its floats at five digits."""
+    """A structure of lists and dicts with its floats rounded to five digits."""
     if isinstance(value, dict):
         return {name: rounded(each) for name, each in value.items()}
     if isinstance(value, list):

@@ -2,11 +2,11 @@
 
     python studies/beyond_bert_parity.py --output data/results     # under a minute
 
-Models of random sizes and random weights, every parameter moved away from its initial value. "Theirs to ours":
-transformers saves one, ``bertcourse.beyond_bert.load_pretrained`` loads it. "Ours to theirs": other weights are drawn,
-``save_pretrained`` saves them, transformers loads them. Both then read the same rows, half of them padded; printed is
-the largest difference over all tokens that are no padding. ModernBERT's config.json is written as transformers 5 does
-and as it is on the hub, in turn.
+The models have random sizes and random weights, with every parameter moved away from its initial value. "Theirs to
+ours": transformers saves one, and ``bertcourse.beyond_bert.load_pretrained`` loads it. "Ours to theirs": other weights
+are drawn, ``save_pretrained`` saves them, and transformers loads them. Both then read the same rows, half of them
+padded, and the largest difference over all tokens except padding is printed. ModernBERT's config.json is written
+alternately as transformers 5 does and as it is on the hub.
 """
 
 import argparse
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def rows(kind: str, found: list[dict]) -> list[list[str]]:
-    """Two rows of the table: the largest differences of a kind of model, in each direction."""
+    """Two rows of the table: the largest differences for a kind of model, in each direction."""
     sizes = [f"{min(values)} to {max(values)}" for values in zip(*(each["sizes"] for each in found))]
     return [
         [kind, str(len(found)), *sizes, way, *(f"{max(each[way][i] for each in found):.1e}" for i in range(2))]
@@ -113,7 +113,7 @@ def random_model(kind: str, seed: int, tokenizer: Tokenizer) -> transformers.Pre
 
 
 def move(model: nn.Module, seed: int) -> nn.Module:
-    """The model, each of its parameters moved by random numbers, so that none is zero or one."""
+    """The model with each of its parameters moved by random numbers, so that none is zero or one."""
     generator = torch.Generator().manual_seed(seed)
     for parameter in model.parameters():
         scale = 0.2 if parameter.dim() == 1 else 0.5 * parameter.shape[1] ** -0.5  # products of the order of one
@@ -122,7 +122,7 @@ def move(model: nn.Module, seed: int) -> nn.Module:
 
 
 def random_rows(seed: int, config: transformers.PreTrainedConfig) -> tuple[Tensor, Tensor]:
-    """Ids and attention mask (4, L): two whole rows, two with padding on the right."""
+    """Ids and attention mask (4, L): two full rows, and two with padding on the right."""
     generator = torch.Generator().manual_seed(seed)
     ids = torch.randint(5, config.vocab_size, (4, LENGTH), generator=generator)
     mask = torch.ones_like(ids)
@@ -132,7 +132,7 @@ def random_rows(seed: int, config: transformers.PreTrainedConfig) -> tuple[Tenso
 
 
 def differences(ours: EncoderForPreTraining, theirs: nn.Module, ids: Tensor, mask: Tensor) -> tuple[float, float]:
-    """The largest difference of the last layer's hidden states, and that of the logits."""
+    """The largest difference in the last layer's hidden states, and in the logits."""
     with torch.no_grad():
         mine, other = ours(ids, mask).mlm_logits, theirs(ids, attention_mask=mask)
         logits = other.prediction_logits if hasattr(other, "prediction_logits") else other.logits

@@ -2,16 +2,16 @@
 
     BERTCOURSE_DATA=FOLDER python studies/books_ladder.py       # three hours of one core
 
-Unigrams, trigrams, word2vec's bag of words, Elman's network, an LSTM, a causal transformer, and the course's BERT, with
-the same tokens of the same 88 books. Each is asked for the same hidden words of five other books, and for the verb in
-the course's sentences on agreement. n-grams and networks read the first --tokens of the books once, with the learning
-rate that is their functions' default: none was tuned. The networks are as wide as one another, not as large. The bag
-reads all of the books once, its weight chosen on other hidden words. BERT read them some 13 times, with other sizes,
-and is asked with both sides of the gap, and with the left one alone, as the others are, which it was never trained for.
+Unigrams, trigrams, word2vec's bag of words, Elman's network, an LSTM, a causal transformer, and the course's BERT, all
+with the same tokens of the same 88 books. Each is asked for the same hidden words of five other books, and for the verb
+in the course's agreement sentences. The n-grams and the networks read the first --tokens of the books once, with their
+functions' default learning rate: none was tuned. The networks have the same width, not the same size. The bag reads all
+of the books once, with its weight chosen on other hidden words. BERT read them about 13 times, has other sizes, and is
+asked with both sides of the gap, and also with the left side alone, like the others, which it was never trained for.
 
-The networks also write: after the same beginning, what they draw at temperature 0.8 from the ten best tokens.
+The networks also write: they continue the same beginning, drawing from the ten best tokens at temperature 0.8.
 
-Results are written after each model, and the command goes on where it was interrupted; trained networks stay in --runs.
+Results are written after each model, and an interrupted command resumes where it was; trained networks stay in --runs.
 """
 
 import argparse
@@ -50,7 +50,7 @@ from bertcourse.training.modes import evaluation_mode
 NAME, TITLE = "books_ladder", "A ladder of language models on the same books"
 REACH, GAPS, CHOOSING = 64, 3000, 500  # tokens on each side of a gap; how many gaps; how many to choose a weight on
 SIZE, WINDOW = 100, 5  # of word2vec
-ROWS, LENGTH = 8, 128  # of a batch of the causal transformer
+ROWS, LENGTH = 8, 128  # of the causal transformer's batches
 BEGINNING, WRITTEN = "The old man opened the door and", 60
 BERT_TOKENS = 250_000_000  # data/checkpoints/course/README.md: some 13 epochs of the 88 books
 Scorer = Callable[[list[list[int]], list[list[int]]], Tensor]  # left and right sides of N gaps to (N, V) ln P
@@ -72,7 +72,7 @@ class Gap(NamedTuple):
 
 
 def gaps(tokens: np.ndarray, tokenizer: Tokenizer, count: int, seed: int) -> list[Gap]:
-    """Whole words of a text, drawn."""
+    """Gaps at whole words of a text, drawn at random."""
     names = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
     starts_word = np.array([not name.startswith("##") for name in names])
     is_word = np.array([name.isalpha() for name in names])
@@ -91,7 +91,7 @@ def asked(scorer: Scorer, chosen: list[Gap]) -> dict[str, float]:
 
 
 def agreement(scorer: Scorer, tokenizer: Tokenizer) -> dict[str, float]:
-    """The share of verbs that fit, by what stands between; after a full stop, as in a book."""
+    """The share of verbs that agree, by what stands between them and the subject; after a full stop, as in a book."""
     sentences = agreement_sentences()
 
     def ids(text: str) -> list[int]:
@@ -107,7 +107,7 @@ def agreement(scorer: Scorer, tokenizer: Tokenizer) -> dict[str, float]:
 
 
 def ngram_scorer(model: KneserNey) -> Scorer:
-    """Of the words before."""
+    """Scores that depend on the words before."""
     return lambda lefts, rights: torch.tensor(np.stack([model.distribution(left) for left in lefts])).log()
 
 
@@ -124,7 +124,7 @@ def bag_scorer(vectors: WordVectors, counts: np.ndarray, weight: float) -> Score
 
 
 def network_scorer(model: nn.Module) -> Scorer:
-    """Of the words before."""
+    """Scores that depend on the words before."""
 
     def score(lefts: list[list[int]], rights: list[list[int]]) -> Tensor:
         with evaluation_mode(model):
@@ -134,12 +134,12 @@ def network_scorer(model: nn.Module) -> Scorer:
 
 
 def next_logits(model: nn.Module, ids: list[int]) -> Tensor:
-    """(V,): what comes after these tokens, by a recurrent network or a causal transformer."""
+    """(V,), the logits of the token after these, from a recurrent network or a causal transformer."""
     return model(torch.tensor([ids]))[0][0, -1]
 
 
 def bert_scorer(model: BertForPreTraining, tokenizer: Tokenizer, both: bool) -> Scorer:
-    """Of the words on both sides, or before."""
+    """Scores that depend on the words on both sides, or only on those before."""
     cls, sep, mask = map(tokenizer.token_to_id, ("[CLS]", "[SEP]", "[MASK]"))
 
     @torch.inference_mode()
@@ -164,7 +164,7 @@ def new_network(kind: str, seed: int, vocab_size: int, hidden_size: int) -> nn.M
 
 
 def trained(kind: str, seed: int, tokens: np.ndarray, vocab_size: int, hidden_size: int, runs: Path) -> nn.Module:
-    """A network of that kind, trained if its file is not there."""
+    """A network of this kind, which is trained unless its file is there."""
     model, path = (
         new_network(kind, seed, vocab_size, hidden_size),
         runs / f"{kind}-{hidden_size}-{len(tokens)}-{seed}.safetensors",
@@ -172,7 +172,7 @@ def trained(kind: str, seed: int, tokens: np.ndarray, vocab_size: int, hidden_si
     if path.is_file():
         model.load_state_dict(load_file(path))
         return model
-    torch.manual_seed(seed)  # of dropout
+    torch.manual_seed(seed)  # for dropout
     ids = torch.from_numpy(tokens.astype(np.int64))
     if kind == "transformer":
         texts = ids.split(LENGTH)[:-1]
@@ -186,7 +186,7 @@ def trained(kind: str, seed: int, tokens: np.ndarray, vocab_size: int, hidden_si
 
 
 def writes(model: nn.Module, tokenizer: Tokenizer, seed: int) -> str:
-    """How a network goes on after the beginning."""
+    """How a network continues the beginning."""
     ids, generator = tokenizer.encode(BEGINNING, add_special_tokens=False).ids, torch.Generator().manual_seed(seed)
     with evaluation_mode(model):
         for _ in range(WRITTEN):
@@ -210,7 +210,7 @@ def main() -> None:
 
 
 def ladder(options: argparse.Namespace) -> None:
-    """Train and ask all that are not in the result yet."""
+    """Train and ask all models that are not in the result yet."""
     bert, tokenizer = load_pretrained("course", BertForPreTraining)
     vocab_size, corpus = tokenizer.get_vocab_size(), books_corpus(tokenizer)
     everything = np.concatenate([np.asarray(shard.tokens) for shard in corpus.train])

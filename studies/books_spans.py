@@ -1,15 +1,15 @@
 """T5's span corruption on the books: an encoder-decoder learns to write the letters that were cut out of novels.
 
-    BERTCOURSE_DATA=FOLDER python studies/books_spans.py       # an hour of one core
+    BERTCOURSE_DATA=FOLDER python studies/books_spans.py       # twenty minutes of one core
 
 Tokens are characters, as in ByT5 (Xue et al. 2022, "ByT5: Towards a Token-Free Future with Pre-trained Byte-to-Byte
-Models"), because a model of this size learns nothing from so few gaps if each may be any of 8,192 word pieces. The
-first --characters of the 88 books of the course, in lower case, are read once, in pieces of 96. Out of each piece 14
-characters are cut, in five spans (``random_spans``). Measured on pieces of the five held-out books: the loss per token
-of the targets, sentinels included, and how many spans are written exactly, by their length. Beside it a 6-gram model of
-the same text, which sees the left side alone and, unlike the other, is told how long each span is.
+Models"), because a model of this size learns nothing from so few gaps if each token can be any of 8,192 word pieces.
+The first --characters of the course's 88 books, in lower case, are read once, in pieces of 96. From each piece, 14
+characters are cut, in five spans (``random_spans``). Measured on pieces of the five held-out books are the loss per
+target token, sentinels included, and how many spans are written exactly, by length. For comparison there is a 6-gram
+model of the same text, which sees only the left side but, unlike the encoder-decoder, is told how long each span is.
 
-What is there already is not made again; the result is stored after each seed. The examples are of the first seed.
+What exists already is not made again; the result is stored after each seed. The examples are from the first seed.
 """
 
 import argparse
@@ -75,7 +75,7 @@ class Batch(NamedTuple):
 
 
 def letters_of(text: str) -> list[int]:
-    """The ids of a text's letters and marks, in lower case; what is none of ours is left out.
+    """The ids of a text's letters and marks, in lower case; other characters are left out.
 
     >>> "".join(LETTERS[i] for i in letters_of("“Come in,” he said—and smiled at Zoë."))
     '"come in," he said-and smiled at zo.'
@@ -84,7 +84,7 @@ def letters_of(text: str) -> list[int]:
 
 
 def read_letters(is_held_out: bool, most: int) -> list[int]:
-    """The first letters of the books that are read, or of those that are held out."""
+    """The first letters of the books that are trained on, or of those that are held out."""
     ids: list[int] = []
     for book, text in book_texts("books"):
         if (book.name in HELD_OUT_BOOKS) == is_held_out:
@@ -96,12 +96,12 @@ def read_letters(is_held_out: bool, most: int) -> list[int]:
 
 
 def in_pieces(ids: list[int]) -> list[list[int]]:
-    """A text, cut at every 96th letter; what is left at the end is left out."""
+    """A text, cut at every 96th letter; the remainder is dropped."""
     return [ids[i : i + LENGTH] for i in range(0, len(ids) - LENGTH + 1, LENGTH)]
 
 
 def cut(pieces: list[list[int]], generator: torch.Generator) -> tuple[Batch, list]:
-    """Cut spans out of pieces: a batch, and the spans of each piece."""
+    """Cut spans out of pieces; returns a batch, and the spans of each piece."""
     spans = [random_spans(LENGTH, generator=generator) for _ in pieces]
     parts = [corrupt(piece, each, SENTINELS) for piece, each in zip(pieces, spans)]
     targets = torch.tensor([[START, *part.targets] for part in parts])
@@ -109,7 +109,7 @@ def cut(pieces: list[list[int]], generator: torch.Generator) -> tuple[Batch, lis
 
 
 def batches(pieces: list[list[int]], generator: torch.Generator) -> Iterator[Batch]:
-    """Batches without end, each time round in another order and cut elsewhere."""
+    """Endless batches; each pass is in another order and cut elsewhere."""
     while True:
         order = torch.randperm(len(pieces), generator=generator).tolist()
         for first in range(0, len(order) - ROWS + 1, ROWS):
@@ -117,7 +117,7 @@ def batches(pieces: list[list[int]], generator: torch.Generator) -> Iterator[Bat
 
 
 def written_spans(targets: list[int]) -> list[str]:
-    """What stands behind each sentinel but the last; nothing for one that does not come.
+    """What is written after each sentinel but the last; nothing for one that does not occur.
 
     >>> written_spans([SENTINELS[0], 7, 8, SENTINELS[1], 9, SENTINELS[3], 4])
     ['hi', 'j', '', 'e', '']
@@ -132,7 +132,7 @@ def written_spans(targets: list[int]) -> list[str]:
 
 
 def continued(model: KneserNey, left: list[int], count: int) -> str:
-    """The likeliest next letter, ``count`` times."""
+    """How a text continues with the likeliest next letter, ``count`` times."""
     ids = list(left)
     for _ in range(count):
         ids.append(int(model.distribution(ids).argmax()))
@@ -150,7 +150,7 @@ def exact_by_length(truth: list[str], written: list[str]) -> dict[str, float]:
 
 
 def measure(seed: int, pieces: list[list[int]], held_out: list[list[int]]) -> tuple[dict, list[dict]]:
-    """Train a model: its row, and examples of what it writes."""
+    """Train a model; returns its row, and examples of what it writes."""
     torch.manual_seed(seed)
     model, generator = EncoderDecoder(MODEL.config(SENTINELS[-1] + 1)), torch.Generator().manual_seed(seed)
     steps = len(pieces) // ROWS
@@ -194,7 +194,7 @@ def main() -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Measure all that is not in the result yet."""
+    """Measure everything that is not in the result yet."""
     text = read_letters(False, options.characters)
     pieces, held_out = in_pieces(text), in_pieces(read_letters(True, 10 * options.characters))
     held_out = held_out[:: max(1, len(held_out) // HELD_OUT)][:HELD_OUT]

@@ -1,11 +1,11 @@
-"""Which start leaves the plateau first? Six million tokens of Standard Ebooks from each, two seeds.
+"""Which start leaves the plateau first? Six million tokens of Standard Ebooks from each start, with two seeds.
 
-    python studies/books_start.py    # eight minutes a run
+    python studies/books_start.py    # eight minutes per run
 
 Trains the model of ``bertcourse pretrain books-cpu`` from each start, writes the logs into data/runs/books-start and
-prints when the loss on held-out books first was below that of a bigram model; a run that is there already is not made
-again. Name starts to make only these. Each differs from the first in one thing: positions, word vectors, longer rows in
-batches of as many tokens, or four times as large batches at twice the learning rate.
+prints when the loss on held-out books first fell below that of a bigram model; a run that exists already is not made
+again. Name starts to make only these. Each differs from the first in one respect: positions, word vectors, longer rows
+in batches with the same number of tokens, or batches four times as large at twice the learning rate.
 """
 
 import argparse
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def train(name: str, seed: int) -> list[dict]:
-    """The log of a run, each ``train`` line cut to what a figure needs."""
+    """The log of a run, with each ``train`` line reduced to what a figure needs."""
     with tempfile.TemporaryDirectory() as folder:
         pretrain(PretrainingConfig(**{**SHARED, "seed": seed, "output": folder, **STARTS[name]}))
         log = read_log(Path(folder) / "log.jsonl")

@@ -1,10 +1,10 @@
-"""What a checkpoint knows of books that it never saw, beside models of counts.
+"""What a checkpoint knows about books that it never saw, beside count models.
 
     python studies/course_checkpoint.py runs/books-cpu/model-*       # about 4 minutes on two cores
 
-On the held-out books, 15 % of the tokens hidden (always the same): loss in nats and top-1 accuracy of masked language
-modelling, and accuracy of next-sentence prediction, for a unigram and a bigram model (which is told the token to the
-left), and for each checkpoint named, such as those that a run keeps at 1 %, 10 % and 100 % of its training.
+On the held-out books, with 15 % of the tokens hidden (always the same ones): loss in nats and top-1 accuracy of masked
+language modelling, and accuracy of next-sentence prediction, for a unigram and a bigram model (which is told the token
+to the left), and for each checkpoint named, such as those that a run keeps at 1 %, 10 % and 100 % of its training.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def main() -> None:
     for length, made in batches.items():
         measured = counts.losses(made)
         follows = torch.cat([rows.nsp_labels for _, rows in made]).float().mean().item()
-        for name in ("unigram", "bigram"):  # which know no pairs: they give the more frequent answer
+        for name in ("unigram", "bigram"):  # these know no pairs: they give the more frequent answer
             report(name, length, measured[f"{name}_loss"], measured[f"{name}_accuracy"], max(follows, 1 - follows))
     for folder in options.checkpoints:
         model, _ = load_pretrained(folder, BertForPreTraining)

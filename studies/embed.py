@@ -5,11 +5,11 @@
 Both turn each word of SemCor's sentences into the mean over its tokens of the sum of the last four layers:
 
 - a plain loop: batches of 32 in file order, padded to the longest, a mean for each word in Python;
-- ``word_vectors``: batches of like length, words gathered at once.
+- ``word_vectors``: batches of similar length, with all words gathered at once.
 
-They are timed in turn, round after round, from words to vectors, tokenization included. Tokens are counted without
-padding, so the rates are comparable. The table gives the median over rounds, and the ratio of each round's own times,
-as the machine's speed drifts; in wall time, and in CPU time, which other work on the machine disturbs less.
+They are timed in turn, round after round, from words to vectors, including tokenization. Tokens are counted without
+padding, so the rates are comparable. The table gives the median over rounds and, as the machine's speed drifts, the
+ratio of each round's own times; in wall time, and in CPU time, which other work on the machine disturbs less.
 """
 
 import argparse
@@ -30,7 +30,7 @@ NAMES = ("semcor.data.xml.xz", "semcor.gold.key.txt.xz")
 
 
 def read_sentences(count: int) -> list[list[str]]:
-    """Sentences from all over SemCor, in the order of the file; without the files, the end of the program."""
+    """``count`` sentences from the middle of SemCor, in the order of the file; exits if the files are missing."""
     folder = os.environ.get("BERTCOURSE_DATA")
     paths = [Path(folder or ".", "semcor", name).expanduser() for name in NAMES]
     if not all(path.is_file() for path in paths):
@@ -48,7 +48,7 @@ def read_sentences(count: int) -> list[list[str]]:
 def plain_loop(
     model: transformers.BertModel, tokenizer: transformers.PreTrainedTokenizerFast, sentences: list[list[str]]
 ) -> np.ndarray:
-    """(words, D), as a reader of the documentation would write it."""
+    """(words, D) vectors, by a loop as a reader of the documentation would write it."""
     vectors = []
     for i in range(0, len(sentences), 32):
         batch = tokenizer(

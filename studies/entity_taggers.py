@@ -1,21 +1,21 @@
-"""Taggers of names, by seed: the tables that lecture 8 reads. Nothing of the texts is stored, only scores.
+"""Taggers of names, by seed: the tables that lecture 8 reads. Only scores are stored, none of the texts.
 
     BERTCOURSE_DATA=FOLDER python studies/entity_taggers.py --data wikigold     # 20 minutes or so on two cores
     python studies/entity_taggers.py --data entities                            # 15 minutes
 
 On wikigold (Balasuriya et al. 2009), 80/10/10 % by document, and on the course's own data/entities:
 
-- **features**, on wikigold: MiniLM is frozen, and a linear map reads its layers: the choices of Devlin et al. 2019,
-  table 7; once with a BiLSTM, as theirs. The learning rate is the better one on dev with the first seed (the smaller
-  one for the BiLSTM), the epoch the best one on dev; test is measured with these.
-- **fine_tuned**: the whole encoder learns. One training for argmax and Viterbi, which differ only in what they do with
-  the scores; another for the CRF; and one for Viterbi with capitals read as segment B, as MiniLM's vocabulary has none.
-  These learn from all tokens of a word (``subwords`` "all"); on our own sentences two further trainings, for argmax and
-  Viterbi, learn from its first token only, and from a copy of the word's tag on each of its tokens. ``invalid`` counts
-  the words of test whose tag may not follow the one before it.
+- **features**, on wikigold: MiniLM is frozen, and a linear map reads its layers, in the combinations of Devlin et al.
+  2019, table 7; once a BiLSTM does, like theirs. The learning rate is the better one on dev with the first seed (for
+  the BiLSTM, the smaller one), the epoch is the best one on dev, and test is measured with these.
+- **fine_tuned**: the whole encoder learns. There is one training for argmax and Viterbi, which differ only in what they
+  do with the scores; another for the CRF; and one for Viterbi with capitals read as segment B, since MiniLM's
+  vocabulary has none. These learn from all tokens of a word (``subwords`` "all"); on our own sentences, two further
+  trainings, for argmax and Viterbi, learn from a word's first token only, or from a copy of its tag on each of its
+  tokens. ``invalid`` counts the test words whose tag may not follow the one before it.
 
-Each row is written as soon as it is there, and a table that was begun is gone on with; with another model or other
-settings it begins anew.
+Each row is written as soon as it is ready, and an unfinished table is continued; with another model or other settings
+it is started over.
 """
 
 import argparse
@@ -66,14 +66,14 @@ def entities() -> Splits:
 
 
 def rounded(scores: dict[str, float]) -> dict[str, float]:
-    """Percentages to two digits behind the point."""
+    """Percentages rounded to two decimals."""
     return {name: round(value, 2) for name, value in scores.items()}
 
 
 def measure_features(
     model, tokenizer, labels: list[str], splits: Splits, choice: str, lstm_size: int, cache: str
 ) -> dict:
-    """A choice of layers: dev and test scores of each seed."""
+    """The dev and test scores of each seed for a choice of layers."""
     layers, pooling = CHOICES[choice]
 
     def train(seed: int, rate: float) -> tuple[FeatureTagger, dict]:
@@ -96,7 +96,7 @@ def measure_features(
 
 
 def decoded(tagger: TokenClassifier, kind: str, splits: Splits) -> dict:
-    """Test scores of a trained tagger if it decodes so, in percent; and what is not allowed."""
+    """Test scores of a trained tagger with this way of decoding, in percent, and how many of its steps are invalid."""
     kept, crf = tagger.decoder, tagger.decoder.crf
     tagger.decoder = TagDecoder(tagger.labels, kind)
     tagger.decoder.crf = crf
@@ -117,7 +117,7 @@ def decoded(tagger: TokenClassifier, kind: str, splits: Splits) -> dict:
 def measure_tuned(
     model, tokenizer, labels: list[str], splits: Splits, kind: str, subwords: str, seed: int
 ) -> list[dict]:
-    """A training of the whole encoder: a row for each way to decode that it allows."""
+    """Train the whole encoder; returns a row for each way of decoding that this training allows."""
     decoder, capitals = kind.split(WITH_CAPITALS)[0], kind.endswith(WITH_CAPITALS)
     tagger = TokenClassifier(model, tokenizer, labels, subwords, decoder, capitals=capitals, seed=seed)
     result = fine_tune(tagger, splits.train, splits.dev, seed=seed, precision="auto", **TUNING)

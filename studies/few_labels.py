@@ -1,23 +1,23 @@
 """What pretraining buys, by the number of labelled examples: the study that lecture 7 reads.
 
-    python studies/few_labels.py                     # MiniLM; an hour of CPU or so. --model course: half of it
+    python studies/few_labels.py                     # MiniLM; about an hour of CPU. --model course: half of that
     BERTCOURSE_DATA=FOLDER python studies/few_labels.py --public     # majority and TF-IDF on SST-2 and RTE
 
-Tickets (three classes) and reviews (three-way sentiment): 4, 16 or 64 labelled examples of each class, drawn anew
-for each seed, or all; NLI: all 360 pairs. What is measured is the accuracy on the test split.
+Tickets (three classes) and reviews (three-way sentiment): 4, 16 or 64 labelled examples per class, drawn separately
+for each seed, or all of them; NLI: all 360 pairs. Accuracy is measured on the test split.
 
-- **TF-IDF**: logistic regression on TF-IDF of words and pairs of words; of a pair, both texts' vectors side by side;
-- **frozen**: logistic regression on the frozen encoder's vectors, the mean of a text's tokens; of a pair, read as
-  one row;
-- **frozen, two vectors**: of a pair, u and v of the two texts, |u - v| and u * v, side by side;
-- **fine-tuned**: ``SequenceClassifier`` on the pretrained encoder, all weights learn;
-- **from scratch**: the same with random weights, as they are before pretraining, and more epochs, which it needs.
+- **TF-IDF**: logistic regression on TF-IDF of words and word pairs; for a pair of texts, their vectors side by side;
+- **frozen**: logistic regression on the frozen encoder's vectors, averaged over a text's tokens; a pair of texts is
+  read as one row;
+- **frozen, two vectors**: for a pair, the vectors u and v of its texts, |u - v| and u * v, side by side;
+- **fine-tuned**: ``SequenceClassifier`` on the pretrained encoder, with all weights trained;
+- **from scratch**: the same from random weights, as before pretraining, with more epochs, which it needs.
 
-The logistic regressions choose their C on the whole dev split, which is more than they learn from where labels are few.
-Fine-tuning gets nothing from dev: its learning rate was fixed on one draw, with a seed that is not used here, and its
-last weights are measured. Its epochs were raised once for all sets, with those from scratch, when a first study had
-been too short; test scores of that one were known then (NLI after 3 epochs: 33 %). Results are kept as they come;
-the command goes on where it was interrupted.
+The logistic regressions choose their C on the whole dev split, which is more data than they learn from where labels are
+few. Fine-tuning gets nothing from dev: its learning rate was fixed on one draw, with a seed that is not used here, and
+its last weights are measured. Its epochs, and those from scratch, were raised once for all sets because a first study
+had been too short, whose test scores were known by then (NLI after 3 epochs: 33 %). Results are kept as they come, and
+an interrupted command resumes where it was.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier, Splits, fine_tune, read_tsv, rte, sst2
 
 SIZES = {"tickets": (4, 16, 64, 120), "reviews": (4, 16, 64, 180), "nli": (120,)}
-# The fewer examples, the more often each is read; with random weights, more often again.
+# The fewer examples, the more often each is read; with random weights, more often still.
 EPOCHS = {
     "fine-tuned": {"tickets": (20, 12, 10, 8), "reviews": (20, 12, 10, 8), "nli": (10,)},
     "from scratch": {"tickets": (60, 36, 20, 16), "reviews": (60, 36, 20, 16), "nli": (20,)},
@@ -58,20 +58,20 @@ def splits_of(name: str) -> Splits:
 
 
 def draw(examples: Sequence[LabeledText], per_class: int, seed: int) -> list[LabeledText]:
-    """So many examples of each class, drawn without replacement."""
+    """``per_class`` examples of each class, drawn without replacement."""
     rng = random.Random(seed)
     labels = sorted({example.label for example in examples})
     return [e for label in labels for e in rng.sample([e for e in examples if e.label == label], per_class)]
 
 
 def parts_of(examples: Sequence[LabeledText]) -> list[list[str]]:
-    """The texts of examples, a column each: one, or two of pairs."""
+    """The texts of examples in columns: one, or two for pairs."""
     texts = [(example.text,) if isinstance(example.text, str) else example.text for example in examples]
     return [list(column) for column in zip(*texts)]
 
 
 def tf_idf(splits: Splits) -> list:
-    """Sparse vectors of three splits, with the words of the first."""
+    """Sparse vectors of three splits, with the vocabulary of the first."""
     columns = []
     for parts in zip(*map(parts_of, splits)):
         vectorizer = TfidfVectorizer(token_pattern=r"[a-z0-9']+", ngram_range=(1, 2)).fit(parts[0])
@@ -81,14 +81,14 @@ def tf_idf(splits: Splits) -> list:
 
 @torch.inference_mode()
 def sentence_vectors(encoder: BertModel, tokenizer: Tokenizer, texts: Sequence) -> np.ndarray:
-    """(n, D), the mean over the tokens of each text or pair, by the frozen encoder."""
+    """(n, D), the frozen encoder's mean over the tokens of each text or pair."""
     head = SequenceClassifier(encoder, tokenizer, ["one", "two"], pooling="mean")
     head.classifier = torch.nn.Identity()
     return torch.stack(head.logits(head.encode(texts))).numpy()
 
 
 def two_vectors(encoder: BertModel, tokenizer: Tokenizer, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """(n, 4 D), the two texts of a pair read apart, and how they differ.
+    """(n, 4 D), the vectors of a pair's two texts, read separately, and how they differ.
 
     Source: Conneau et al. 2017, section 3.1; Reimers & Gurevych 2019.
     """
@@ -97,7 +97,7 @@ def two_vectors(encoder: BertModel, tokenizer: Tokenizer, pairs: Sequence[tuple[
 
 
 def logistic_regression(vectors: Sequence, splits: Splits) -> float:
-    """Accuracy on test in percent, with the C that is best on dev, of equal ones the smallest."""
+    """Test accuracy in percent, with the C that is best on dev; if several are, the smallest."""
     train, dev, test = ([example.label for example in split] for split in splits)
     models = [LogisticRegression(C=penalty, max_iter=2000).fit(vectors[0], train) for penalty in PENALTIES]
     best = max(models, key=lambda model: model.score(vectors[1], dev))
@@ -107,9 +107,9 @@ def logistic_regression(vectors: Sequence, splits: Splits) -> float:
 def fine_tuned(
     encoder: BertModel, tokenizer: Tokenizer, splits: Splits, epochs: int, seed: int, pooling: str = "cls", **settings
 ) -> float:
-    """Accuracy on test in percent after so many epochs; dev is not used (what is measured on it changes nothing).
+    """Test accuracy in percent after so many epochs; dev is not used (what is measured on it changes nothing).
 
-    ``settings`` take the place of those in ``SETTINGS``.
+    ``settings`` override those in ``SETTINGS``.
     """
     labels = sorted({example.label for example in splits.train})
     model = SequenceClassifier(encoder, tokenizer, labels, pooling=pooling, seed=seed)
@@ -125,7 +125,7 @@ def random_encoder(encoder: BertModel, seed: int) -> BertModel:
 
 
 def plan(seeds: int) -> list[dict]:
-    """What is to be measured: first what is cheap, and tickets before the rest."""
+    """What to measure: first what is cheap, and tickets before the rest."""
     quick = ("TF-IDF", "frozen", "fine-tuned")
     stages = [("tickets", quick), ("tickets", ("from scratch",)), ("nli", (*quick, TWO_VECTORS)), ("reviews", quick)]
     stages += [("reviews", ("from scratch",)), ("nli", ("from scratch",))]
@@ -136,7 +136,7 @@ def plan(seeds: int) -> list[dict]:
         for method in methods
         for size in SIZES[name]
     ]
-    # From all examples a logistic regression is the same for each seed; from scratch, 4 a class are nothing to learn
+    # From all examples, a logistic regression is the same for each seed; from scratch, 4 per class are too few to learn
     # from.
     return [
         row

@@ -1,15 +1,15 @@
-"""One model that fills and writes, beside one that only fills and one that only writes, at equal tokens.
+"""One model that fills and writes, beside one that only fills and one that only writes, on equally many tokens.
 
-    python studies/fills_and_writes.py      # three models of three seeds, 4 or 5 minutes of one core each
+    python studies/fills_and_writes.py      # three models with three seeds, 4 or 5 minutes of one core each
 
-All have the same architecture, the same first weights and the same rows in the same order, whole documents of chapter
-4's small world. Of each batch a share of the rows is written (causal), the others are filled (30 % hidden, each guessed
-from the position before it): 1 in "writes", 0 in "fills", a half in "both", which therefore sees half as many rows of
-each kind. Measured on 300 held-out documents: next tokens and tokens behind [MASK] (15 %), each by loss and accuracy,
-of each model, also of those that never learned it. Beside them: the grammar's own loss, which is told the scene of each
-document, and the bigram model of chapter 4.
+All have the same architecture, the same initial weights and the same rows in the same order: whole documents of chapter
+4's small world. In each batch, a share of the rows is written (causal) and the others are filled (30 % hidden, each
+token guessed from the position before it). The share is 1 in "writes", 0 in "fills", and a half in "both", which
+therefore sees half as many rows of each kind. Every model is measured on 300 held-out documents by loss and accuracy on
+next tokens and on tokens behind [MASK] (15 %), even on what it never learned. Beside them are the loss of the grammar
+itself, which is told each document's scene, and the bigram model of chapter 4.
 
-What is there already is not made again; the result is stored when all of it is there (data/results, by default).
+What exists already is not made again; the result is stored when all of it is there (data/results, by default).
 """
 
 import argparse
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def run(seeds: list[int], tokens: int, folder: Path) -> dict:
-    """All rows, each kept in a file of its own as soon as it is made."""
+    """All rows, each saved to its own file as soon as it is made."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = []
     for seed in seeds:
@@ -87,7 +87,7 @@ def measure(arm: str, seed: int, tokens: int) -> dict:
 
 
 def new_model(world: SmallWorld, seed: int) -> CausalLanguageModel:
-    """The sizes of the "small-world" preset of chapter 4."""
+    """A new model with the sizes of chapter 4's "small-world" preset."""
     torch.manual_seed(seed)
     dropout = dict.fromkeys(("embedding_dropout_prob", "hidden_dropout_prob", "attention_probs_dropout_prob"), 0.0)
     sizes = dict(hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=512)

@@ -3,16 +3,17 @@
     BERTCOURSE_DATA=FOLDER python studies/finetune.py    # MiniLM, 2,048 examples of SST-2; ten minutes of two cores
     … --output data/results/finetune_speed.md               # writes the table, too
 
-Both start from the same encoder, and learn on the same examples for as many epochs, with the same batch size, AdamW,
-clipping, warm-up, linear decay and dropout:
+Both start from the same encoder and learn from the same examples for the same number of epochs, with the same batch
+size, AdamW, clipping, warm-up, linear decay and dropout:
 
-- Hugging Face: BertForSequenceClassification as its configuration comes, batches in random order, each padded to
-  its own longest text (``DataCollatorWithPadding`` of the documentation's loop), float32;
-- ours in float32, so that the difference is batches of like length, the attention kernel and AdamW in one kernel;
-- ours with precision "auto", as the benchmark command has it.
+- Hugging Face: BertForSequenceClassification with its default configuration, batches in random order, each padded to
+  its own longest text (``DataCollatorWithPadding`` in the documentation's loop), float32;
+- ours in float32, so that the differences are batches of similar length, the attention kernel and AdamW in one kernel;
+- ours with precision "auto", as in the benchmark command.
 
-Each is trained with every seed, in turn. The table gives examples/s while training, the median over seeds, the ratio to
-Hugging Face's of each seed's own speeds, as the machine's speed drifts, and accuracy on the official dev split by seed.
+Each is trained with every seed, in turn. The table gives examples/s while training (the median over seeds), the ratio
+to Hugging Face's speed with the same seed, as the machine's speed drifts, and accuracy on the official dev split by
+seed.
 """
 
 import argparse
@@ -40,7 +41,7 @@ def train_theirs(
     config: FineTuningConfig,
     max_length: int,
 ) -> float:
-    """The documentation's loop; examples/s."""
+    """The documentation's loop; returns examples/s."""
     torch.manual_seed(config.seed)
     encoded = [
         tokenizer(*texts_of(example), truncation=True, max_length=max_length)
@@ -90,7 +91,7 @@ def their_accuracy(
     examples: Sequence[LabeledText],
     max_length: int,
 ) -> float:
-    """In percent."""
+    """The accuracy of their model, in percent."""
     model.eval()
     right = 0
     for start in range(0, len(examples), 32):

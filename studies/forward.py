@@ -6,11 +6,11 @@ Three ways to encode the same sentences, timed in turn, round after round:
 
 - Hugging Face's BertModel with its default attention, batches of 32 in file order, padded to the longest;
 - our BertModel on the same batches;
-- our BertModel on batches of like length, of as many tokens as ``length_buckets`` takes by default.
+- our BertModel on batches of similar length, with as many tokens as ``length_buckets`` takes by default.
 
 The sentences are those of SemCor, in FOLDER/semcor/semcor.data.xml.xz. Tokens are counted without padding, so the rates
-are comparable. The table gives the median over rounds, and the ratio of each round's own times, as the machine's speed
-drifts.
+are comparable. The table gives the median over rounds and, as the machine's speed drifts, the ratio of each round's own
+times.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from bertcourse.bert.batching import pad_batch
 
 
 def read_sentences(count: int) -> list[str]:
-    """The first ``count`` sentences of SemCor, in the order of the file; without the file, the end of the program."""
+    """The first ``count`` sentences of SemCor, in the order of the file; exits if the file is missing."""
     folder = os.environ.get("BERTCOURSE_DATA")
     path = Path(folder or ".", "semcor", "semcor.data.xml.xz").expanduser()
     if not path.is_file():

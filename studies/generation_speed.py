@@ -1,12 +1,12 @@
-"""Tokens written per CPU second: our ``generate`` beside transformers', the same weights, in one run.
+"""Tokens written per CPU second: our ``generate`` beside transformers', with the same weights, in one run.
 
     python studies/generation_speed.py                                             # half an hour or more
     python studies/generation_speed.py --output data/results/generation_speed.md   # writes the table, too
 
-A GPT-2 of random weights, saved by transformers and loaded here, writes on greedily from a prompt of 16 tokens, with
-and without its cache of keys and values. First all four must write the same text. Then they are timed in turn, round
-after round, in CPU seconds of one thread, which a shared machine inflates less than wall time; ratios are the medians
-of the rounds' own ratios.
+A GPT-2 with random weights, saved by transformers and loaded here, continues a prompt of 16 tokens greedily, with and
+without its cache of keys and values. First, all four must write the same text. Then they are timed in turn, round after
+round, in CPU seconds of one thread, which a shared machine inflates less than wall time; ratios are the medians of the
+rounds' own ratios.
 """
 
 import argparse
@@ -28,7 +28,7 @@ VOCAB_SIZE = 8192
 
 
 def new_models(hidden_size: int, layers: int, length: int) -> tuple[CausalLanguageModel, transformers.GPT2LMHeadModel]:
-    """Ours and theirs, with the same weights; large ones, so that the text does not go in circles at once."""
+    """Ours and theirs, with the same weights; these are large, so that the text does not go in circles at once."""
     torch.manual_seed(0)
     config = transformers.GPT2Config(
         vocab_size=VOCAB_SIZE,
@@ -49,7 +49,7 @@ def new_models(hidden_size: int, layers: int, length: int) -> tuple[CausalLangua
 
 
 def writers(ours: CausalLanguageModel, theirs: transformers.GPT2LMHeadModel, length: int) -> dict[str, Callable]:
-    """Who writes ``length`` tokens after a prompt (B, L), and how."""
+    """The four ways to write ``length`` tokens after a prompt (B, L), by name."""
 
     def their_text(prompt: Tensor, use_cache: bool) -> Tensor:
         how = dict(do_sample=False, pad_token_id=0, attention_mask=torch.ones_like(prompt))

@@ -1,10 +1,10 @@
-"""Grade thirty simulated submissions of homework 1: is each reported rightly, and what does a submission cost?
+"""Grade thirty simulated submissions of homework 1: is each reported correctly, and what does a submission cost?
 
     python studies/grading.py --jobs 2
 
-Each is the solution with one thing done to it, and runs as a student's would: its own process, PyTorch imported anew.
-Exits with 1 if a report is not as expected. ``tests/grading/test_grading.py`` has more kinds, on an assignment without
-PyTorch. What a submission changes in its own process costs nothing and gains nothing: the judge is in another one.
+Each is the solution with one thing done to it, and runs as a student's would: in its own process, which imports PyTorch
+itself. Exits with 1 if a report is not as expected. ``tests/grading/test_grading.py`` has more kinds, on an assignment
+without PyTorch. What a submission changes in its own process costs and gains nothing: the judge is in another process.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def solved(assignment: Assignment) -> NotebookNode:
 
 
 def write_submissions(folder: Path, assignment: Assignment) -> None:
-    """Write the thirty, a folder each."""
+    """Write the thirty submissions, a folder for each."""
     name, right = assignment.name, solved(assignment)
     first = next(
         index

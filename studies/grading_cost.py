@@ -3,11 +3,11 @@
     git worktree add ../before HEAD~1
     python studies/grading_cost.py --against ../before --rounds 5
 
-Both grade the same solved notebooks, homework by homework and in turn, so that whatever else the machine does meets
-both alike. Printed are the medians over the rounds of the seconds that a submission takes, as the report has them (its
-process alone) and by the clock (the whole command, its imports and its judge among them), and the medians of their
-ratios, round by round. What starts once for a whole batch is shared among the copies, fewer than in a real one. Exits
-with 1 if a homework's median ratio by the clock is above ``--most``.
+Both grade the same solved notebooks, homework by homework and in turn, so that whatever else the machine does affects
+both alike. It prints the medians over the rounds of the seconds that a submission takes, as reported (its process
+alone) and by the clock (the whole command, including its imports and its judge), and the medians of the rounds' own
+ratios. What starts once for a whole batch is shared among the copies, of which there are fewer than in a real batch.
+Exits with 1 if a homework's median ratio by the clock is above ``--most``.
 """
 
 import argparse
@@ -33,10 +33,10 @@ grade(Path(sys.argv[1]), Path(sys.argv[2]), jobs=1)"""
 
 
 def grade(checkout: Path, submissions: Path, output: Path) -> tuple[float, float]:
-    """Grade with a checkout's own code: seconds of the report, and by the clock, for a submission.
+    """Grade with a checkout's own code; returns the seconds per submission, as reported and by the clock.
 
     Raises:
-        SystemExit: if not all points were given: then it was not the same work.
+        SystemExit: if not all points were given, as it was then not the same work.
     """
     command = [sys.executable, "-c", GRADE, str(submissions), str(output)]
     environment = {**os.environ, "PYTHONPATH": str(checkout), "TQDM_DISABLE": "1"}
@@ -53,7 +53,7 @@ def grade(checkout: Path, submissions: Path, output: Path) -> tuple[float, float
 
 
 def in_turn(checkouts: dict[str, Path], assignment: Assignment, rounds: int, copies: int) -> dict[str, list]:
-    """What ``grade`` gives for each checkout, round by round."""
+    """What ``grade`` returns for each checkout, round by round."""
     found: dict[str, list[tuple[float, float]]] = {which: [] for which in checkouts}
     with tempfile.TemporaryDirectory(prefix="cost-") as folder:
         submissions = Path(folder) / "submissions"
@@ -68,7 +68,7 @@ def in_turn(checkouts: dict[str, Path], assignment: Assignment, rounds: int, cop
 
 
 def medians(others: list[float], these: list[float]) -> tuple[float, float, float]:
-    """Of the other checkout, of this one, and of their ratios."""
+    """The medians for the other checkout, for this one, and of their ratios."""
     ratios = [this / other for other, this in zip(others, these)]
     return statistics.median(others), statistics.median(these), statistics.median(ratios)
 

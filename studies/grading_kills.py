@@ -1,12 +1,12 @@
-"""Kill the grader again and again, start it again, and compare its report with that of a run that nobody disturbs.
+"""Kill the grader again and again, restart it, and compare its report with that of an undisturbed run.
 
     python studies/grading_kills.py                             # 300 submissions, 20 kills: an hour on two cores
     python studies/grading_kills.py --submissions 40 --kills 4  # minutes
 
-The submissions are thirty kinds, under as many names as are asked for, of the tests' example course, whose checks need
-no PyTorch: right and wrong, endless, ended by themselves, hungry for memory, curious, damaged. ``kill -9`` comes at
-random moments, drawn from a seed. Exits with 1 if a student is missing, is there twice, or got another result, or if a
-process or a file is left behind.
+The submissions are of thirty kinds, under as many names as are asked for, from the tests' example course, whose checks
+need no PyTorch: right and wrong, endless, quitting by themselves, hungry for memory, curious, damaged. ``kill -9``
+comes at random moments, drawn from a seed. Exits with 1 if a student is missing, appears twice, or got another result,
+or if a process or a file is left behind.
 """
 
 import argparse
@@ -35,11 +35,11 @@ KINDS = [
     "empty", "a-pdf",
 ]  # fmt: skip
 COMPARED = ("student", "assignment", "status", "points", "max_points", "by_hand", "messages", "cells")
-SETTLE_SECONDS = 10.0  # that processes have to notice that the grader is gone
+SETTLE_SECONDS = 10.0  # that processes are given to notice that the grader is gone
 
 
 class Scene:
-    """A course, its submissions, and a grader of them that may be killed.
+    """A course, its submissions, and their grader, which may be killed.
 
     Args:
         base: an empty folder for everything.
@@ -59,7 +59,7 @@ class Scene:
             shutil.copytree(base / "kinds" / kind, base / "submissions" / f"{kind}-{i // len(KINDS)}")
 
     def start(self, output: str) -> subprocess.Popen:
-        """Start the grader, or let it go on where it stopped."""
+        """Start the grader, or let it resume where it stopped."""
         command = [sys.executable, "-m", "bertcourse", "homework", "grade", str(self.base / "submissions")]
         command += ["--output", str(self.base / output), "--source", str(self.course), "--jobs", str(self.jobs)]
         command += ["--cell-seconds", "3", "--total-seconds", "60", "--memory", "0.5", "--as-root"]
@@ -72,13 +72,13 @@ class Scene:
         return len(list((self.base / output / "results").rglob("*.json")))
 
     def report(self, output: str) -> list[dict]:
-        """What was found of each submission, without what differs from run to run, numbers of processes among it."""
+        """The results of each submission, without what differs from run to run, such as process numbers."""
         text = (self.base / output / "report.json").read_text(encoding="utf-8")
         rows = json.loads(re.sub(r"process \d+", "process …", text))
         return [{name: row[name] for name in COMPARED} for row in rows]
 
     def processes(self) -> list[psutil.Process]:
-        """All that the graders started and that is still there, known by its folder for temporary files."""
+        """All processes of the graders that are still there, recognized by their folder for temporary files."""
         found = []
         for process in psutil.process_iter():
             try:
@@ -89,29 +89,29 @@ class Scene:
         return found
 
     def strays(self) -> list[psutil.Process]:
-        """Those that are still there when they have had time to go."""
+        """The processes that are still there after they have had time to end."""
         deadline = time.monotonic() + SETTLE_SECONDS
         while (found := self.processes()) and time.monotonic() < deadline:
             time.sleep(0.2)
         return found
 
     def files(self, output: str) -> set[str]:
-        """What lies in the grader's folder."""
+        """The files in the grader's folder."""
         folder = self.base / output
         return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
 def kill_often(scene: Scene, kills: int, seconds: float, dice: random.Random) -> int:
-    """Start the grader and kill it, so many times.
+    """Start the grader and kill it, ``kills`` times.
 
     Args:
         scene: where.
         kills: how many, spread over what is not graded yet.
-        seconds: that the whole takes without kills.
+        seconds: how long the whole takes without kills.
         dice: for the moments.
 
     Returns:
-        How many strays there were in all.
+        How many stray processes there were in all.
     """
     strays = 0
     for number in range(1, kills + 1):
@@ -131,7 +131,7 @@ def kill_often(scene: Scene, kills: int, seconds: float, dice: random.Random) ->
 
 
 def differences(scene: Scene) -> list[str]:
-    """What the two reports do not share, and who is not there just once."""
+    """How the two reports differ, and whether each student appears just once."""
     calm, killed = ({row["student"]: row for row in scene.report(output)} for output in ("calm", "killed"))
     students = [row["student"] for row in scene.report("killed")]
     handed_in = sorted(path.name for path in (scene.base / "submissions").iterdir())
@@ -161,7 +161,7 @@ def main() -> int:
 
 
 def compare(scene: Scene, options: argparse.Namespace) -> int:
-    """Do both, and print what came of it; 1 if they differ."""
+    """Do both, and print the outcome; returns 1 if they differ or something is left behind."""
     start = time.perf_counter()
     scene.start("calm").wait()
     seconds = time.perf_counter() - start

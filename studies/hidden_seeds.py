@@ -3,9 +3,9 @@
     python studies/hidden_seeds.py 2.5 4.1 --seeds 200
     python studies/hidden_seeds.py                      # all exercises: an hour of CPU
 
-A submission's hidden tests draw their inputs from a seed of its own. Here the hidden test of each exercise runs with
-many seeds on the solution and on every right answer of ``tests/wrong_answers``. Prints a line for each answer that is
-refused, and how many were tried; exits with 1 if there is one.
+Every submission has its own seed, from which its hidden tests draw their inputs. Here, the hidden test of each exercise
+runs with many seeds on the solution and on every right answer in ``tests/wrong_answers``. Prints a line for each answer
+that is refused, and how many were tried; exits with 1 if any was refused.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from bertcourse.checks.engine import EXERCISES  # noqa: E402
 
 
 def right_answers(number: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What each right answer of an exercise is, and a notebook's names with it; the solution first."""
+    """Each right answer to an exercise: what it is, and a notebook's names with it; the solution comes first."""
     yield "the solution", names_of(number.partition(".")[0])
     for variant in VARIANTS:
         if variant.number == number and variant.says is None:
@@ -53,7 +53,7 @@ def refusals(number: str, names: dict[str, Any], seeds: range) -> dict[int, str]
 
 
 def main() -> int:
-    """Try all answers of the exercises with all seeds."""
+    """Try all answers to the exercises with all seeds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("exercises", nargs="*", help="such as 2.5 (default: all)")
     parser.add_argument("--seeds", type=int, default=200, help="how many, from 0 (default: %(default)s)")

@@ -1,7 +1,7 @@
-"""How many small changes of the reference solutions do the checks of a homework notice?
+"""How many small changes to the reference solutions do the checks of a homework notice?
 
     pip install cosmic-ray
-    python studies/mutation.py hw01 hw02     # minutes of CPU a homework
+    python studies/mutation.py hw01 hw02     # minutes of CPU per homework
 
 Each solution is changed in one place by an operator of cosmic-ray: another arithmetic operator or comparison, another
 number, ``and`` for ``or``, True for False, a ``not``, a loop that never runs. The visible check and the hidden test
@@ -9,11 +9,11 @@ then judge the mutant as they judge a student's answer. A mutant is
 
 - viable, if its cell still runs and it is not in ``EQUIVALENT``, which lists the changes that leave a right answer
   right;
-- killed, if one of the two refuses it, or it does not come to an end;
-- a survivor otherwise, and shown.
+- killed, if one of the two refuses it, or it never ends;
+- a survivor otherwise, which is shown.
 
-Arithmetic is replaced by arithmetic, and order by order: ``x << 3`` in place of ``x + 3`` would be killed by its type,
-and make the table look better than it is.
+Arithmetic is replaced by arithmetic, and comparison by comparison: ``x << 3`` in place of ``x + 3`` would be killed by
+its type, and would make the table look better than it is.
 """
 
 import argparse
@@ -128,7 +128,7 @@ EQUIVALENT: dict[str, list[tuple[str, str]]] = {
 
 
 class TimeUp(BaseException):
-    """A mutant that runs too long; no ``Exception``, which a check would take for the student's error."""
+    """A mutant runs too long; not an ``Exception``, which a check would take for the student's error."""
 
 
 class Mutant(NamedTuple):
@@ -137,7 +137,7 @@ class Mutant(NamedTuple):
     Attributes:
         operator: of cosmic-ray.
         source: the whole cell, changed.
-        old, new: the line that it is in.
+        old, new: the changed line, before and after.
     """
 
     operator: str
@@ -147,7 +147,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(source: str) -> Iterator[Mutant]:
-    """All changes of a cell, each once."""
+    """All changes to a cell, each once."""
     tree, seen = get_ast(source), {source}
     for name in OPERATORS:
         operator = get_operator(f"core/{name}")()
@@ -163,10 +163,10 @@ def mutants(source: str) -> Iterator[Mutant]:
 
 @contextlib.contextmanager
 def cpu_limit(seconds: float) -> Iterator[None]:
-    """Stop what takes more than so many seconds of CPU.
+    """Stop whatever takes more than this many seconds of CPU.
 
     Raises:
-        TimeUp: then.
+        TimeUp: when time is up.
     """
 
     def stop(*_: Any) -> None:
@@ -181,7 +181,7 @@ def cpu_limit(seconds: float) -> Iterator[None]:
 
 
 def refused(exercise: SourceExercise, names: dict[str, Any], seconds: float) -> str:
-    """What the visible check, or else the hidden test, says of an answer; empty if both let it pass."""
+    """What the visible check, or else the hidden test, says about an answer; empty if both let it pass."""
     for test in (
         lambda: verify(exercise.number, names[exercise.name]),
         lambda: exec(exercise.hidden, names),
@@ -205,7 +205,7 @@ def refused(exercise: SourceExercise, names: dict[str, Any], seconds: float) -> 
 
 
 def reason_to_exclude(number: str, mutant: Mutant) -> str:
-    """Why a mutant is a right answer still; empty if it is not listed."""
+    """Why a mutant is still a right answer; empty if it is not listed."""
     return next((why for pattern, why in ANY_FIGURE + EQUIVALENT.get(number, []) if re.search(pattern, mutant.new)), "")
 
 
@@ -213,8 +213,8 @@ def judge(notebook: Path, only: str) -> list[tuple[str, int, int, int, int]]:
     """Judge all mutants of a homework, and print those that survive.
 
     Returns:
-        For each exercise its number and name, and how many mutants there are, run, are left out as equivalent, and are
-        killed.
+        For each exercise, its number and name, and how many mutants there are, how many run, how many are left out as
+        equivalent, and how many are killed.
     """
     source, rows = read_source(notebook), []
     solved = source.namespace()
@@ -250,7 +250,7 @@ def judge(notebook: Path, only: str) -> list[tuple[str, int, int, int, int]]:
 
 
 def main() -> None:
-    """Judge the homework that is named, and print the table."""
+    """Judge the named homework, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("homework", nargs="+", help="such as hw01")
     parser.add_argument("--only", default="", help="one exercise, such as 1.2")

@@ -2,18 +2,18 @@
 
     BERTCOURSE_DATA=FOLDER python studies/next_checkpoint.py course next --output data/results/next_checkpoint
 
-The first model named is what the others are compared with. Three parts; what is measured is kept in the JSON file, so
-that an interrupted command goes on where it was, and ``--parts`` can take one at a time:
+The other models are compared with the first one named. There are three parts; what is measured is kept in the JSON
+file, so that an interrupted command resumes where it was, and ``--parts`` can take one at a time:
 
-- **books**: eight books that are kept for measuring. 15 % of the tokens of each row are chosen, as many in each book
-  and the same for all models, which must have one tokenizer; rows are pairs of segments that fill 64, 128 or 256
+- **books**: eight books that are kept for measuring. 15 % of the tokens of each row are chosen, equally many in each
+  book and the same for all models, which must share one tokenizer; rows are pairs of segments that fill 64, 128 or 256
   tokens. Loss in nats and top-1, with all chosen tokens as [MASK] and with the usual 80/10/10; next-sentence prediction
-  (B is from any of the eight books). Intervals are of a bootstrap over chapters: 95 % of what other chapters of these
-  books would give, not other books, of which eight are too few;
-- **blimp**: ``bertcourse benchmark blimp``, all pairs; and by name the paradigms in which a noun stands between subject
-  and verb;
-- **senses**: ``bertcourse benchmark wsd``, all of SemCor; models compared in the same row by a paired bootstrap over
-  instances.
+  (B is from any of the eight books). Intervals are from a bootstrap over chapters: 95 % of what other chapters of these
+  books would give, not of what other books would, for which eight are too few;
+- **blimp**: ``bertcourse benchmark blimp``, all pairs; and, by name, the paradigms with a noun between subject and
+  verb;
+- **senses**: ``bertcourse benchmark wsd``, all of SemCor; models are compared in the same row by a paired bootstrap
+  over instances.
 """
 
 import argparse
@@ -69,13 +69,13 @@ class Sample(NamedTuple):
 
 
 def sample(books: Mapping[str, Documents], vocabulary: Vocabulary, length: int, tokens: int) -> Sample:
-    """The same rows every time: as many of each book, each filled to the last token.
+    """The same rows every time: equally many from each book, each filled to the last token.
 
     Args:
-        books: name to documents.
+        books: the documents of each book, by its name.
         vocabulary: of the tokenizer.
         length: of a row.
-        tokens: of each book, at most.
+        tokens: from each book, at most.
     """
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     documents = functools.reduce(joined, books.values())
@@ -96,7 +96,7 @@ def sample(books: Mapping[str, Documents], vocabulary: Vocabulary, length: int, 
 
 
 def measure_books(model: nn.Module, tokenizer: Tokenizer, books: Mapping[str, Documents], tokens: int) -> dict:
-    """Both of BERT's tasks, by length and by kind of masks, in all books and in each."""
+    """Both of BERT's tasks, by length and by kind of masking, in all books and in each."""
     vocabulary, result = Vocabulary.of(tokenizer), {}
     for length in LENGTHS:
         drawn = sample(books, vocabulary, length, tokens)
@@ -107,7 +107,7 @@ def measure_books(model: nn.Module, tokenizer: Tokenizer, books: Mapping[str, Do
 
 
 def summary(found: Guesses, drawn: Sample, names: list[str]) -> dict:
-    """Scores of guesses; and how many tokens of each chapter were chosen, and guessed right, for ``interval``."""
+    """The scores of guesses and, for ``interval``, how many tokens of each chapter were chosen, and guessed right."""
     rows, right, losses = found.rows.numpy(), found.right.numpy(), found.losses.double().numpy()
     chapters, books = drawn.chapters[rows], drawn.books[rows]
     return {
@@ -125,7 +125,7 @@ def scores(right: NDArray, losses: NDArray) -> dict[str, float]:
 
 
 def numbers(counts: NDArray) -> str:
-    """Counts on one line, which JSON would write on a line each.
+    """Counts on one line, where JSON would put each on its own.
 
     >>> numbers(np.array([3.0, 12.0]))
     '3 12'
@@ -134,7 +134,7 @@ def numbers(counts: NDArray) -> str:
 
 
 def interval(model: dict, baseline: dict | None = None) -> Comparison:
-    """Top-1 of a ``summary``, or how much it is above a baseline's, in percent, with its bootstrap over chapters."""
+    """The top-1 of a ``summary``, or its gain over a baseline's, in percent, with a bootstrap over chapters."""
     columns = [np.array(model["chosen_by_chapter"].split(), int)]
     columns += [np.array(each["right_by_chapter"].split(), int) for each in (model, baseline) if each]
     if baseline and baseline["chosen_by_chapter"] != model["chosen_by_chapter"]:
@@ -159,7 +159,7 @@ def run(paths: list[str], output: Path, parts: list[str], tokens: int) -> dict:
         )
     result: dict = {"versions": versions(), "models": {name: known.get(name, {}) for name in [*loaded, *known]}}
     for name, (model, _) in loaded.items():
-        weights = round(sum(each.double().sum().item() for each in model.parameters()), 3)  # others, another sum
+        weights = round(sum(each.double().sum().item() for each in model.parameters()), 3)  # other weights, another sum
         entry = result["models"][name]
         if entry.get("weights") != weights:
             entry = {"weights": weights}
@@ -176,14 +176,14 @@ def run(paths: list[str], output: Path, parts: list[str], tokens: int) -> dict:
 
 
 def measure_part(part: str, model: nn.Module, tokenizer: Tokenizer, tokens: int) -> dict:
-    """One of ``PARTS`` of one model."""
+    """Measure one of ``PARTS`` for one model."""
     if part == "books":
         return measure_books(model, tokenizer, measuring_books(tokenizer), tokens)
     return measure_blimp(model, tokenizer, None) if part == "blimp" else measure_senses(model, tokenizer, None)
 
 
 def table(result: dict) -> str:
-    """The table for people: a section for each part that is measured, its first model the one to compare with."""
+    """The table for people: a section for each measured part, in which the others are compared with the first model."""
     lines = ["# Checkpoints on books that none was trained on, on grammar and on word senses", ""]
     for part, section in {"books": books_section, "blimp": blimp_section, "senses": senses_section}.items():
         measured = {name: entry[part] for name, entry in result["models"].items() if part in entry}

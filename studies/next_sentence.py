@@ -1,25 +1,26 @@
-"""What is next-sentence prediction good for? Classifiers on [CLS] in the small world, pretrained with it and without.
+"""What is next-sentence prediction good for? Classifiers on [CLS] in the small world, pretrained with and without it.
 
-    python studies/next_sentence.py          # two models for each of three seeds; twenty minutes of CPU
+    python studies/next_sentence.py          # two models for each of three seeds; an hour of CPU on a busy machine
 
-A model without the task reads the same rows as one with it, and only the loss of NSP is left out. Then both learn three
-tasks from 200 labelled examples; what is measured is the accuracy on 1,000 others:
+A model without the task reads the same rows as one with it, and only the NSP loss is left out. Both then learn three
+tasks from 200 labelled examples, and accuracy is measured on 1,000 others:
 
-- **topic**: which of 14, of a text of two sentences;
-- **same topic**: of two texts from two documents, half of them of one topic;
-- **follows**: of two texts, half of them one after the other in a document, the others from two: NSP itself.
+- **topic**: which of 14 topics a text of two sentences has;
+- **same topic**: whether two texts, from two documents, have the same topic, as half of the pairs do;
+- **follows**: whether one text follows the other in a document, as in half of the pairs, or they come from two
+  documents: NSP itself.
 
 Methods:
 
-- **[CLS]**, **mean**: logistic regression on the frozen encoder's last layer, its vector of [CLS] or the mean of all
+- **[CLS]**, **mean**: logistic regression on the frozen encoder's last layer, on its vector of [CLS] or the mean of all
   tokens' vectors (C is chosen on 500 dev examples);
-- **two means**: the same of a pair whose texts are read apart: their means u and v, |u - v| and u * v (Conneau et al.
-  2017);
-- **fine-tuned**: ``SequenceClassifier``, BERT's own: all weights learn (so is the learning rate);
-- **bag of words**: logistic regression on counts of words; of a pair, those of each text and their product (so is C).
+- **two means**: the same for a pair whose texts are read separately: their means u and v, |u - v| and u * v (Conneau et
+  al. 2017);
+- **fine-tuned**: ``SequenceClassifier``, BERT's own way: all weights learn (dev chooses the learning rate);
+- **bag of words**: logistic regression on word counts; for a pair, each text's and their product (dev chooses C).
 
-A seed decides the pretraining and which examples are drawn; models of one seed learn from the same. "fresh" models have
-random weights. The result is written after each model, and the command goes on where it was interrupted.
+A seed determines the pretraining and which examples are drawn; models with one seed learn from the same. "fresh" models
+have random weights. The result is written after each model, and an interrupted command resumes where it was.
 """
 
 import argparse
@@ -66,7 +67,7 @@ def text_of(sentences: Sequence[Sequence[str]]) -> str:
 
 
 def draw(world: SmallWorld, task: str, count: int, rng: random.Random) -> list[LabeledText]:
-    """Examples of a task; of pairs, as many of each class as can be."""
+    """Examples of a task; pairs are balanced between the classes as far as possible."""
     examples = []
     for number in range(count):
         document = world.document(rng, num_sentences=6)
@@ -93,7 +94,7 @@ def splits_of(world: SmallWorld, task: str, seed: int) -> Splits:
 
 @torch.inference_mode()
 def vectors(encoder: BertModel, tokenizer: Tokenizer, examples: Sequence[LabeledText]) -> dict[str, np.ndarray]:
-    """Two vectors (n, D) of the last layer for each example: that of [CLS], and the mean of its tokens'."""
+    """(n, D) vectors of the last layer, of two kinds: each example's [CLS], and the mean over its tokens."""
     head = SequenceClassifier(encoder, tokenizer, ["one", "two"])
     rows = head.encode([example.text for example in examples])
     found = {"[CLS]": [], "mean": []}
@@ -114,7 +115,7 @@ def two_means(encoder: BertModel, tokenizer: Tokenizer, pairs: Sequence[LabeledT
 
 
 def bags_of_words(splits: Splits) -> list[np.ndarray]:
-    """Counts of the words of the training examples; of a pair those of both texts, and their product."""
+    """Counts of the training examples' words; for a pair, those of both texts and their product."""
     parts = [[(e.text,) if isinstance(e.text, str) else e.text for e in split] for split in splits]
     counter = CountVectorizer(token_pattern=r"\S+").fit([text for texts in parts[0] for text in texts])
     counts = [[counter.transform(texts).toarray() for texts in zip(*split)] for split in parts]
@@ -122,7 +123,7 @@ def bags_of_words(splits: Splits) -> list[np.ndarray]:
 
 
 def logistic_regression(vectors: Sequence[np.ndarray], splits: Splits) -> float:
-    """Accuracy on test in percent, with the C that is best on dev, of equal ones the smallest."""
+    """Test accuracy in percent, with the C that is best on dev; if several are, the smallest."""
     train, dev, test = ([example.label for example in split] for split in splits)
     models = [
         make_pipeline(StandardScaler(), LogisticRegression(C=penalty, max_iter=2000)).fit(vectors[0], train)
@@ -133,7 +134,7 @@ def logistic_regression(vectors: Sequence[np.ndarray], splits: Splits) -> float:
 
 
 def fine_tuned(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> float:
-    """Accuracy on test in percent, with the learning rate that is best on dev."""
+    """Test accuracy in percent, with the learning rate that is best on dev."""
     labels = sorted({example.label for split in splits for example in split})
     models = []
     for learning_rate in LEARNING_RATES:
@@ -157,7 +158,7 @@ def pretrained(variant: str, seed: int, folder: Path) -> BertForPreTraining:
 
 
 def mlm_loss(model: BertForPreTraining, world: SmallWorld, tokenizer: Tokenizer) -> float:
-    """In nats, on the held-out rows of ``studies/small_world.py``."""
+    """The MLM loss in nats, on the held-out rows of ``studies/small_world.py``."""
     rows, held_out = RowMaker("sentence-pairs", 0.0), world.corpus(10_000).held_out
     return evaluate(model, list(fixed_batches(held_out, Vocabulary.of(tokenizer), rows, 64, 2400)))["mlm_loss"]
 
@@ -177,7 +178,7 @@ def measure(encoder: BertModel, world: SmallWorld, tokenizer: Tokenizer, seed: i
 
 
 def baselines(world: SmallWorld, seed: int) -> dict[str, dict[str, float]]:
-    """What needs no encoder: the training examples' commonest class, and a bag of words."""
+    """Baselines that need no encoder: the commonest class in training, and a bag of words."""
     result = {}
     for task in TASKS:
         splits = splits_of(world, task, seed)
@@ -232,7 +233,7 @@ def run(seeds: Sequence[int], folder: Path, models: Path) -> dict:
 
 
 def fresh(world: SmallWorld, seed: int) -> BertForPreTraining:
-    """Random weights, as they are before pretraining."""
+    """A model with random weights, as before pretraining."""
     config = PretrainingConfig(**PRESETS["small-world"])
     with torch.random.fork_rng():
         torch.manual_seed(seed)

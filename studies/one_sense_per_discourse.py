@@ -3,9 +3,9 @@
     python studies/one_sense_per_discourse.py     # SemCor and WordNet; a quarter of a minute
 
 For each word with several senses in WordNet, and each document of SemCor in which it occurs twice or more: how many
-pairs of its occurrences have the same sense? Chance is the same for pairs from two different documents, of the same
-words, each as often. The result goes to data/results/one_sense_per_discourse.json; lecture 5 reads it. Claim and name:
-Gale, Church & Yarowsky 1992; doubts: Krovetz 1998, "More than One Sense Per Discourse".
+pairs of its occurrences have the same sense? Chance is the same for pairs from two different documents, with the same
+words counted equally often. The result goes to data/results/one_sense_per_discourse.json; lecture 5 reads it. Claim and
+name: Gale, Church & Yarowsky 1992; doubts: Krovetz 1998, "More than One Sense Per Discourse".
 """
 
 import argparse
@@ -23,7 +23,7 @@ from bertcourse.word_senses import PARTS_OF_SPEECH, Instance, SenseCorpus, Word,
 
 NAMES = (("person", "NOUN"), ("group", "NOUN"), ("location", "NOUN"))
 FILE = "one_sense_per_discourse.json"
-Counts = Mapping[Word, Mapping[str, Counter[str]]]  # word to document to sense to how often
+Counts = Mapping[Word, Mapping[str, Counter[str]]]  # how often, by word, document and sense
 
 
 def main() -> None:
@@ -58,14 +58,14 @@ def document(instance: Instance) -> str:
 def is_name(corpus: SenseCorpus, instance: Instance) -> bool:
     """Whether it is a proper name: SemCor gives "Fulton County Grand Jury" the lemma "group" and its first sense.
 
-    All of a document's names of people would be the word "person" in one sense.
+    Otherwise, all names of people in a document would be the word "person" in one sense.
     """
     surface = corpus.sentences[instance.sentence][instance.position].lower()
     return instance.word in NAMES and not surface.startswith(instance.word[0])
 
 
 def supersense(key: str) -> str:
-    """A key's part of speech and lexicographer file: "1:17" (an object of nature) of "bank%1:17:01::"."""
+    """A key's part of speech and lexicographer file: "1:17" (an object of nature) for "bank%1:17:01::"."""
     return ":".join(key.split("%")[1].split(":")[:2])
 
 
@@ -73,7 +73,7 @@ def rows(instances: Sequence[Instance], senses: Mapping[Word, Sequence[str]]) ->
     """The table: WordNet's senses for all words and by part of speech, and its supersenses for nouns and verbs."""
     kinds: dict[str, Callable[[str], str]] = {"WordNet": str, "supersense": supersense}
     wanted = [("WordNet", "all"), *(("WordNet", part) for part in PARTS_OF_SPEECH)]
-    wanted += [("supersense", part) for part in ("NOUN", "VERB")]  # adjectives have but one or two
+    wanted += [("supersense", part) for part in ("NOUN", "VERB")]  # adjectives have only one or two
     return [
         {"senses": kind, "words": part, **measure(count(instances, senses, kinds[kind], part))} for kind, part in wanted
     ]
@@ -86,8 +86,8 @@ def count(
 
     Args:
         instances: occurrences, each of one sense.
-        senses: word to its senses in WordNet; a word that has but one is left out.
-        kind: from a sense's key to what counts as its sense.
+        senses: the senses of each word in WordNet; a word with only one is left out.
+        kind: turns a sense's key into what counts as its sense.
         part: of speech, or "all".
     """
     counts: dict = defaultdict(lambda: defaultdict(Counter))
@@ -99,7 +99,7 @@ def count(
 
 
 def pairs_of(counter: Counter[str]) -> tuple[int, int]:
-    """Pairs of occurrences, and those that have the same sense.
+    """How many pairs of occurrences there are, and how many of these have the same sense.
 
     >>> pairs_of(Counter({"river": 2, "money": 1}))
     (3, 1)
@@ -110,16 +110,16 @@ def pairs_of(counter: Counter[str]) -> tuple[int, int]:
 def measure(counts: Counts, resamples: int = 2000, seed: int = 0) -> dict:
     """Shares of pairs with the same sense, within documents and by chance.
 
-    A word in a document in which it occurs twice or more is a case; "same" is the mean over cases of the share of its
-    pairs that have one sense, "chance" the mean of the shares of its word between documents, "one_sense" the share of
-    cases whose pairs all have one. A word never found in two documents has no chance, and is left out. Documents are
-    drawn anew for the 95 % interval of the difference. In "pairs_same" and "pairs_chance" each pair counts for one,
-    so that a few frequent verbs decide.
+    A case is a word in a document in which it occurs twice or more. "same" is the mean over cases of the share of
+    their pairs with the same sense, "chance" the mean of that share for the case's word between documents, "one_sense"
+    the share of cases whose pairs all have the same sense. A word never found in two documents has no chance level, and
+    is left out. Documents are resampled for the 95 % interval of the difference. In "pairs_same" and "pairs_chance"
+    every pair counts the same, so that a few frequent verbs dominate.
 
     Args:
-        counts: word to document to sense to how often.
+        counts: how often each sense occurs, by word and document.
         resamples: how many sets of documents to draw.
-        seed: of the draws.
+        seed: for the draws.
     """
     cases = []  # document, pairs, those of one sense, chance
     for documents in counts.values():

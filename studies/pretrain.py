@@ -3,19 +3,19 @@
     python studies/pretrain.py                                           # about 10 minutes on two cores
     python studies/pretrain.py --output data/results/pretrain_speed.md   # writes the table, too
 
-A step is forward, backward, clipping and AdamW on a batch of 64 rows of 64 and of 128 tokens, with a vocabulary of
-4,096 and of 30,522 (D = 128, 4 layers, 4 heads, 15 % hidden, NSP). Timed in turn, round after round:
+A step is forward, backward, clipping and AdamW on a batch of 64 rows of 64 or of 128 tokens, with a vocabulary of 4,096
+or of 30,522 (D = 128, 4 layers, 4 heads, 15 % hidden, NSP). These are timed in turn, round after round:
 
-- Hugging Face's model as its configuration comes: dropout .1, all positions through the vocabulary;
+- Hugging Face's model with its default configuration: dropout .1, all positions scored over the vocabulary;
 - Hugging Face's model without dropout;
-- ours as the presets have it: no dropout, only hidden positions through the vocabulary, in float32;
+- ours as in the presets: no dropout, only hidden positions scored over the vocabulary, in float32;
 - ours with dropout .1;
 - ours in bfloat16, no dropout.
 
-Before that, all start from the same weights and must have the same loss on the same batches, dropout off. The table
-gives the median tokens/s, the ratio to Hugging Face's default and at equal dropout, each the median of the rounds' own
-ratios, and MFU: our arithmetic (``flops_per_token``) in that time, as a share of what a large matrix product reaches
-here.
+Before that, all start from the same weights and must have the same loss on the same batches, with dropout off. The
+table gives the median tokens/s, the ratio to Hugging Face's default and at equal dropout, each the median of the
+rounds' own ratios, and MFU: our arithmetic (``flops_per_token``) in that time, as a share of what a large matrix
+product reaches here.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def our_loss(model: BertForPreTraining, bfloat16: bool = False) -> Callable:
 
 
 def their_loss(model: transformers.BertForPreTraining) -> Callable:
-    """The loss of a batch, as the model's documentation has it: labels at all positions."""
+    """The loss of a batch, as in the model's documentation: with labels at all positions."""
 
     def loss(masked: MaskedTokens, rows: RowBatch) -> torch.Tensor:
         return model(
@@ -96,7 +96,7 @@ def their_loss(model: transformers.BertForPreTraining) -> Callable:
 def seconds(
     model: torch.nn.Module, loss: Callable, optimizer: torch.optim.Optimizer, batch: tuple, steps: int
 ) -> float:
-    """Wall time of some steps."""
+    """Wall time of ``steps`` steps."""
     start = time.perf_counter()
     for _ in range(steps):
         loss(*batch).backward()
@@ -165,7 +165,7 @@ def main() -> None:
         "# Pretraining: tokens per second beside Hugging Face's model",
         "",
         f"torch {torch.__version__}, transformers {transformers.__version__}, {options.threads} threads, {ROWS} "
-        f"rows a batch; "
+        f"rows per batch; "
         "`python studies/pretrain.py`",
         "",
         "| vocabulary | length | | tokens/s | × default | × at equal dropout | MFU | loss differs |",

@@ -1,12 +1,12 @@
-"""The reader of lecture 9: MiniLM, trained to answer questions, as a difference of 1.4 MB.
+"""The reader of lecture 9: MiniLM, trained to answer questions, stored as a difference of 1.4 MB.
 
     BERTCOURSE_DATA=FOLDER python studies/reader.py     # half an hour at most
 
-Trained on the questions of 38 articles of SQuAD 1.1's dev split (``squad().train``), each for itself, and every
-fifth once more with another paragraph of its article that does not hold the answer: then [CLS] is what to point at.
-Weights are W + U·V of rank 16 (Hu et al. 2022). The best on 200 questions of ``squad().dev`` are kept; then the
-reader is measured on 300 of ``squad().test`` and on data/reading. Writes data/reader/reader.safetensors and
-scores.json. An interrupted run goes on where it was.
+It is trained on the questions of 38 articles of SQuAD 1.1's dev split (``squad().train``), each by itself, and every
+fifth once more with another paragraph of its article that does not contain the answer, where [CLS] is what to point at.
+Weights are W + U·V of rank 16 (Hu et al. 2022). The best ones on 200 questions of ``squad().dev`` are kept; the reader
+is then measured on 300 of ``squad().test`` and on data/reading. Writes data/reader/reader.safetensors and scores.json.
+An interrupted run resumes where it was.
 """
 
 import argparse
@@ -26,13 +26,13 @@ from bertcourse.question_answering.low_rank import add_low_rank, load_difference
 
 RANK, EVERY = 16, 5
 SETTINGS = {"epochs": 2, "batch_size": 16, "learning_rate": 1e-3, "evaluations": 4, "precision": "auto"}
-NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # half of the time, on a CPU
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # halves the time on a CPU
 SIZES = {"max_length": 256, "overlap": 64}
 FILE = "reader.safetensors"
 
 
 class LowRankReader(SpanPredictor):
-    """A reader that learns, and saves, a difference only."""
+    """A reader that learns and saves only a difference."""
 
     def save(self, folder: Path) -> None:
         save_difference(self, folder / FILE)
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def mismatched(questions: list[Question]) -> list[Question]:
-    """Every fifth question with another paragraph of its article, in which none of its answers stands."""
+    """Every fifth question with another paragraph of its article, which contains none of its answers."""
     rng, found = random.Random(0), []
     for question in questions[::EVERY]:
         others = {q.context for q in questions if q.article == question.article}
@@ -88,7 +88,7 @@ def mismatched(questions: list[Question]) -> list[Question]:
 
 
 def refused(reader: SpanPredictor, questions: list[Question]) -> float:
-    """Percent of questions where [CLS] scores higher than the best span."""
+    """The percentage of questions where [CLS] scores higher than the best span."""
     spans = reader.answer([(question.question, question.context) for question in questions])
     return 100 * sum(span.no_answer_score > span.score for span in spans) / len(spans)
 

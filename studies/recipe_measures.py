@@ -1,24 +1,24 @@
-"""What a pretrained model is worth: the measures of the study of recipes, one JSON file a model.
+"""What a pretrained model is worth: the measures of the study of recipes, one JSON file per model.
 
     BERTCOURSE_DATA=FOLDER python studies/recipe_measures.py course --quick     # about 3 minutes of one core
 
 - **mlm**: five held-out books, 15 % of the tokens chosen, in pairs of 64 tokens and in full sentences of 128 (or
-  ``length``): loss in nats and top-1, with the usual 80/10/10 and with all chosen tokens as [MASK]; and bits for each
-  character of the chosen tokens, by which models with other tokenizers can be compared, with care: a piece of a word is
-  easier to guess;
-- **blimp**: minimal pairs of grammar, also by paradigms of odd and of even number, so that one can choose on the first
-  and report the others;
+  ``length``): loss in nats and top-1, with the usual 80/10/10 and with all chosen tokens as [MASK]; and bits per
+  character of the chosen tokens, by which models with different tokenizers can be compared, with care: a piece of a
+  word is easier to guess;
+- **blimp**: minimal pairs of grammar, also by odd-numbered and even-numbered paradigms, so that one can choose on the
+  former and report the latter;
 - **senses**: the nearest sense, from SemCor to Raganato's ALL, by layer; which instances are right is kept, in
   hexadecimal digits, so that two models can be compared by a paired bootstrap (``compare_answers``);
 - **few_labels**: tickets (three classes) from 48 labelled examples: fine-tuned, three draws; logistic regression on
   the frozen encoder, twenty draws, which cost little; and, without ``--quick``, from random weights, one draw, which is
-  the same for all weights of one architecture. All take the mean of a text's tokens, so that a model pretrained without
-  a pooler is not the worse for it. Reviews are left out: from so few of them the course's BERT does not learn;
-- **space**: expected cosine by layer on held-out text, and the dimensions that make most of it.
+  the same for all weights of one architecture. All take the mean over a text's tokens, so that a model pretrained
+  without a pooler is at no disadvantage. Reviews are left out: the course's BERT does not learn from so few of them;
+- **space**: expected cosine by layer on held-out text, and the dimensions that contribute most to it.
 
-A model has the interface of ``BertForPreTraining``: ``bert``, a ``BertModel`` or a kind of it, ``mlm_head``, and
-``nsp_head`` if there is one. All is computed in float32; vectors of words are kept in float16, as the benchmark keeps
-them, and nothing is left on disk.
+A model has the interface of ``BertForPreTraining``: ``bert``, a ``BertModel`` or a subclass of it, ``mlm_head``, and
+``nsp_head`` if there is one. Everything is computed in float32; word vectors are kept in float16, as in the benchmark,
+and nothing is left on disk.
 """
 
 import argparse
@@ -68,7 +68,7 @@ class Sizes(NamedTuple):
         tokens: of held-out text, in rows of each kind, at most.
         pairs: of each paradigm of BLiMP; None for all 1,000.
         sentences: of SemCor; None for all.
-        space_rows: of 128 tokens whose vectors are looked at.
+        space_rows: rows of 128 tokens whose vectors are looked at.
     """
 
     tokens: int
@@ -82,14 +82,14 @@ PER_CLASS, DRAWS, FROZEN_DRAWS = 16, 3, 20  # of few_labels
 
 
 def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool, length: int = 128, pairs: bool = True) -> dict:
-    """All measures of a model, the seconds of each, and how much was measured.
+    """All measures of a model, the seconds that each took, and how much was measured.
 
     Args:
         model: with the interface of ``BertForPreTraining``, in evaluation mode.
         tokenizer: its tokenizer.
-        quick: samples of ``QUICK``, for a study with many models, instead of ``FULL``.
-        length: of rows of full sentences: no longer than the model was trained on, or positions are at noise. A few
-            sentences of SemCor (3 % of their tokens beyond 64) and texts with labels may be longer.
+        quick: take samples of ``QUICK`` instead of ``FULL``, for a study with many models.
+        length: of rows of full sentences: no longer than the model was trained on, or later positions are noise. A few
+            sentences of SemCor (3 % of their tokens beyond 64) and labelled texts may be longer.
         pairs: whether the model was trained on pairs; one that was not reads them as one segment.
     """
     sizes = QUICK if quick else FULL
@@ -101,7 +101,7 @@ def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool, length: int = 1
         "few_labels": lambda: measure_few_labels(model, tokenizer, from_scratch=not quick),
         "space": lambda: measure_space(model, tokenizer, held_out, sizes.space_rows, length),
     }
-    if isinstance(model, ElectraDiscriminator):  # which has no MLM head
+    if isinstance(model, ElectraDiscriminator):  # it has no MLM head
         del parts["mlm"]
     result: dict = {"sizes": sizes._asdict(), "versions": versions(), "seconds": {}}
     for name, part in parts.items():
@@ -116,10 +116,10 @@ class Guesses(NamedTuple):
 
     Attributes:
         labels: (N,), the chosen tokens.
-        losses: (N,), of each in nats.
+        losses: (N,), the loss of each in nats.
         right: (N,), whether the most probable token is the right one.
-        rows: (N,), in which row each stands, counted over all batches.
-        nsp_right: (R,), whether each pair was told right; empty without pairs or without a head for them.
+        rows: (N,), which row each is in, counted over all batches.
+        nsp_right: (R,), whether each pair was classified correctly; empty without pairs or without a head for them.
     """
 
     labels: Tensor
@@ -130,7 +130,7 @@ class Guesses(NamedTuple):
 
 
 def guess(model: nn.Module, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> Guesses:
-    """A model's guesses in batches such as ``fixed_batches`` makes: what ``evaluate`` adds up, token by token."""
+    """A model's guesses on batches like those of ``fixed_batches``: what ``evaluate`` adds up, token by token."""
     parts: dict[str, list[Tensor]] = {name: [] for name in Guesses._fields}
     words, first_row = model.bert.embeddings.word_embeddings.weight, 0
     with evaluation_mode(model):
@@ -161,7 +161,7 @@ def all_masked(batches: Iterable[tuple[MaskedTokens, RowBatch]], mask_id: int) -
 
 
 def characters(tokenizer: Tokenizer) -> Tensor:
-    """(V,), how many characters each token stands for; the marks of beginnings and continuations are none."""
+    """(V,), how many characters each token stands for; marks of beginnings and continuations do not count."""
     tokens = [tokenizer.id_to_token(i) or "" for i in range(Vocabulary.of(tokenizer).size)]
     return torch.tensor([len(token.removeprefix(PREFIX).lstrip("Ġ▁")) for token in tokens])
 
@@ -174,7 +174,7 @@ def as_one_segment(batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> list[tup
 def measure_mlm(
     model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], tokens: int, length: int, pairs: bool = True
 ) -> dict:
-    """Masked language modelling on held-out text, by kind of rows and of masks, and next-sentence prediction."""
+    """Masked language modelling on held-out text, by kind of rows and of masking, and next-sentence prediction."""
     vocabulary, lengths, result = Vocabulary.of(tokenizer), characters(tokenizer), {}
     kinds = {"pairs of 64": ("sentence-pairs", 64), f"full sentences of {length}": ("full-sentences", length)}
     for name, (packing, size) in kinds.items():
@@ -193,7 +193,7 @@ def measure_mlm(
 
 
 def measure_blimp(model: nn.Module, tokenizer: Tokenizer, limit: int | None) -> dict:
-    """See ``bertcourse.benchmarks.blimp``; ELECTRA's sentences score by how probable it is that all is original."""
+    """See ``bertcourse.benchmarks.blimp``; ELECTRA scores a sentence by how probable it is that all is original."""
     is_electra = isinstance(model, ElectraDiscriminator)
     return score_pairs(model, tokenizer, limit, replaced_token_scores if is_electra else pseudo_log_likelihoods)
 
@@ -221,7 +221,7 @@ def measure_senses(model: nn.Module, tokenizer: Tokenizer, sentences: int | None
 
 
 def pack(right: np.ndarray) -> str:
-    """Right or wrong, four answers a hexadecimal digit.
+    """Right or wrong answers, four per hexadecimal digit.
 
     >>> pack(np.array([True, False, True, True, True]))
     'b8'
@@ -230,23 +230,23 @@ def pack(right: np.ndarray) -> str:
 
 
 def unpack(digits: str, count: int) -> np.ndarray:
-    """(count,), what ``pack`` has packed."""
+    """(count,), what ``pack`` packed."""
     return np.unpackbits(np.frombuffer(bytes.fromhex(digits), np.uint8), count=count).astype(bool)
 
 
 def compare_answers(system: dict, baseline: dict, row: str, baseline_row: str | None = None) -> Comparison:
-    """A row of one result of ``measure_senses`` with one of another, the same unless it is named, by a paired bootstrap
-    over the instances of ALL."""
+    """Compare a row of one ``measure_senses`` result with one of another, the same row unless it is named, by a paired
+    bootstrap over the instances of ALL."""
     chosen = (system, row), (baseline, baseline_row or row)
     return paired_bootstrap(*(unpack(each["rows"][name]["right"], each["instances"][1]) for each, name in chosen))
 
 
 def measure_few_labels(model: nn.Module, tokenizer: Tokenizer, from_scratch: bool) -> dict:
-    """Accuracy in percent on the 120 tickets for testing: the mean of the draws, and each.
+    """Accuracy in percent on the 120 test tickets: the mean over the draws, and each draw.
 
     Args:
         model, tokenizer: as for ``measure``.
-        from_scratch: measure random weights of the same sizes, too, in one draw.
+        from_scratch: also measure random weights of the same sizes, in one draw.
     """
     whole, encoder = few_labels.splits_of("tickets"), model.bert
     drawn = [whole._replace(train=few_labels.draw(whole.train, PER_CLASS, seed)) for seed in range(FROZEN_DRAWS)]
@@ -276,7 +276,7 @@ def measure_few_labels(model: nn.Module, tokenizer: Tokenizer, from_scratch: boo
 def measure_space(
     model: nn.Module, tokenizer: Tokenizer, held_out: list[Documents], rows: int, length: int
 ) -> list[dict]:
-    """For each layer the expected cosine of two tokens of held-out text, and its three largest dimensions."""
+    """For each layer, the expected cosine of two tokens of held-out text, and its three largest dimensions."""
     vocabulary = Vocabulary.of(tokenizer)
     states: list[list[np.ndarray]] = []
     with evaluation_mode(model):
@@ -297,7 +297,7 @@ def measure_space(
 
 
 def name_of(path: str) -> str:
-    """What to call a model: the folder's name, or of what a run keeps, such as "model-100", the run's.
+    """What to call a model: its folder's name or, for what a run keeps, such as "model-100", the run's name.
 
     >>> name_of("course"), name_of("runs/rope/model-100")
     ('course', 'rope')

@@ -1,9 +1,9 @@
-"""How fast each recipe trains, side by side: steps of all arms by turns, in one process, on one thread.
+"""How fast each recipe trains, side by side: the arms take turns, in one process and on one thread.
 
     BERTCOURSE_DATA=FOLDER python studies/recipe_speeds.py     # about ten minutes of one core; let nothing else run
 
-Kept is, for each arm, how many tokens it reads in the time in which ``bert`` reads one: the median of the rounds, in
-each of which all arms take three steps, in a new order. A step is that of ``plain_pretrain``, with its batch.
+The result is how many tokens each arm reads in the time that ``bert`` takes for one: the median over rounds, in each of
+which all arms take three steps, in a new order. A step is that of ``plain_pretrain``, including making its batch.
 """
 
 import argparse
@@ -29,7 +29,7 @@ BASELINE, STEPS, HALFWAY = "bert", 3, 0.5
 
 
 def stepper(recipe: Recipe, corpus: Corpus) -> Callable[[], int]:
-    """A function that trains a new model of this recipe for one step, and returns how many tokens it has read."""
+    """A function that trains a new model of this recipe for one step, and returns how many tokens it read."""
     config, parts = settings_of("screen", recipe, 0, Path()), recipe.parts()
     vocabulary, rows = Vocabulary.of(corpus.tokenizer), RowMaker(config.packing, config.short_rate)
     batches = Batches(
@@ -51,7 +51,7 @@ def stepper(recipe: Recipe, corpus: Corpus) -> Callable[[], int]:
 
 
 def seconds_per_token(steps: dict[str, Callable[[], int]], rounds: int) -> dict[str, list[float]]:
-    """What each step took, round by round; a first round is not counted."""
+    """The seconds per token of each arm, round by round; the first round is not counted."""
     found: dict[str, list[float]] = {name: [] for name in steps}
     order, chance = list(steps), random.Random(0)
     for number in range(rounds + 1):
@@ -65,7 +65,7 @@ def seconds_per_token(steps: dict[str, Callable[[], int]], rounds: int) -> dict[
 
 
 def ratios(found: dict[str, list[float]]) -> dict[str, float]:
-    """Tokens of each in the time in which the baseline reads one: the median over the rounds.
+    """How many tokens each arm reads in the time that the baseline takes for one: the median over the rounds.
 
     >>> ratios({"bert": [1, 2, 3], "slow": [2, 4, 6.6]})
     {'bert': 1.0, 'slow': 0.5}

@@ -2,9 +2,9 @@
 
     python studies/recipe_table.py     # reads data/runs/recipes, writes data/results/recipes.json and .md
 
-Read are the logs and measures that ``studies/recipes.py`` kept there, and the speeds of ``studies/recipe_speeds.py``.
-Arms with one seed have no interval, and say so by having none. What an arm brought is its loss less that of the arm
-that it changes (``REFERENCES``), seed by seed; an interval that holds 0 is printed as a null.
+It reads the logs and measures that ``studies/recipes.py`` keeps there, and the speeds of ``studies/recipe_speeds.py``.
+Arms with one seed have no interval. What an arm gained is its loss minus that of the arm that it changes
+(``REFERENCES``), seed by seed; an interval that includes 0 is marked as a null.
 """
 
 import json
@@ -50,16 +50,14 @@ REFERENCES = {  # arm: the arm that it changes
     "plain-no-nsp": "plain",
     "plain-full": "plain-no-nsp",
     "plain-muon": "plain",
-    "plain-rotary": "plain",
-    "modern": "plain-rotary",
+    "modern": "plain",
     "noise-positions": "bert",
-    "plain-muon-less-decay": "plain-muon",
     "plain-muon-64": "plain-64",
 }
 
 
 def crossing(evaluations: list[dict], mark: float) -> float | None:
-    """Millions of tokens at which the held-out loss first was at ``mark``, on the line between two measurements.
+    """After how many million tokens the held-out loss first reached ``mark``, interpolated between two measurements.
 
     >>> crossing([{"tokens": 0, "mlm_loss": 9}, {"tokens": 200_000, "mlm_loss": 5}], 7)
     0.1
@@ -72,7 +70,7 @@ def crossing(evaluations: list[dict], mark: float) -> float | None:
 
 
 def loss_after(evaluations: list[dict], tokens: float) -> float | None:
-    """The held-out loss after so many tokens, on the line between two measurements; None beyond the last.
+    """The held-out loss after so many tokens, interpolated between two measurements; None after the last.
 
     >>> loss_after([{"tokens": 0, "mlm_loss": 9}, {"tokens": 200_000, "mlm_loss": 5}], 50_000)
     8.0
@@ -94,9 +92,9 @@ def values_of(
     Args:
         log, measures: of the run.
         bigram: loss of a bigram model.
-        until: a loss not reached after so many tokens is said to be so at infinity.
-        speed: tokens in the time in which the baseline reads one.
-        equal_time: tokens of the baseline in the time after which arms are compared.
+        until: a loss that is not reached within so many tokens counts as reached at infinity.
+        speed: tokens read while the baseline reads one.
+        equal_time: how many tokens the baseline has read when arms are compared.
     """
     evaluations = [line for line in log if line["event"] == "evaluation"]
     end, is_electra = evaluations[-1], "replaced_loss" in evaluations[-1]  # whose MLM is a small generator's
@@ -127,8 +125,8 @@ def values_of(
 
 
 def summary(values: list[float]) -> dict[str, float]:
-    """The mean, half of its 95 % interval by Student's t (none of one value), and how many there are; of values of
-    which some are infinite, how many are not and the largest of these."""
+    """The mean, half of its 95 % interval by Student's t (not for a single value), and how many values there are. If
+    some are infinite: how many are finite, and the largest of those."""
     if math.inf in values:
         reached = [value for value in values if value < math.inf]
         return {"reached": len(reached), "seeds": len(values)} | ({"largest": max(reached)} if reached else {})
@@ -159,7 +157,7 @@ def text_of(found: dict[str, float] | None, digits: int, expected: int) -> str:
 
 
 def what_each_brought(losses: dict[str, dict[int, float]]) -> list[list[str]]:
-    """Rows of the second table: arm, the arm that it changes, and its loss less that arm's, over their common seeds.
+    """Rows of the second table: arm, the arm that it changes, and its loss minus that arm's, over the seeds of both.
 
     >>> what_each_brought({"bert": {0: 5.2, 1: 5.0}, "rotary": {0: 4.3, 1: 4.2}, "masks": {0: 5.1}})
     [['rotary', 'bert', '-0.85 ± 0.64', ''], ['masks', 'bert', '-0.10', 'one seed']]
@@ -208,28 +206,36 @@ def main() -> None:
         expected = 1 if ", " in name or name in ONE_SEED else len(SEEDS)
         rows.append([name, *(text_of(found, COLUMNS[column], expected) for column, found in result[name].items())])
     lines = [
-        "# Recipes: what each change to BERT brings",
+        "# Recipes: what each change to BERT is worth",
         "",
-        "Mean over seeds ± half of the 95 % interval (Student's t); rows without ± are of one seed, and (n of m) says "
-        f"that n of m runs have a value. Screened were {FLAT / 1e6:g} million tokens at a flat learning rate, then "
-        f"{FALL / 1e6:g} million in which it falls; a bigram model has {bigram:.2f} nats on the same rows. Tokens are "
-        "counted while the rate is flat. Losses are of sentence pairs, and of full sentences, which suit arms trained "
-        "on them; an update of these arms has a fifth fewer tokens. BLiMP: paradigms of odd number, to choose by, and "
-        "of even number, 25 pairs each, which is worth two or three points; of ELECTRA, which has no MLM head, how "
-        "probable it finds it that all tokens are original. Senses: nearest sense by the last layer, from 8,000 "
-        "sentences of SemCor to ALL. Few labels: a classifier on the frozen encoder, 48 labels, twenty draws; and all "
-        "of it fine-tuned, three draws. Cosine and rogue share: the expected cosine of the last layer, and the share "
-        "of its largest dimension. Speed: tokens in the time in which bert reads one, by studies/recipe_speeds.py. "
-        f"Loss at equal time: after the time in which bert reads {EQUAL_TIME['screen'] / 1e6:g} million (runs of 50 M: "
-        f"{EQUAL_TIME['finals'] / 1e6:g}).",
+        "Each cell is a mean over seeds ± half of its 95 % interval (Student's t). Without ± there is one seed; (n of "
+        f"m) means that n of m runs have a value. A run reads {FLAT / 1e6:g} million tokens at a constant learning "
+        f"rate, then {FALL / 1e6:g} million while the rate falls to zero; runs marked 50 M read as many.",
+        "",
+        "- **M tokens to …**: how many million tokens, at the constant rate, until the held-out loss is below 6 nats "
+        f"and below {bigram:.2f}, a bigram model's on the same rows.",
+        "- **loss**: held-out masked language modelling in nats, on sentence pairs. Arms trained on full sentences are "
+        "at home on those; one of their updates has a fifth fewer tokens.",
+        f"- **speed, equal time**: speed is how many tokens an arm reads while bert reads one "
+        "(`studies/recipe_speeds.py`); equal time is when bert has read "
+        f"{EQUAL_TIME['screen'] / 1e6:g} million (50 M: {EQUAL_TIME['finals'] / 1e6:g}).",
+        "- **BLiMP**: the paradigms of odd number are for choosing, those of even number for reporting; 25 pairs each, "
+        "so a difference of two or three points may be chance. ELECTRA has no MLM head; its score is the probability "
+        "that every token is original.",
+        "- **senses**: F1 of the nearest sense by the last layer, from 8,000 sentences of SemCor to ALL.",
+        "- **few labels**: accuracy on tickets from 48 labels, with a classifier on the frozen encoder (twenty draws), "
+        "and with everything fine-tuned (three draws).",
+        "- **cosine, rogue share**: the expected cosine in the last layer, and how much of it is due to a single "
+        "dimension.",
         "",
         *table_lines(["arm", *COLUMNS], rows),
         "",
-        "What each arm brought: its loss at the end less that of the arm that it changes, seed by seed.",
+        "What each arm gained: its loss at the end minus that of the arm that it changes, seed by seed. A null is an "
+        "interval that includes zero.",
         "",
         *table_lines(["arm", "changes", "nats", ""], what_each_brought(losses)),
         "",
-        *table_lines(["arm", "is"], list(ABOUT.items())),
+        *table_lines(["arm", "what it is"], list(ABOUT.items())),
         "",
     ]
     write_table(course_file("results/README.md").parent, "recipes", json.loads(json.dumps(result)), "\n".join(lines))

@@ -1,4 +1,4 @@
-"""Which changes to BERT are worth their compute? Recipes side by side, all else held, three seeds.
+"""Which changes to BERT are worth their compute? Recipes side by side, everything else the same, three seeds.
 
     export BERTCOURSE_DATA=FOLDER
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
@@ -7,18 +7,18 @@
     python studies/recipe_table.py
 
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
-Standard Ebooks in rows of at most 64 tokens, 16 a step, in float32, one thread a run, and as many runs at once as
-``--jobs`` says. In screening the learning rate is flat for five million tokens, then falls to zero in half a million.
-Held out are the same 512 rows of sentence pairs for every arm, 15 % hidden, 80/10/10 (ELECTRA's generator has a quarter
-of the width and is not compared). All arms have the learning rate of the course's checkpoint, Muon that of a pilot
-study, which on the same books also chose how many heads begin by looking at neighbours, and in which layers. Seed 0 of
-four arms is run at half and at twice its rate too, so that it shows which of them the rate was unkind to. An arm may
-change several things (``modern``, ``plain-full``, ``electra``); arms of one seed say what each of modern's brings,
-and what Muon would with another decay or larger batches.
+Standard Ebooks in rows of at most 64 tokens, 16 per step, with one thread per run and ``--jobs`` runs at once. In
+screening, in float32, the learning rate is constant for five million tokens, then falls to zero within half a million;
+finals read 50 million, in bfloat16. Every arm is measured on the same 512 held-out rows of sentence pairs, 15 % hidden,
+80/10/10 (ELECTRA's generator, a quarter as wide, is not compared). All arms have the learning rate of the course's
+checkpoint; Muon's comes from a pilot study, which also chose, on the same books, how many heads begin by looking at
+neighbours and in which layers. Seed 0 of two arms is also run at half and at twice its rate, to show whether the rate
+was unkind to one of them. An arm may change several things (``modern``, ``plain-full``, ``electra``); arms with one
+seed show what single changes in modern are worth, and what Muon does with larger batches.
 
-A run that was stopped, or a leg whose minutes are over, goes on at the next call, from what is in ``--folder``. A run
-that has ended is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
-data/runs/recipes: what is there is not run again, wherever its weights are.
+A run that was stopped, or whose leg ran out of minutes, resumes at the next call, from what is in ``--folder``. A
+finished run is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
+data/runs/recipes. Whatever is there is not run again, wherever its weights are.
 """
 
 import argparse
@@ -79,31 +79,25 @@ ARMS = {  # in the order in which they are run
     "plain-muon": Recipe(PLAIN, muon_rate=0.01),
     "start": Recipe(START),
     "local": Recipe(LOCAL),
-    "plain-rotary": Recipe(MODERN_SETTINGS, dict(positions="rotary")),
     "electra": Recipe({**START, **ALL_MASKED}, objective="replaced"),
     "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
-    "modern-muon": Recipe(MODERN_SETTINGS, DEPARTURES, muon_rate=0.01),
     "modern-layer-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm_kind": "layer"}),
     "modern-post": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm": "post"}),
-    "modern-no-qk-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "qk_norm": False}),
     "noise-positions": Recipe(dict(initial_positions="normal")),
-    "plain-muon-less-decay": Recipe(PLAIN, muon_rate=0.01, muon_decay=0.0005),  # times its rate, as much as AdamW's
     "plain-64": Recipe({**PLAIN, "batch_size": 64}),
     "plain-muon-64": Recipe({**PLAIN, "batch_size": 64}, muon_rate=0.01),
 }
 FIRST = 12  # of these arms have all their seeds before the others begin
 ONE_SEED = (
+    "local",
     "spans",
-    "modern-muon",
     "modern-layer-norm",
     "modern-post",
-    "modern-no-qk-norm",
     "noise-positions",
-    "plain-muon-less-decay",
     "plain-64",
     "plain-muon-64",
 )
-OTHER_RATES = ("bert", "plain", "modern", "plain-muon")
+OTHER_RATES = ("bert", "plain")
 ABOUT = {
     "bert": "BERT as the course's checkpoint began: learned positions, post-LN, NSP, 15 %",
     "rotary": "rotary positions",
@@ -119,17 +113,13 @@ ABOUT = {
     "plain-muon": "plain, with Muon",
     "plain-no-nsp": "plain, no NSP",
     "plain-full": "plain, no NSP, full sentences",
-    "plain-rotary": "plain, with rotary positions where its heads look at neighbours",
     "spans": "plain, no NSP, full sentences, SpanBERT's masks and boundary objective",
     "modern": "rotary, pre-RMSNorm, norms on queries and keys, GeGLU, no biases, zero outputs, masks 30 to 15 %",
-    "modern-muon": "modern, with Muon",
     "modern-layer-norm": "modern, with layer norms",
     "modern-post": "modern, post-norm",
-    "modern-no-qk-norm": "modern, no norms on queries and keys",
     "noise-positions": "bert, its positions at first noise, as Devlin et al. have them, not sines and cosines",
-    "plain-muon-less-decay": "plain, with Muon; decay of its matrices a twentieth: a step takes as much off",
-    "plain-64": "plain, 64 rows a step",
-    "plain-muon-64": "plain, with Muon, 64 rows a step",
+    "plain-64": "plain, 64 rows per step",
+    "plain-muon-64": "plain, with Muon, 64 rows per step",
 }
 FLAT, FALL, WARMUP = 5_000_000, 500_000, 250_000  # tokens
 SHARED = {
@@ -148,7 +138,7 @@ FINALISTS = ("bert", "plain", "modern")
 
 
 def schedule(tokens: int, fall: int, every: int) -> dict:
-    """Settings of a run of so many tokens, with a falling rate for the last ``fall``, measured each so many."""
+    """Settings of a run of so many tokens: its rate falls over the last ``fall``; it is measured ``every`` so many."""
     return dict(
         tokens=tokens,
         warmup=WARMUP / tokens,
@@ -178,7 +168,7 @@ def run_name(stage: str, arm: str, seed: int, factor: float) -> str:
 
 
 def is_kept(name: str, to: Path) -> bool:
-    """Whether a run has ended and its log and measures are with the project's data."""
+    """Whether a run has ended and its log and measures are among the project's data."""
     return (to / f"{name}.jsonl").is_file() and (to / f"measures-{name}.json").is_file()
 
 
@@ -188,15 +178,15 @@ def is_done(folder: Path) -> bool:
 
 
 def changed_rate(recipe: Recipe, factor: float) -> Recipe:
-    """The recipe with its learning rate times this factor; with Muon, whose own rate is divided, AdamW's stays."""
+    """The recipe with its learning rate times this factor; with Muon, only Muon's rate changes: it is divided."""
     if recipe.muon_rate:
         return replace(recipe, muon_rate=recipe.muon_rate / factor)
     return replace(recipe, settings={**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor})
 
 
 def held_out_rows(corpus: Corpus, packing: str = "sentence-pairs", **masks: float) -> list:
-    """What all are measured on, whatever rows an arm is trained on: 512 sentence pairs, 15 % hidden, 80/10/10 or the
-    masks of ELECTRA; as one segment for arms that were not trained on pairs, and so have no second segment vector."""
+    """What all arms are measured on, whatever they were trained on: 512 sentence pairs, 15 % hidden, by 80/10/10 or
+    ELECTRA's masks; in one segment for arms that were not trained on pairs and so have no second segment vector."""
     pairs, vocabulary = RowMaker("sentence-pairs", 0.1), Vocabulary.of(corpus.tokenizer)
     batches = list(fixed_batches(corpus.held_out, vocabulary, pairs, 64, SHARED["evaluation_rows"], **masks))
     return batches if packing == "sentence-pairs" else as_one_segment(batches)
@@ -206,7 +196,7 @@ def settings_of(stage: str, recipe: Recipe, seed: int, output: Path) -> Pretrain
     """All settings of a run."""
     length = {
         "screen": schedule(FLAT + FALL, FALL, 200_000),
-        "finals": schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000),
+        "finals": dict(schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000), precision="bfloat16"),
     }[stage]
     return PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
 
@@ -231,7 +221,7 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
 
 
 def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[str]) -> None:
-    """Run what is not kept yet, so many runs at once, one thread each, for so many minutes."""
+    """Make the runs that are not kept yet, ``jobs`` at once, with one thread each, for so many minutes."""
     runs = [run for run in planned(stage) if not arms or run[0] in arms]
     waiting = [["one", stage, *map(str, run)] for run in runs if not is_kept(run_name(stage, *run), DATA)]
     running: list[subprocess.Popen] = []
@@ -274,17 +264,17 @@ def measures_of(run: Path) -> dict:
 
 
 def log_of(run: Path) -> list[dict]:
-    """A run's log, each ``train`` line cut to what a figure needs."""
+    """A run's log, with each ``train`` line reduced to what a figure needs."""
     log = read_log(run / "log.jsonl")
     for line in log:
-        if line["event"] == "run":  # one for each leg
+        if line["event"] == "run":  # one per leg
             line["config"]["output"] = f"runs/recipes/{run.name}"
     return [{k: line[k] for k in KEPT if k in line} if line["event"] == "train" else line for line in log]
 
 
 def keep(run: Path, to: Path) -> None:
-    """Put the log and the measures of a run that has ended with the project's data, and, once, what a bigram model has
-    on the rows that all are measured on."""
+    """Put the log and measures of a finished run among the project's data and, once, what a bigram model loses on the
+    rows that all are measured on."""
     files = {f"{run.name}.jsonl": log_of(run), f"measures-{run.name}.json": [measures_of(run)]}
     if not (to / "counts.json").is_file():
         corpus = books_corpus(read_tokenizer(open_folder("course")))

@@ -1,13 +1,13 @@
 """How far back Elman's network and an LSTM remember, in the small world: lecture 0's two networks, with three seeds.
 
-    python studies/recurrent_memory.py      # some minutes of one core
+    python studies/recurrent_memory.py      # a few minutes of one core
 
 Each reads 400,000 words of the small world twice, with the settings of lecture 0: 128 numbers, Adam, rate 0.01 for
-Elman's network and 0.02 for the LSTM, 32 rows of 35 words. Measured on 150 documents of another seed: the loss per word
-(overall, and of each document's first eight sentences) and how much of the loss's gradient is left after 5, 10, 20 and
-40 words, of what the word one back gets, on 64 pieces of 42 words. Beside them a 4-gram model of the same text.
+Elman's network and 0.02 for the LSTM, 32 rows of 35 words. Measured on 150 documents from another seed are the loss per
+word (overall, and for each document's first eight sentences) and how much of the loss's gradient is left 5, 10, 20 and
+40 words back, relative to one word back, on 64 pieces of 42 words. Beside them is a 4-gram model of the same text.
 
-A seed is of first weights; the text is the same for all.
+A seed decides the initial weights; the text is the same for all.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def run(seeds: list[int], tokens: int, documents: int = 150) -> dict:
 
 
 def counted(text: Tensor, test: Tensor, vocab_size: int) -> np.ndarray:
-    """The loss of each word of a text but the first, by a table of what followed which three words."""
+    """The loss of each word of a text but the first, from a table of what followed which three words."""
     model = KneserNey(4).fit([text.tolist()], range(vocab_size))
     ids = test.tolist()
     return -np.log([model.probability(ids[i], ids[max(0, i - 3) : i]) for i in range(1, len(ids))])
@@ -81,12 +81,12 @@ def losses(model: RecurrentLanguageModel, test: Tensor) -> np.ndarray:
 
 
 def by_sentence(lost: np.ndarray, places: np.ndarray) -> dict:
-    """The mean loss, and that of each document's first sentence, of its second …"""
+    """The mean loss, and the mean over each document's first sentence, its second, and so on."""
     return {"loss": float(lost.mean()), "by sentence": [float(lost[places == n].mean()) for n in range(SENTENCES)]}
 
 
 def left(model: RecurrentLanguageModel, test: Tensor) -> list[float]:
-    """How much of the gradient of a last word's loss is left so many words back, of what one word back gets."""
+    """How much of the gradient of a last word's loss is left at each of ``DISTANCES``, relative to one word back."""
     pieces = test[: len(test) // 42 * 42][: 64 * 42].view(-1, 42)
     model.eval()
     x = model.embedding(pieces[:, :-1]).detach().requires_grad_()

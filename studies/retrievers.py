@@ -1,18 +1,19 @@
 """What 192 questions teach a search: the study that lecture 10 reads.
 
-    python studies/retrievers.py    # some 50 minutes of CPU time; it goes on where it was interrupted
+    python studies/retrievers.py    # about 50 minutes of CPU time; it resumes where it was interrupted
 
-Trained on the 192 questions of data/reading's train split with an answer; measured on the 128 of dev and test, of other
-paragraphs, each among all 80. Dev chooses nothing: the last weights are measured, and the settings were fixed
-beforehand, but for one early run of MiniLM's bi-encoder with seed 0, of which they are a copy.
+Models are trained on the 192 answerable questions of data/reading's train split and measured on the 128 of dev and
+test, which are about other paragraphs, among all 80 paragraphs. Dev chooses nothing: the last weights are measured, and
+the settings were fixed beforehand, except for one early run of MiniLM's bi-encoder with seed 0, from which they are
+copied.
 
 - **bi-encoder**: the mean of the last vectors, trained with the other passages of the batch as negatives; measured
   by that mean, and by late interaction, for which it was not trained;
-- **cross-encoder**: a classifier of pairs, trained on each question with its paragraph and with the three wrong
-  ones, of the 48 paragraphs of the training questions, that MiniLM's untrained mean puts first; it sorts the first
-  ten of that search anew, and of late interaction. (The mean of the tokens in place of [CLS] did no better on
-  held-out training questions, one seed.)
-- **reader**: lecture 9's reader as the judge: its best span's score less that of [CLS], "no answer here".
+- **cross-encoder**: a classifier of pairs, trained on each question with its paragraph and with the three wrong ones,
+  among the 48 paragraphs of the training questions, that MiniLM's untrained mean ranks highest; it sorts the first ten
+  of that search, and of late interaction, again. (The mean of the tokens in place of [CLS] did no better on held-out
+  training questions, with one seed.)
+- **reader**: lecture 9's reader as the judge: its best span's score minus that of [CLS], "no answer here".
 
 A row without a seed is the untrained model.
 """
@@ -84,7 +85,7 @@ def trained_bi_encoder(encoder: BertModel, tokenizer: Tokenizer, seed: int) -> B
 
 
 def trained_cross_encoder(encoder: BertModel, tokenizer: Tokenizer, seed: int) -> SequenceClassifier:
-    """A cross-encoder that has learned from the 192 questions, and what the untrained mean got wrong on them."""
+    """A cross-encoder that has learned from the 192 questions, and from what the untrained mean got wrong on them."""
     model, untrained = SequenceClassifier(encoder, tokenizer, RELEVANCE, seed=seed), BiEncoder(encoder, tokenizer)
     train, dev = (
         labeled_pairs(training_pairs(part, searches(untrained, part)["mean"], NEGATIVES), seed)
@@ -95,7 +96,7 @@ def trained_cross_encoder(encoder: BertModel, tokenizer: Tokenizer, seed: int) -
 
 
 def reranked_by_reader(reader: SpanPredictor, collection: Collection, rankings: Rankings) -> Rankings:
-    """The first passages of each ranking in the order in which the reader is sure to have found an answer."""
+    """The rankings with their first passages sorted by how sure the reader is to have found an answer."""
     reranked = {}
     for query, ranking in rankings.items():
         rows = reader.encode([(collection.queries[query], collection.passages[passage]) for passage in ranking[:DEPTH]])

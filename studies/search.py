@@ -2,9 +2,9 @@
 
     BERTCOURSE_DATA=FOLDER python studies/search.py
 
-On Cranfield's 1,400 abstracts and 225 queries, one thread. Both get the same lists of words, both give the scores of
-all passages for each query; the ratio says how many times as long ours takes (the median of five rounds, ours and
-theirs in turn). The scores are compared, too.
+On Cranfield's 1,400 abstracts and 225 queries, with one thread. Both get the same lists of words and return the scores
+of all passages for each query; the ratio says how many times as long ours takes (the median of five rounds, with ours
+and theirs in turn). The scores are compared, too.
 """
 
 import argparse
@@ -26,14 +26,14 @@ ROUNDS = 5
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long it takes by the clock."""
+    """How long a call takes by the clock."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def compared(ours: Callable[[], object], theirs: Callable[[], object]) -> tuple[float, float, float]:
-    """The median seconds of both, and of their ratio in each round."""
+    """The median seconds of both, and the median of the rounds' own ratios."""
     rounds = [(seconds(ours), seconds(theirs)) for _ in range(ROUNDS)]
     return (*map(statistics.median, zip(*rounds)), statistics.median(first / second for first, second in rounds))
 
@@ -55,7 +55,7 @@ def main() -> None:
         index.index(passages, show_progress=False)
         return index
 
-    texts = [" ".join(words) for words in passages]  # ours reads texts; cutting them at spaces is in its time
+    texts = [" ".join(words) for words in passages]  # ours reads texts; splitting them at spaces counts as its time
 
     def our_index() -> BM25:
         return BM25(texts, tokenize=str.split)

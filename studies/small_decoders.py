@@ -1,16 +1,16 @@
-"""Chapter 12's two models that are trained in a lecture: three seeds of each, beside what needs no training.
+"""Chapter 12's two models that are trained in a lecture: three seeds of each, beside baselines without training.
 
-    python studies/small_decoders.py      # some minutes of one core
+    python studies/small_decoders.py      # a few minutes of one core
 
-Dates: an encoder-decoder of ``DATE_MODEL`` learns 20,000 writings and is asked for 500 dates that are held out, with
-every writing of theirs. Right is a date of which all ten characters are. Beside it the training example that is written
-most alike, the answer of a memory: never right in full, as no held-out date is among them.
+Dates: an encoder-decoder with the settings of ``DATE_MODEL`` learns from 20,000 written dates and is asked for 500
+dates that are held out in every spelling. A date is right if all ten of its characters are. Beside it is the training
+example that is written most alike, the answer of a memory: never entirely right, as no held-out date is among them.
 
-Small world: a causal language model of ``WORLD_MODEL`` reads 12,800 documents once. Loss is per token of 200 held-out
-documents, beside the bigram model of chapter 4, which counted the same documents, and the grammar's own loss, which is
-told the scene of each document, so that no model can lose less.
+Small world: a causal language model with the settings of ``WORLD_MODEL`` reads 12,800 documents once. The loss is per
+token of 200 held-out documents, beside the bigram model of chapter 4, which counted the same documents, and the loss of
+the grammar itself, which is told the scene of each document, so that no model can have a lower one.
 
-What is there already is not made again; the result is stored when all of it is there (data/results, by default).
+What exists already is not made again; the result is stored when all of it is there (data/results, by default).
 """
 
 import argparse
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def run(seeds: list[int], steps: dict[str, int], folder: Path) -> dict:
-    """All rows, each kept in a file of its own as soon as it is made."""
+    """All rows, each saved to its own file as soon as it is made."""
     folder.mkdir(parents=True, exist_ok=True)
     measures = {"dates": dates, "small world": small_world}
     rows = []
@@ -80,7 +80,7 @@ def run(seeds: list[int], steps: dict[str, int], folder: Path) -> dict:
 
 
 def dates(seed: int, steps: int) -> dict[str, float]:
-    """Train an encoder-decoder, and ask it and its training examples for dates that are held out."""
+    """Train an encoder-decoder, and ask it, and a memory of its training examples, for dates that are held out."""
     train, test = date_examples(seed=seed)
     vocabulary = CharacterVocabulary([text for example in train for text in (example.written, example.iso)])
     torch.manual_seed(seed)
@@ -102,7 +102,7 @@ def dates(seed: int, steps: int) -> dict[str, float]:
 
 
 def small_world(seed: int, steps: int) -> dict[str, float]:
-    """Train a causal language model, each document once; seed 0 has documents of its own, as others have."""
+    """Train a causal language model on each document once; every seed, 0 included, has its own documents."""
     world = SmallWorld()
     vocab_size = world.tokenizer().get_vocab_size()
     texts = world_texts(world, seed, count=steps * WORLD_MODEL.batch_size)
@@ -122,7 +122,7 @@ def small_world(seed: int, steps: int) -> dict[str, float]:
 
 
 def markdown(result: dict) -> str:
-    """A table for each task, the lowest and the highest of its seeds."""
+    """A table for each task, with the lowest and the highest of its seeds."""
 
     def band(task: str, name: str, digits: int, change=lambda value: value) -> str:
         values = [change(row[name]) for row in result["rows"] if row["task"] == task]

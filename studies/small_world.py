@@ -1,7 +1,7 @@
-"""BERT's choices, tried in the small world: masking rate, NSP, static masks, a sparse world. About two minutes a run.
+"""BERT's choices, tried in the small world: masking rate, NSP, static masks, a sparse world. About two minutes per run.
 
-``python studies/small_world.py`` trains each variation for three seeds, writes the logs and ``final.jsonl`` into
-data/runs/small-world and prints the table; a run that is there already is not made again. Name variations to make only
+``python studies/small_world.py`` trains each variation with three seeds, writes the logs and ``final.jsonl`` into
+data/runs/small-world and prints the table; a run that exists already is not made again. Name variations to make only
 these.
 """
 
@@ -42,7 +42,7 @@ VARIATIONS = {
     "sparse": {"corpus": "sparse-world"},
     "dynamic-masks-small-corpus": {"world_tokens": 150_000},
     "static-masks-small-corpus": {"world_tokens": 150_000, "static_copies": 1},
-    # Does a start by position make the live training faster? In a folder of their own (--folder), with mask30 beside.
+    # Does a start by position make the live training faster? Run these in their own folder (--folder), with mask30.
     "local-start": LOCAL_START,
     "half-as-long": {"tokens": 1_200_000},
     "local-start-half-as-long": {**LOCAL_START, "tokens": 1_200_000},
@@ -81,7 +81,7 @@ def measure(name: str, seed: int) -> tuple[dict, list[dict]]:
     """Train one model, and measure it on more examples than its log does.
 
     Returns:
-        A row of ``final.jsonl`` and the log, each ``train`` line cut to what a figure needs.
+        A row of ``final.jsonl``, and the log with each ``train`` line reduced to what a figure needs.
     """
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
@@ -115,7 +115,7 @@ def measure(name: str, seed: int) -> tuple[dict, list[dict]]:
 def visible_accuracy(
     model: BertForPreTraining, documents: list[Documents], vocabulary: Vocabulary, rows: RowMaker
 ) -> float:
-    """How often the MLM head names a token that it sees, where nothing is hidden."""
+    """How often the MLM head names the token that it sees, with nothing hidden."""
     right = count = 0
     for _, batch in fixed_batches(documents, vocabulary, rows, 64, 600):
         logits = model(batch.input_ids, batch.attention_mask, batch.token_type_ids).mlm_logits
@@ -126,7 +126,7 @@ def visible_accuracy(
 
 
 def rounded(value):
-    """Four digits are enough."""
+    """A structure of lists with its floats rounded to four decimals."""
     return (
         [rounded(each) for each in value]
         if isinstance(value, list)

@@ -3,9 +3,9 @@
     BERTCOURSE_DATA=FOLDER python studies/sst2_phrases.py            # MiniLM; twenty minutes of one core
     … --output data/results/sst2_phrases.md                             # writes the table, too
 
-As many phrases for each row, drawn anew for each seed from those with at least so many words, and whole sentences;
-the same settings and steps for all. What is measured is the accuracy on sentences of the official train split that
-are kept from training, with every phrase cut from them: the official dev split has no part in it.
+Each row has the same number of phrases, drawn separately for each seed from whole sentences and those phrases with at
+least so many words, and the same settings and steps. Accuracy is measured on sentences of the official train split that
+are kept out of training, along with every phrase cut from them; the official dev split plays no part.
 """
 
 import argparse

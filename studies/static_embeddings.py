@@ -1,19 +1,20 @@
 """Word vectors and language models before attention: the tables that lecture 0 reads.
 
-    BERTCOURSE_DATA=FOLDER python studies/static_embeddings.py words     # ten minutes of CPU
+    BERTCOURSE_DATA=FOLDER python studies/static_embeddings.py words     # a quarter of an hour of CPU
     python studies/static_embeddings.py speed --python PYTHON            # ten minutes; PYTHON has gensim
 
-- **words**: word2vec on the table of pairs, on running text (the same books; also pairs that met seldom, and near
-  neighbours count more), and PPMI with SVD on the table; three seeds. Spearman's correlation with people (MEN,
-  SimLex-999), analogies (Google's where the vocabulary covers them, and the course's), with and without the rule that
-  no word of the question may be the answer, and beside them the word nearest to c. The settings of ``train_word2vec``
-  and the table's threshold were chosen on every second pair of MEN, from the first; "MEN, other half" is of the others.
-- **speed**: ours beside gensim's, one thread each, in one run, on the same text with the same words: CPU seconds, and
-  the same measures after each of gensim's epochs and at the end of ours. Words outside the vocabulary are taken out
-  of both texts beforehand. Our seconds include counting the pairs, gensim's are of training alone. Before its last
-  epoch gensim's learning rate has not fallen to the end, so that a run of fewer epochs would be a little better than
-  its rows here say. A pair per second is one pair of the text, gone through once: gensim draws it and five words of
-  noise, we have it in a sum with all the noise.
+- **words**: word2vec on the table of pairs and on running text (the same books, with rare pairs, too, and near
+  neighbours counting more), and PPMI with SVD on the table; three seeds. Measured are Spearman's correlation with
+  people (MEN, SimLex-999) and analogies (Google's where the vocabulary covers them, and the course's), with and without
+  the rule that no word of the question may be the answer; beside them is the word nearest to c. The settings of
+  ``train_word2vec`` and the table's threshold were chosen on every second pair of MEN, from the first; "MEN, other
+  half" is the rest.
+- **speed**: ours beside gensim's, with one thread each, in one run, on the same text with the same words: CPU seconds,
+  and the same measures after each of gensim's epochs and at the end of ours. Words outside the vocabulary are removed
+  from both texts beforehand. Our seconds include counting the pairs; gensim's are for training alone. Before its last
+  epoch, gensim's learning rate has not fallen all the way, so that a run of fewer epochs would do a little better than
+  its rows here say. Pairs per second count each pair of the text once per pass: gensim draws it with five noise words,
+  we have it in a sum with all the noise.
 """
 
 import argparse
@@ -105,14 +106,14 @@ def measures(vectors: WordVectors) -> dict:
 
 
 def nearest_to_c(vectors: WordVectors, questions: list[Question]) -> float:
-    """A baseline for analogies that looks at no a and b but to leave them out: how often the word nearest to c is d."""
+    """A baseline for analogies that uses a and b only to leave them out: how often the word nearest to c is d."""
     known = [each for each in questions if all(word in vectors for word in each)]
     near = {c: [n.word for n in vectors.neighbours(c, 3)] for c in {each.c for each in known}}
     return float(np.mean([next(w for w in near[q.c] if w not in q[:3]) == q.d for q in known]))
 
 
 def spelled(a: str, b: str, c: str) -> str:
-    """A baseline for analogies that knows letters alone: what b has before a, or instead of its end, c gets, too."""
+    """A baseline for analogies that knows only letters: what b puts before a, or in place of its end, c gets, too."""
     if b.endswith(a):
         return b.removesuffix(a) + c
     same = len(os.path.commonprefix([a, b]))
@@ -120,7 +121,7 @@ def spelled(a: str, b: str, c: str) -> str:
 
 
 def timed(work: Callable[[], WordVectors]) -> tuple[WordVectors, float]:
-    """A result, and the seconds of CPU that it took."""
+    """A result, and the CPU seconds that it took."""
     start = time.process_time()
     return work(), time.process_time() - start
 
@@ -184,10 +185,10 @@ model.train(sentences, total_examples=len(sentences), epochs=epochs, callbacks=[
 
 
 def pairs_per_epoch(ids: np.ndarray, keep: np.ndarray) -> tuple[float, float]:
-    """How many pairs of a text are learned from: by us, who thin the pairs, and by gensim, which thins the text first.
+    """How many pairs of a text we learn from, thinning the pairs, and how many gensim does, thinning the text first.
 
     Args:
-        ids: (N,), a text in numbers, -1 between paragraphs.
+        ids: (N,), a text as numbers, with -1 between paragraphs.
         keep: (V,), how likely an occurrence of each word is to be kept.
     """
     chance = np.where(ids >= 0, keep[ids], 0)

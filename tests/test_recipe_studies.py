@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bertcourse.anisotropy import dimension_contributions
-from bertcourse.bert import BertForPreTraining
+from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.files import read_json
 from bertcourse.pretraining import IGNORE, Documents, RowMaker, Vocabulary, evaluate, fixed_batches
@@ -324,12 +324,28 @@ def test_a_changed_rate_changes_nothing_else(monkeypatch):
 def test_every_planned_run_has_settings_that_fit(monkeypatch):
     recipes = study("recipes", monkeypatch)
     runs = recipes.planned("screen")
-    assert len(set(runs)) == len(runs) == 65
+    assert len(set(runs)) == len(runs) == 53
     assert {run for run in runs if run[0] == "spans"} == {("spans", 0, 1)}
     assert set(recipes.OTHER_RATES + recipes.ONE_SEED + recipes.FINALISTS) <= set(recipes.ARMS)
     for arm, seed, factor in runs:
         recipe = recipes.changed_rate(recipes.ARMS[arm], factor)
         recipes.PretrainingConfig(**{**recipes.SHARED, "seed": seed, **recipe.settings})
+
+
+def test_the_next_checkpoint_begins_as_the_course_s_and_reads_sentences_by_number(monkeypatch, small_tokenizer):
+    next_run = study("train_next", monkeypatch)
+    config = next_run.PretrainingConfig(**next_run.SETTINGS)
+    parts = next_run.parts(small_tokenizer)
+    deeper, (first, _) = parts.new_model(config, 8192), load_pretrained("course", BertForPreTraining)
+    sizes = dict(num_hidden_layers=config.num_hidden_layers, max_position_embeddings=config.max_position_embeddings)
+    assert deeper.config == dataclasses.replace(first.config, **sizes)
+    words = deeper.bert.embeddings.word_embeddings.weight
+    assert torch.equal(words, first.bert.embeddings.word_embeddings.weight)
+    maker = parts.row_maker("sentence-pairs", 0.1)
+    assert (maker.packing, maker.short_rate, maker.share) == ("sentence-pairs", 0.1, next_run.NUMBER_ROWS)
+    assert maker.misleading == next_run.MISLEADING
+    assert parts.mask.keywords["first"].shape == (small_tokenizer.get_vocab_size(),)
+    assert next_run.parts(small_tokenizer, 0.0, 0.0).mask is next_run.mask_tokens
 
 
 def test_each_arm_steps_by_its_own_recipe_at_its_own_speed(monkeypatch, small_tokenizer):
@@ -418,3 +434,61 @@ def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatc
     log = recipes.read_log(recipes.DATA / "screen-plain-seed0.jsonl")
     assert log[1] == {"event": "train", "step": 1, "mlm_loss": 9.0} and "/" not in log[0]["config"]["output"][13:]
     assert read_json(recipes.DATA / "measures-screen-plain-seed0.json") == {"model": "screen-plain-seed0"}
+
+
+def test_attraction_is_counted_in_text_and_kept_beside_what_models_answer(monkeypatch, tmp_path, small_tokenizer):
+    attraction = study("attraction", monkeypatch)
+    nouns, verbs = np.zeros((2, 60), np.int8)
+    nouns[[20, 21]], verbs[[22, 23]] = (1, -1), (1, -1)
+    numbers = attraction.Numbers(nouns, verbs, *np.zeros((3, 60), bool))
+    monkeypatch.setattr(attraction.Numbers, "of", lambda tokenizer: numbers)
+    shard = Documents.of([[[20, 22, 30], [20, 23], [30, 22]], [[21, 23, 21, 23, 20, 23]]])
+    found = attraction.count_pairs(attraction.Corpus([shard], [shard], small_tokenizer))
+    assert found == {
+        "tokens": 13,
+        "auxiliaries": 6,
+        "sentences": 4,
+        "misleading sentences": 2,
+        "singular noun, singular verb": 1,
+        "singular noun, plural verb": 2,
+        "plural noun, singular verb": 0,
+        "plural noun, plural verb": 2,
+    }
+    monkeypatch.setattr(attraction, "OUTPUT", tmp_path)
+    attraction.keep_results(text=found)
+    attraction.keep_results(models={"one": {"all": 30.0}})
+    attraction.keep_results(models={"two": {"all": 45.04}})
+    lines = (tmp_path / "attraction.md").read_text(encoding="utf-8").splitlines()
+    assert "| singular noun | 1 | 2 |" in lines and "| plural noun | 0 | 2 |" in lines
+    assert "|  | one | two |" in lines and "| all | 30.0 | 45.0 |" in lines
+
+
+def test_own_sentences_are_told_apart_by_the_noun_in_between(monkeypatch, model, small_tokenizer):
+    attraction = study("attraction", monkeypatch)
+    group = {"accuracy": 60.0}
+    monkeypatch.setattr(attraction, "score_pairs", lambda *of, limit: {"groups": dict.fromkeys(attraction.ROWS, group)})
+    monkeypatch.setattr(attraction, "prefers", lambda model, tokenizer, sentence: sentence.attractor == sentence.number)
+    found = attraction.measure(model, small_tokenizer)
+    assert {name: value for name, value in found.items() if name.startswith("own")} == {
+        "own sentences, no noun": 0,
+        "own sentences, other number": 0,
+        "own sentences, same number": 100,
+    }
+
+
+def test_the_likelier_of_two_verbs_is_preferred(monkeypatch, small_tokenizer):
+    attraction = study("attraction", monkeypatch)
+    letters = [word for word in small_tokenizer.get_vocab() if len(word) == 1 and word.isalpha()]
+    likely, unlikely, other = letters[:3]
+
+    def model(input_ids, *rest):
+        logits = torch.zeros(*input_ids.shape, 60)
+        at = input_ids == small_tokenizer.token_to_id("[MASK]")
+        logits[..., small_tokenizer.token_to_id(unlikely)] = torch.where(at, -1.0, 5.0)
+        logits[..., small_tokenizer.token_to_id(likely)] = torch.where(at, 1.0, -5.0)
+        return SimpleNamespace(mlm_logits=logits)
+
+    sentence = SimpleNamespace(before=other, after=other, verb=likely, other=unlikely)
+    turned = SimpleNamespace(before=other, after=other, verb=unlikely, other=likely)
+    assert attraction.prefers(model, small_tokenizer, sentence)
+    assert not attraction.prefers(model, small_tokenizer, turned)

@@ -1,2 +1,2 @@
-"""What ``bertcourse benchmark`` runs: published tasks, measured: ``word_senses``, ``fine_tuning``, ``retrieval``,
-``blimp``; what ``blimp`` adds up, ``pseudo_likelihood``; and ``tables``, which they share."""
+"""What ``bertcourse benchmark`` runs: models measured on published tasks, in ``word_senses``, ``fine_tuning``,
+``retrieval`` and ``blimp``; ``pseudo_likelihood``, the score that ``blimp`` uses; and ``tables``, which they share."""

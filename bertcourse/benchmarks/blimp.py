@@ -1,28 +1,30 @@
 """``bertcourse benchmark blimp``: which of two sentences does a masked language model find more likely?
 
-BLiMP has 67 paradigms of 1,000 pairs, of which English speakers accept one sentence (Warstadt et al. 2020). A pair is
-right if that one has the higher pseudo-log-likelihood (Salazar et al. 2020); a tie counts half, and chance is 50.
-Paradigms count alike. An interval says what other pairs of the same paradigms might have given, by the normal
-distribution: mean ± 1.96 σ, where σ² is the sum of the squared standard errors of K paradigms, divided by K². For these
-each paradigm gets one pair more that is right and one that is wrong: no interval then is without width.
+BLiMP has 67 paradigms of 1,000 pairs; English speakers accept one sentence of each pair (Warstadt et al. 2020). A pair
+is right if that one has the higher pseudo-log-likelihood (Salazar et al. 2020); a tie counts half, and chance is 50.
+All paradigms count equally. An interval says what other pairs of the same paradigms might have given, assuming a normal
+distribution: mean ± 1.96 σ, where σ² is the sum of the squared standard errors of K paradigms, divided by K². For the
+standard errors, each paradigm gets one extra pair that is right and one that is wrong, so that no interval has width 0.
 """
 
 import csv
+import functools
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from tokenizers import Tokenizer
 from torch import nn
 
 from bertcourse.benchmarks.pseudo_likelihood import plain_pseudo_log_likelihood, pseudo_log_likelihoods
 from bertcourse.benchmarks.tables import publish, table_lines, table_name, versions
-from bertcourse.bert import BertForPreTraining, load_pretrained
+from bertcourse.bert import BertForPreTraining, encode_batch, load_pretrained
 from bertcourse.datasets.blimp import MinimalPair, blimp_pairs
-from bertcourse.training.metering import progress_bar
+from bertcourse.training.metering import faster_precision, progress_bar
 
 __all__ = [
     "MinimalPair",
@@ -38,22 +40,32 @@ ACROSS_A_NOUN = ("distractor_agreement_relational_noun", "distractor_agreement_r
 
 
 def run_benchmark(
-    model_name: str = "course", limit: int | None = None, output: str | os.PathLike | None = None
+    model_name: str = "course",
+    limit: int | None = None,
+    output: str | os.PathLike | None = None,
+    precision: str = "auto",
 ) -> dict:
     """Measure a model, print the table, and write it to OUTPUT/blimp_MODEL.json and .md.
 
     Args:
-        model_name: for ``load_pretrained``; a model with its MLM head.
-        limit: use the first so many pairs of each paradigm: for a quick look. None for all.
+        model_name: for ``load_pretrained``; a model with an MLM head.
+        limit: how many pairs of each paradigm to use, from the first on, for a quick look; None for all.
         output: folder for the table; None writes none.
+        precision: of matrix products: "float32"; "bfloat16", which moves the log-likelihood of a pair by a twentieth of
+            a nat; or "auto", whichever is faster here.
 
     Returns:
-        What is in the JSON file: that of ``score_pairs``, with the model's name and the versions.
+        What is in the JSON file: what ``score_pairs`` returns, with the model's name, the precision and the versions.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"--limit must be at least 1 pair of each paradigm; got {limit}.")
     model, tokenizer = load_pretrained(model_name, BertForPreTraining)
-    result = {"model": model_name, "versions": versions(), **score_pairs(model, tokenizer, limit)}
+    if precision == "auto":
+        batch = encode_batch(tokenizer, [of_paradigm[0].good for of_paradigm in blimp_pairs().values()])
+        precision = faster_precision(model, lambda: model.bert(*batch).last_hidden_state.sum(), torch.device("cpu"))
+    scores_of = functools.partial(pseudo_log_likelihoods, precision=precision)
+    found = score_pairs(model, tokenizer, limit, scores_of)
+    result = {"model": model_name, "precision": precision, "versions": versions(), **found}
     return publish(result, grammar_table(result), output, table_name("blimp", model_name, limit))
 
 
@@ -63,25 +75,25 @@ def score_pairs(
     limit: int | None = None,
     scores_of: Callable[[nn.Module, Tokenizer, list[str]], ArrayLike] = pseudo_log_likelihoods,
 ) -> dict:
-    """Accuracy in percent of any model that gives sentences a score.
+    """The accuracy, in percent, of any model that gives sentences a score.
 
     Args:
         model, tokenizer: to measure.
-        limit: use the first so many pairs of each paradigm; None for all.
-        scores_of: of N sentences N numbers, the higher the likelier; chapter 11's ELECTRA has
+        limit: how many pairs of each paradigm to use, from the first on; None for all.
+        scores_of: gives each of N sentences a number, higher for likelier ones; for chapter 11's ELECTRA this is
             ``replaced_token_scores``.
 
     Returns:
         "limit", "pairs" (how many) and "seconds"; and under "groups" and "paradigms", by name, how many "paradigms",
         "accuracy", "low" and "high" (95 %), and the "published" accuracies of others on the same paradigms. Groups are
-        "all", those of "odd number" and "even number" (1 to 67, in the order of ``blimp_pairs``), the 12 phenomena, and
-        "agreement across a noun".
+        "all", the paradigms of "odd number" and of "even number" (1 to 67, in the order of ``blimp_pairs``), the 12
+        phenomena, and "agreement across a noun".
     """
     pairs, start, right = blimp_pairs(), time.perf_counter(), {}
     with progress_bar(total=len(pairs), desc="paradigms") as bar:
         for name, of_paradigm in pairs.items():
             good, bad = (list(sentences) for sentences in zip(*of_paradigm[:limit]))
-            different = list(dict.fromkeys(good + bad))  # equal sentences have the same score, whatever their batch
+            different = list(dict.fromkeys(good + bad))  # equal sentences get the same score, whatever their batch
             scores = dict(zip(different, np.asarray(scores_of(model, tokenizer, different)).tolist()))
             right[name] = is_right(*(np.array([scores[text] for text in texts]) for texts in (good, bad)))
             bar.update()
@@ -105,11 +117,11 @@ def is_right(good: NDArray, bad: NDArray) -> NDArray:
 
 
 def read_published() -> dict[str, dict[str, str]]:
-    """For each paradigm its "phenomenon" and the accuracies of ``PUBLISHED``, in percent.
+    """For each paradigm, its "phenomenon" and the accuracies of ``PUBLISHED``, in percent.
 
-    Source: raw_results/summary of github.com/alexwarstadt/blimp, as corrected in 2021; their means are those of the
-    corrected table 3 of Warstadt et al. 2020. "human" is the share of single
-    judgments that were right: about 20 people on each of 5 pairs of a paradigm.
+    Source: raw_results/summary of github.com/alexwarstadt/blimp, as corrected in 2021; the means are those in the
+    corrected table 3 of Warstadt et al. 2020. "human" is the share of single judgments that were right, with about 20
+    people judging each of 5 pairs per paradigm.
     """
     with (resources.files("bertcourse.benchmarks") / "blimp_published.tsv").open(encoding="utf-8") as file:
         return {row["paradigm"]: row for row in csv.DictReader(file, delimiter="\t")}
@@ -169,9 +181,10 @@ def grammar_table(result: dict) -> str:
         f"# BLiMP: {result['model']}",
         "",
         f"Accuracy in percent on {result['pairs']:,} pairs of sentences, by pseudo-log-likelihood; a tie counts half, "
-        "chance is 50, paradigms count alike. The interval is normal, of pairs drawn anew within each paradigm. Beside "
-        "it Warstadt et al. 2020, as corrected in 2021; people are single judgments. Agreement across a noun: "
-        f"{' and '.join(ACROSS_A_NOUN)}. {result['seconds']:,} seconds.",
+        "chance is 50, paradigms count alike. The interval is normal, of pairs drawn again within each paradigm. "
+        "Beside it Warstadt et al. 2020, as corrected in 2021; people are single judgments. Agreement across a noun: "
+        f"{' and '.join(ACROSS_A_NOUN)}. {result['seconds']:,} seconds, products in "
+        f"{result['precision']}.",
         "",
         *table_lines(["paradigms", "number", *columns], rows("groups")),
         "",

@@ -1,16 +1,16 @@
-"""``bertcourse benchmark finetune``: how well a model does on public sets once it is fine-tuned on them.
+"""``bertcourse benchmark finetune``: how well a model does on public sets after fine-tuning on them.
 
     sst2    SST-2, sentiment of sentences, on the official dev split
     rte     RTE, entailment of pairs, on the official dev split
     ner     wikigold, 10 % of its articles, and WNUT 2017's test split
     squad   SQuAD 1.1, on 5 of the 48 articles of its dev split, after training on 38 of them
 
-Each seed is a run of its own: head, order and dropout. Its result is kept as soon as it is there, and a run that was
-interrupted goes on from its checkpoint, so that the command can be given again; with other weights, data or settings it
-is another run. The weights of a run that do best on a dev split are measured on the test split. On SST-2
-the settings are chosen (data/results/README.md says how, and that test was not unseen); the model then learns from
-the whole official train split, dev among it, and it is the weights at the end that are measured. What classifies is
-measured as an ensemble, too: the runs' probabilities, averaged.
+Each seed is a run of its own, with its own head, order and dropout. Its result is kept as soon as it exists, and an
+interrupted run continues from its checkpoint, so that the command can be given again; other weights, data or settings
+make another run. The weights of a run that do best on a dev split are measured on the test split. For SST-2 the
+settings have been chosen already (data/results/README.md says how, and that test was not unseen); the model then
+learns from the whole official train split, including dev, and the weights at the end are measured. Classifiers are
+also measured as an ensemble, which averages the runs' probabilities.
 """
 
 import hashlib
@@ -48,11 +48,11 @@ class Task(NamedTuple):
     """What is measured.
 
     Attributes:
-        splits: gives its examples.
-        head: gives a new head for them, from encoder, tokenizer, splits and seed.
-        settings: of ``FineTuningConfig``, where they are not the defaults.
-        most_dev: how many dev examples choose the best weights; test is always measured whole.
-        learns_dev: whether dev is a part of train, so that the weights at the end are taken.
+        splits: returns its examples.
+        head: returns a new head for them, given encoder, tokenizer, splits and seed.
+        settings: fields of ``FineTuningConfig`` that differ from the defaults.
+        most_dev: how many dev examples, at most, choose the best weights; test is always measured whole.
+        learns_dev: whether dev is part of train, so that the weights at the end are taken.
     """
 
     splits: Callable[[], Splits]
@@ -63,15 +63,15 @@ class Task(NamedTuple):
 
 
 def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SequenceClassifier:
-    """A head for the labels of a set, on the mean of the tokens, with which MiniLM was trained; texts are cut to 128
-    tokens, as BERT's were for GLUE."""
+    """A head for the labels of a set, on the mean of the tokens, as MiniLM was trained; texts are cut to 128 tokens, as
+    BERT's were for GLUE."""
     labels = sorted({example.label for example in splits.train})
     max_length = min(128, encoder.config.max_position_embeddings)
     return SequenceClassifier(encoder, tokenizer, labels, pooling="mean", max_length=max_length, seed=seed)
 
 
 def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> TokenClassifier:
-    """A head for the tags of a set, which sees capitals, and takes the best sequence of tags that is allowed."""
+    """A head for the tags of a set, which sees capitals and chooses the best sequence of tags that is allowed."""
     types = sorted(entity_types([tag for split in splits for example in split for tag in example.tags]))
     options = {"subwords": "all", "decoder": "viterbi", "capitals": encoder.config.type_vocab_size > 1}
     return TokenClassifier(encoder, tokenizer, tag_set(types), **options, seed=seed)
@@ -83,7 +83,7 @@ def reader(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) 
 
 
 def wikigold_in_context() -> Splits:
-    """Its articles in pieces of at most 100 words, since names come back within an article."""
+    """Wikigold's articles in pieces of at most 100 words, since names recur within an article."""
     return Splits(*(join_sentences(split, 100) for split in wikigold()))
 
 
@@ -114,17 +114,17 @@ def run_benchmark(
     Args:
         task: one of ``TASKS``.
         model_name: for ``load_pretrained``.
-        minutes: the most for each run; 0 for as long as it takes.
+        minutes: the time limit for each run; 0 for none.
         seeds: how many runs.
-        limit: train on so many examples: for a quick look. None for all.
-        output: folder for the table, and for the runs while they go on; None keeps the runs in the user's cache.
-        settings: fields of ``FineTuningConfig`` in place of the task's own.
+        limit: how many examples to train on, for a quick look; None for all.
+        output: folder for the table, and for runs in progress; None keeps the runs in the user's cache.
+        settings: fields of ``FineTuningConfig`` that override the task's own.
 
     Returns:
         What is in the JSON file.
 
     Raises:
-        Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
+        Interrupted: after SIGINT or SIGTERM, once a checkpoint has been written.
 
     Source: Devlin et al. 2019, section 4 and appendix B.1, for tasks and protocol.
     """
@@ -132,7 +132,7 @@ def run_benchmark(
         raise ValueError(f"--task must be one of {', '.join(TASKS)}; got {task!r}.")
     if seeds < 1 or (limit is not None and limit < 2):
         raise ValueError(f"--seeds must be at least 1 and --limit at least 2 examples; got {seeds} and {limit}.")
-    config_of({**settings, "minutes": float(minutes)})  # what is out of range is told before anything is fetched
+    config_of({**settings, "minutes": float(minutes)})  # refuses what is out of range before anything is fetched
     encoder, tokenizer = load_pretrained(model_name)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     weights = weights_digest(encoder)
@@ -161,7 +161,7 @@ def run_benchmark(
 
 
 def cut(splits: Splits, limit: int | None, most_dev: int) -> Splits:
-    """The first training and dev examples of a set, in an order that does not depend on the file's."""
+    """A set with limited numbers of training and dev examples, chosen at random with a fixed seed."""
     order = torch.Generator().manual_seed(0)
 
     def some(examples: list, most: int | None) -> list:
@@ -173,7 +173,7 @@ def cut(splits: Splits, limit: int | None, most_dev: int) -> Splits:
 
 
 def weights_digest(encoder: nn.Module) -> str:
-    """Other weights, another digest."""
+    """A digest that changes if any weight does."""
     digest = hashlib.sha256()
     for name, tensor in encoder.state_dict().items():
         digest.update(name.encode())
@@ -191,17 +191,17 @@ def run_seed(
     settings: dict,
     weights: str,
 ) -> dict:
-    """One run, or its result if it is there already, or the rest of it.
+    """One run; or the rest of it, if it was interrupted; or just its result, if there is one already.
 
     Args:
         folder: of all runs on these splits.
         task, splits, encoder, tokenizer, device: what to train, on what and where.
-        settings: all of the run's.
+        settings: all settings of the run.
         weights: the encoder's digest.
 
     Returns:
-        Scores on test and dev, seconds, steps and examples per second, and where it ran; a classifier's probabilities
-        on test, too, for each class a list.
+        Scores on test and dev, seconds, steps and examples per second, and where it ran; for a classifier also its
+        probabilities on test, a list for each class.
     """
     model = task.head(encoder, tokenizer, splits, settings["seed"]).to(device)
     made_of = hashlib.sha256(repr([weights, splits, description(model), sorted(settings.items())]).encode()).hexdigest()
@@ -227,14 +227,14 @@ def run_seed(
         result["probabilities"] = dict(zip(model.labels, columns))
     with replace_files(folder, ["result.json"]) as draft:
         (draft / "result.json").write_text(json.dumps(result), encoding="utf-8")
-    (folder / CHECKPOINT).unlink()  # large, and no longer needed, as is the model
+    (folder / CHECKPOINT).unlink()  # it is large and no longer needed, like the model
     shutil.rmtree(folder / "model")
     return result
 
 
 def ensemble_scores(probabilities: list[dict[str, list[float]] | None], test: list[LabeledText]) -> dict | None:
-    """Scores of the class that is the most probable on the mean over runs, and the share of texts that every run
-    gets wrong, ``all_wrong``, in percent; None if it is one run, or not of classifiers.
+    """The scores, in percent, of choosing the class with the highest mean probability over runs, and ``all_wrong``, the
+    share of texts that every run gets wrong; None if there is only one run, or if the runs are not of classifiers.
 
     Source: Lakshminarayanan et al. 2017, "Simple and Scalable Predictive Uncertainty Estimation using Deep Ensembles".
     """

@@ -2,9 +2,9 @@
 
     PLL(W) = Σ_t log P(w_t | W without w_t)
 
-Salazar et al. 2020, "Masked Language Model Scoring", equation 1. A model reads each sentence once per token. The model
-may be any with BERT's parts: ``bert`` (ids, attention mask and segments to hidden states), ``mlm_head`` (hidden states
-and word embeddings to logits) and ``bert.embeddings.word_embeddings``.
+Salazar et al. 2020, "Masked Language Model Scoring", equation 1. The model reads each sentence once per token. Any
+model with BERT's parts will do: ``bert`` (ids, attention mask and segments to hidden states), ``mlm_head`` (hidden
+states and word embeddings to logits) and ``bert.embeddings.word_embeddings``.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,10 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
-from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_batch, whole_texts
+from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_batch, pad_rows, whole_texts
 from bertcourse.multi_head_attention import fused_attention
 from bertcourse.self_attention import padding_mask
+from bertcourse.training.metering import autocast
 from bertcourse.training.modes import evaluation_mode
 
 MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
@@ -32,7 +33,7 @@ def plain_pseudo_log_likelihood(model: nn.Module, tokenizer: Tokenizer, text: st
     total = 0.0
     with evaluation_mode(model):
         for position, token in enumerate(encoding.ids):
-            if encoding.special_tokens_mask[position]:  # [CLS] and [SEP] are no words of the text
+            if encoding.special_tokens_mask[position]:  # [CLS] and [SEP] are not part of the text
                 continue
             batch = pad_batch([encoding])
             batch.input_ids[0, position] = mask_id
@@ -43,14 +44,18 @@ def plain_pseudo_log_likelihood(model: nn.Module, tokenizer: Tokenizer, text: st
 
 
 def pseudo_log_likelihoods(
-    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int = 2048
+    model: nn.Module, tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int = 2048, precision: str = "float32"
 ) -> NDArray[np.float64]:
-    """PLL in nats of N texts, many rows at a time; only at hidden tokens is there a guess.
+    """PLL in nats of N texts, many rows at a time; guesses are only made at hidden tokens.
+
+    Two texts that differ in one token become the same row when that token is hidden. Such a row is read only once, and
+    so are equal texts.
 
     Args:
         model, tokenizer: such as ``load_pretrained("course", BertForPreTraining)`` returns.
-        texts: N strings; equal ones are read once.
-        max_tokens: the size of a batch, with padding.
+        texts: N strings.
+        max_tokens: the size of a batch, including padding.
+        precision: of matrix products, "float32" or "bfloat16".
 
     Returns:
         (N,), the same as ``plain_pseudo_log_likelihood`` of each.
@@ -61,41 +66,41 @@ def pseudo_log_likelihoods(
     word_embeddings = model.bert.embeddings.word_embeddings.weight
     encodings = whole_texts(tokenizer).encode_batch(list(texts))
     different = {tuple(encoding.ids): encoding for encoding in encodings}
-    place = {ids: number for number, ids in enumerate(different)}
-    rows = [  # a row for each token of each text
-        (encoding, place[ids], position)
-        for ids, encoding in different.items()
-        for position, special in enumerate(encoding.special_tokens_mask)
-        if not special
-    ]
-    totals = np.zeros(len(different))
-    with evaluation_mode(model):
-        for bucket in length_buckets([len(encoding.ids) for encoding, _, _ in rows], max_tokens):
-            of_bucket, numbers, positions = zip(*(rows[index] for index in bucket))
-            batch = Batch(*(tensor.to(word_embeddings.device) for tensor in pad_batch(of_bucket)))
-            places = torch.arange(len(bucket)), torch.tensor(positions)
-            tokens = batch.input_ids[places]
-            batch.input_ids[places] = mask_id
-            logits = model.mlm_head(hidden_states_at(model.bert, batch, places), word_embeddings)
-            guesses = logits.float().log_softmax(dim=-1).gather(1, tokens[:, None])[:, 0]
-            np.add.at(totals, list(numbers), guesses.cpu().numpy())
-    return np.array([totals[place[tuple(encoding.ids)]] for encoding in encodings])
+    totals = dict.fromkeys(different, 0.0)
+    asked: dict[tuple[int, tuple[int, ...]], list[tuple[int, ...]]] = {}  # (place, row with a hidden token): texts
+    for ids, encoding in different.items():
+        for place, special in enumerate(encoding.special_tokens_mask):
+            if not special:
+                asked.setdefault((place, (*ids[:place], mask_id, *ids[place + 1 :])), []).append(ids)
+    rows = list(asked)
+    with evaluation_mode(model), autocast(word_embeddings.device, precision):
+        for bucket in length_buckets([len(ids) for _, ids in rows], max_tokens):
+            places = torch.tensor([rows[index][0] for index in bucket])
+            read = [list(rows[index][1]) for index in bucket]
+            on_cpu = pad_rows(read, type_ids=[[0] * len(ids) for ids in read])
+            batch = Batch(*(part.to(word_embeddings.device) for part in on_cpu))
+            hidden = hidden_states_at(model.bert, batch, (torch.arange(len(bucket)), places))
+            guesses = model.mlm_head(hidden, word_embeddings).float().log_softmax(dim=-1).cpu().numpy()
+            for guess, place, index in zip(guesses, places.tolist(), bucket):
+                for ids in asked[rows[index]]:
+                    totals[ids] += float(guess[ids[place]])
+    return np.array([totals[tuple(encoding.ids)] for encoding in encodings])
 
 
 def hidden_states_at(bert: nn.Module, batch: Batch, places: tuple[Tensor, Tensor]) -> Tensor:
-    """Last hidden states at one place of each row, and at no other: a BERT's last block need not answer for the rest.
+    """Last hidden states at one place of each row and nowhere else: a BERT's last block need not compute the others.
 
     Args:
-        bert: in evaluation mode. Any encoder will do; a ``BertModel`` saves most of its last block.
+        bert: in evaluation mode. Any encoder will do; with a ``BertModel``, most of the last block is saved.
         batch: B rows.
-        places: (B,) numbers of rows, 0 to B - 1, and (B,) positions.
+        places: (B,) row numbers, 0 to B - 1, and (B,) positions.
 
     Returns:
         (B, D).
     """
     if type(bert) is not BertModel:
         return bert(*batch).last_hidden_state[places]
-    mask = padding_mask(batch.attention_mask)
+    mask = None if batch.attention_mask.all() else padding_mask(batch.attention_mask)
     x = bert.embeddings(batch.input_ids, batch.token_type_ids)
     *blocks, last = bert.encoder.blocks
     for block in blocks:
@@ -108,7 +113,7 @@ def hidden_states_at(bert: nn.Module, batch: Batch, places: tuple[Tensor, Tensor
 
 
 def mask_token_id(model: nn.Module, tokenizer: Tokenizer) -> int:
-    """The id of the token that hides others; refused is a tokenizer without one, or a model that cannot guess."""
+    """The id of the token that hides others; refuses a tokenizer without one, or a model that cannot guess."""
     check_tokenizer(tokenizer)
     if not hasattr(model, "mlm_head"):
         raise ValueError(

@@ -1,7 +1,7 @@
 """``bertcourse benchmark retrieval``: searches by words and by vectors on one collection, side by side.
 
-Each row is compared with BM25 by a paired bootstrap over queries. Nothing is trained and nothing is chosen: BM25 has
-the k1 and b of Lucene, and a model's vectors are what they are.
+Each row is compared with BM25 by a paired bootstrap over queries. Nothing is trained and nothing is tuned: BM25 has
+Lucene's k1 and b, and a model's vectors are taken as they are.
 """
 
 import os
@@ -37,13 +37,13 @@ def run_benchmark(
     Args:
         collection_name: one of ``COLLECTIONS``, or a folder in BEIR's format.
         model_name: for ``load_pretrained``.
-        limit: use so many queries: for a quick look. None for all.
+        limit: how many queries to use, for a quick look; None for all.
         output: folder for the table; None writes none.
 
     Returns:
         What is in the JSON file.
 
-    Source: Thakur et al. 2021, "BEIR", whose score nDCG@10 is the one that is compared.
+    Source: Thakur et al. 2021, "BEIR", whose score, nDCG@10, is the one that is compared.
     """
     if limit is not None and limit < 1:
         raise ValueError(f"--limit must be at least 1 query; got {limit}.")
@@ -66,8 +66,8 @@ def run_benchmark(
 def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str, dict[str, list[str]]]:
     """The rankings of each search, by its name.
 
-    "centred" takes from queries and passages each their own mean; "standardized" uses the passages' mean and standard
-    deviation for both. Of a text at most ``LONGEST`` tokens are read.
+    "centred" subtracts their own mean from queries and from passages; "standardized" uses the passages' mean and
+    standard deviation for both. At most ``LONGEST`` tokens of a text are read.
     """
     queries, passages = list(collection.queries.values()), list(collection.passages.values())
     index = BM25(passages)
@@ -90,7 +90,7 @@ def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str,
 
 
 def compare_searches(collection: Collection, found: Mapping[str, dict[str, list[str]]]) -> list[dict]:
-    """For each search, ``BASELINE`` among them, its name, its mean scores, and its comparison with the baseline."""
+    """For each search, including ``BASELINE``, its name, its mean scores, and its comparison with the baseline."""
     scores = {name: query_scores(rankings, collection.relevance) for name, rankings in found.items()}
     rows = []
     for name, by_query in scores.items():

@@ -1,4 +1,4 @@
-"""What the benchmarks share: their result as a table for people and as JSON for programs."""
+"""What the benchmarks share: results as tables for people and as JSON for programs."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ def table_name(benchmark: str, model_name: str, limit: int | None) -> str:
 
 
 def publish(result: dict, table: str, output: str | os.PathLike | None, name: str) -> dict:
-    """Print the table, write OUTPUT/NAME.json and .md unless ``output`` is None, and hand back the result."""
+    """Print the table, write OUTPUT/NAME.json and .md unless ``output`` is None, and return the result."""
     print(table)
     if output is not None:
         write_table(output, name, result, table)
@@ -29,7 +29,7 @@ def publish(result: dict, table: str, output: str | os.PathLike | None, name: st
 
 
 def versions() -> dict[str, str]:
-    """Of what a result depends on."""
+    """The versions of what a result depends on."""
     return {"python": platform.python_version(), "torch": torch.__version__, "numpy": np.__version__}
 
 
@@ -43,7 +43,7 @@ def table_lines(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[s
 
 
 def band(values: Iterable[float], form: str) -> str:
-    """The lowest and the highest of some runs' values, once if they look the same.
+    """The lowest and the highest of some runs' values, or just one if they look the same.
 
     >>> band([0.5, 0.25, 0.3], ".1%"), band([5.341, 5.339], ".2f")
     ('25.0% to 50.0%', '5.34')
@@ -53,7 +53,7 @@ def band(values: Iterable[float], form: str) -> str:
 
 
 def with_interval(comparison: dict[str, float], digits: int, times: float = 1) -> str:
-    """A difference and the interval of its bootstrap.
+    """A difference and its bootstrap interval.
 
     >>> with_interval({"difference": 0.0123, "low": -0.004, "high": 0.03}, digits=1, times=100)
     '+1.2 [-0.4, +3.0]'

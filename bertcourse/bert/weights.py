@@ -1,6 +1,6 @@
 """BERT's weights in Hugging Face's model.safetensors: other names for the same tensors, and what is refused.
 
-Inside this room tensors have the names of Hugging Face's BertForPreTraining until they are copied into a model.
+In this module, tensors go by the names of Hugging Face's BertForPreTraining until they are copied into a model.
 """
 
 import re
@@ -17,7 +17,7 @@ from bertcourse.bert.folders import SHARDS
 from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel
 from bertcourse.files import expect_file
 
-# Ours, theirs: applied in turn to the name of a tensor.
+# Our names and theirs: replacements that are applied in turn to the name of a tensor.
 HUGGING_FACE_NAMES = [
     ("embeddings.layer_norm.", "embeddings.LayerNorm."),
     ("encoder.blocks.", "encoder.layer."),
@@ -36,7 +36,7 @@ HUGGING_FACE_NAMES = [
     ("nsp_head.", "cls.seq_relationship."),
     ("span_head.", "qa_outputs."),
 ]
-# Copies of the MLM head, and what BERT ties them to; a file has either or both.
+# Copies in the MLM head, and the tensors that BERT ties them to; a file has either or both.
 TIED = {
     "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
@@ -56,13 +56,13 @@ NO_HEADS = (
 
 
 class Names(NamedTuple):
-    """How files of one kind of model name the tensors that ours has.
+    """How the files of one kind of model name the tensors of ours.
 
     Attributes:
-        pairs: ours and theirs, applied in turn to the name of a tensor.
-        tied: copies of other tensors, and of which.
-        prefix: what the encoder's tensors begin with where there are heads.
-        parts: of a bare encoder, whose tensors lack that prefix.
+        pairs: our names and theirs, replacements that are applied in turn to the name of a tensor.
+        tied: the names of copies, and of the tensors that they copy.
+        prefix: what the names of the encoder's tensors begin with in a model with heads.
+        parts: the parts of a bare encoder, whose tensors lack that prefix.
     """
 
     pairs: Sequence[tuple[str, str]]
@@ -71,14 +71,15 @@ class Names(NamedTuple):
     parts: tuple[str, ...]
 
     def theirs(self, name: str) -> str:
-        """Their name of a tensor of ours."""
+        """Their name for one of our tensors."""
         for ours, theirs in self.pairs:
             name = name.replace(ours, theirs)
         return name
 
     def standard(self, name: str) -> str:
-        """The name that a tensor has in a model of today with heads, whoever saved it: DataParallel and torch.compile
-        put something before it, a bare encoder lacks its prefix, TensorFlow has other names in layer normalization."""
+        """The name that a tensor has in a current model with heads, whatever saved it: DataParallel and torch.compile
+        put something in front, a bare encoder lacks the prefix, TensorFlow names the weights of layer normalization
+        differently."""
         name = re.sub(r"^((module|_orig_mod)\.)+", "", name)
         name = re.sub(rf"^({'|'.join(self.parts)})\.", rf"{self.prefix}\1.", name)
         return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
@@ -88,7 +89,7 @@ BERT_NAMES = Names(HUGGING_FACE_NAMES, TIED, "bert.", ("embeddings", "encoder", 
 
 
 def hugging_face_name(name: str) -> str:
-    """Hugging Face's name of a tensor of our BERT.
+    """Hugging Face's name for a tensor of our BERT.
 
     >>> hugging_face_name("encoder.blocks.0.feed_forward.expand.bias")
     'encoder.layer.0.intermediate.dense.bias'
@@ -97,7 +98,7 @@ def hugging_face_name(name: str) -> str:
 
 
 def standard_name(name: str) -> str:
-    """The name that a tensor has in a BertForPreTraining of today, whoever saved it.
+    """The name that a tensor has in a current BertForPreTraining, whatever saved it.
 
     >>> standard_name("module.embeddings.LayerNorm.gamma")
     'bert.embeddings.LayerNorm.weight'
@@ -113,8 +114,8 @@ def read_safetensors(path: Path, advice: str = "Fetch or save it again.") -> dic
         advice: what to do if it is damaged.
 
     Raises:
-        FileNotFoundError: if there is none.
-        ValueError: if it is not whole.
+        FileNotFoundError: if there is no such file.
+        ValueError: if it is damaged or cut short.
     """
     expect_file(path, advice)
     try:
@@ -128,7 +129,7 @@ def read_tensors(folder: Path, names: Names = BERT_NAMES) -> dict[str, Tensor]:
     path = folder / "model.safetensors"
     expect_file(path, SEVERAL_FILES if (folder / SHARDS).exists() else NO_FILE)
     tensors = {names.standard(name): tensor for name, tensor in read_safetensors(path).items()}
-    tensors.pop(f"{names.prefix}embeddings.position_ids", None)  # 0, 1, …, which older files have
+    tensors.pop(f"{names.prefix}embeddings.position_ids", None)  # just 0, 1, …, in older files
     for copy, original in names.tied.items():
         if copy in tensors:
             tensors.setdefault(original, tensors[copy])
@@ -136,7 +137,7 @@ def read_tensors(folder: Path, names: Names = BERT_NAMES) -> dict[str, Tensor]:
 
 
 def check_numbers(tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Refuse weights that are no numbers to compute with: NaN, infinite, or integers such as quantized ones.
+    """Refuse weights that a model cannot compute with: NaN, infinite, or integers such as quantized ones.
 
     Args:
         tensors: by name.
@@ -156,10 +157,10 @@ def check_numbers(tensors: Mapping[str, Tensor], path: Path) -> None:
 
 
 def check_sizes(config: BertConfig, tensors: Mapping[str, Tensor], folder: Path) -> None:
-    """Refuse a config.json with other sizes than the weights beside it, before a model of any size is made.
+    """Refuse a config.json whose sizes differ from those of the weights beside it, before a model of any size is made.
 
     Args:
-        config: as config.json says.
+        config: as read from config.json.
         tensors: as ``read_tensors`` returns them.
         folder: named in errors.
     """
@@ -196,13 +197,13 @@ def copy_tensors(model: nn.Module, tensors: Mapping[str, Tensor], folder: Path, 
 def matched_tensors(
     model: nn.Module, tensors: Mapping[str, Tensor], folder: Path, names: Names = BERT_NAMES
 ) -> dict[str, Tensor]:
-    """A checkpoint's tensors by the model's own names, or an error that says all that does not fit.
+    """A checkpoint's tensors by the model's own names, or an error that says everything that does not fit.
 
     Args:
-        model: whose weights they shall be. A ``BertModel`` leaves heads, its own or others such as a classifier, aside.
+        model: the model they are for. A ``BertModel`` ignores heads, BERT's own or others such as a classifier.
         tensors: as ``read_tensors`` returns them.
         folder: named in errors.
-        names: of the tensors.
+        names: how the file names tensors.
     """
     path = folder / "model.safetensors"
     tensors = dict(tensors)

@@ -1,7 +1,7 @@
-"""Windows: how a model reads a text that is longer than it can take.
+"""Windows: how a model reads a text that is too long for it.
 
-The text is cut into overlapping parts, and a word is looked up in the part that has most text on both sides of it.
-Chapters 5, 8 and 9 read long texts so.
+The text is cut into overlapping parts, and each word is looked up in the part with the most text on both sides of it.
+Chapters 5, 8 and 9 read long texts this way.
 """
 
 import sys
@@ -21,7 +21,7 @@ class Window(NamedTuple):
         ids: token ids with [CLS] and [SEP].
         sentence: the index of the sentence.
         rows: the words it gives vectors for, as rows of the result.
-        spans: for each of them, (first, last + 1) among ``ids``.
+        spans: for each of these words, (first, last + 1) in ``ids``.
     """
 
     ids: list[int]
@@ -39,18 +39,18 @@ def make_windows(
 ) -> list[Window]:
     """Tokenize sentences, cut the long ones into windows, and choose a window for each wanted word.
 
-    The windows of ``tokenizers`` (truncation with a stride) end with a short one; here the last one, too, is full, so
-    that the words at the end of a text have as much context as others.
+    In ``tokenizers`` (truncation with a stride) the last window is short; here it is as full as the others, so that
+    words at the end of a text have as much context as any.
 
     Args:
         tokenizer: as ``load_pretrained`` returns it.
-        sentences_of_words: for each sentence its words.
-        only: for each sentence the indices of the wanted words.
-        max_length: tokens of a window at most, with [CLS] and [SEP].
-        overlap: tokens that two windows share.
+        sentences_of_words: the words of each sentence.
+        only: the indices of the wanted words in each sentence.
+        max_length: the most tokens in a window, including [CLS] and [SEP].
+        overlap: how many tokens two neighbouring windows share.
 
     Returns:
-        The windows that give a vector for a word, sentence by sentence.
+        The windows that give a vector for at least one word, sentence by sentence.
 
     Source: the sliding window of Devlin et al.'s ``run_squad.py``, with its "maximum context".
     """
@@ -95,7 +95,7 @@ def word_places(word_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
 
 
 def window_starts(length: int, size: int, overlap: int) -> list[int]:
-    """Where windows of ``size`` tokens begin that cover a text of ``length``; the last one ends with it.
+    """Where windows of ``size`` tokens start in order to cover a text of ``length``; the last one ends with the text.
 
     >>> window_starts(length=10, size=4, overlap=2)
     [0, 2, 4, 6]
@@ -107,13 +107,13 @@ def window_starts(length: int, size: int, overlap: int) -> list[int]:
 
 
 def best_window(starts: Sequence[int], size: int, length: int, first: int, end: int) -> int:
-    """The window that has most context on both sides of a word; of several equal ones the first.
+    """The window with the most context on both sides of a word; the first of several equally good ones.
 
     Args:
-        starts: where windows begin.
-        size: tokens of a window.
-        length: tokens of the text; where the text itself ends, nothing is missing.
-        first, end: the word's tokens are from ``first`` to before ``end``.
+        starts: where the windows start.
+        size: tokens per window.
+        length: tokens in the text; where the text itself starts or ends, no context counts as missing.
+        first, end: the word's tokens run from ``first`` up to, but not including, ``end``.
 
     >>> best_window([0, 2, 4, 6], size=4, length=10, first=3, end=4)
     1
@@ -128,7 +128,7 @@ def best_window(starts: Sequence[int], size: int, length: int, first: int, end: 
 
 
 def window_size(model: BertModel | BertForPreTraining, max_length: int | None, overlap: int | None) -> tuple[int, int]:
-    """``max_length`` and ``overlap`` of a model's windows: None stands for all its positions, and for half a window.
+    """``max_length`` and ``overlap`` of a model's windows; None stands for all its positions and for half a window.
 
     Raises:
         ValueError: if one is out of range.

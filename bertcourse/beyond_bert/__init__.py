@@ -1,10 +1,11 @@
-"""Chapter 11: beyond BERT. What its successors changed, each change by itself, for chapter 4's loop to train.
+"""Chapter 11: beyond BERT. What its successors changed, one change at a time, trained by chapter 4's loop.
 
-BERT's recipe is five choices: rows, masks, objective, architecture, optimizer. In reading order: SpanBERT's masks and
-objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); the encoder
-whose departures from BERT are settings (``encoder``); its unpadded form (``unpadding``); Muon beside AdamW (``muon``);
-a run's departures in one place (``recipes``); and the files of all of them, RoBERTa's and ModernBERT's too (``files``,
-``formats``).
+BERT's recipe consists of five choices: rows, masks, objective, architecture and optimizer. In reading order: SpanBERT's
+masks and objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); an
+encoder in which every departure from BERT is a setting (``encoder``) and its unpadded form (``unpadding``); Muon, to
+set beside AdamW (``muon``); all that a run changes, in one place (``recipes``); sentences that text hardly ever has and
+that grammar needs (``attraction``); a deeper model out of a trained one (``growth``); and the files of all of these,
+with RoBERTa's and ModernBERT's among them (``files``, ``formats``).
 """
 
 from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss

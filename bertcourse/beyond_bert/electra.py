@@ -1,11 +1,11 @@
-"""Chapter 11: ELECTRA: not which word is hidden here, but which words are not the author's.
+"""Chapter 11: ELECTRA asks not which word is hidden, but which words are not the author's.
 
 Clark et al. 2020, "ELECTRA: Pre-training Text Encoders as Discriminators Rather Than Generators". A small BERT, the
-generator, fills in hidden tokens by chance; the discriminator, the model that is kept, tells of every token whether it
-is the original. So it learns from all positions, not from the 15 % that are hidden, and never reads a [MASK].
+generator, fills the hidden positions with guesses; the discriminator, which is the model that is kept, says of every
+token whether it is the original. So it learns from all positions rather than 15 %, and never reads a [MASK].
 
-The models come first, then their loss: ``plain_electra_losses`` is the specification of ``ElectraLoss``. What a model
-is measured by is in ``electra_evaluation``, its files in ``electra_files``.
+The models come first, then their loss, with ``plain_electra_losses`` as the specification of ``ElectraLoss``. How a
+model is measured is in ``electra_evaluation``, how it is stored in ``electra_files``.
 """
 
 import dataclasses
@@ -22,15 +22,15 @@ from bertcourse.pretraining.masking import IGNORE, MaskedTokens
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.self_attention import padding_mask
 
-REPLACED_WEIGHT = 50.0  # λ of Clark et al. 2020, section 2: a yes or no has a far smaller loss than a word
+REPLACED_WEIGHT = 50.0  # λ of Clark et al. 2020, section 2: a yes or no costs far less than a word
 
 
 def generator_config_of(config: BertConfig, divisor: int = 4) -> BertConfig:
-    """A generator's sizes: the discriminator's width, heads and feed-forward network divided, as many layers.
+    """A generator's sizes: as many layers as the discriminator, but width, heads and feed-forward network divided.
 
     Args:
         config: the discriminator's.
-        divisor: by which; heads keep their size. A quarter to a half works best (Clark et al. 2020, figure 3).
+        divisor: what to divide by; heads keep their size. A quarter to a half works best (Clark et al. 2020, figure 3).
     """
     if divisor < 1 or config.num_attention_heads % divisor:
         raise ValueError(
@@ -48,7 +48,7 @@ def generator_config_of(config: BertConfig, divisor: int = 4) -> BertConfig:
 class ReplacedTokenHead(nn.Module):
     """From a contextual vector to one number: a linear map, the activation, and a weight vector.
 
-    The paper has the weight vector alone; its code, and Hugging Face's, put a layer before it.
+    The paper describes the weight vector alone; its code, and Hugging Face's, put a layer in front of it.
     """
 
     def __init__(self, config: BertConfig):
@@ -63,9 +63,9 @@ class ReplacedTokenHead(nn.Module):
 
 
 class ElectraDiscriminator(nn.Module):
-    """The model that is kept: a BERT without a pooler, and a head that tells what has been replaced.
+    """The model that is kept: a BERT without a pooler, with a head that spots replaced tokens.
 
-    Hugging Face's name for it is ElectraForPreTraining.
+    Hugging Face calls it ElectraForPreTraining.
     """
 
     def __init__(self, config: BertConfig):
@@ -78,16 +78,16 @@ class ElectraDiscriminator(nn.Module):
     def replaced_token_logits(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
     ) -> Tensor:
-        """(B, L), for each token the log-odds that it is not the original; arguments as for ``BertModel.forward``."""
+        """(B, L), the log-odds of each token not being the original; arguments as for ``BertModel.forward``."""
         return self.replaced_head(self.bert(input_ids, attention_mask, token_type_ids).last_hidden_state)
 
 
 class ElectraGenerator(nn.Module):
-    """A narrow encoder that stands on embeddings of full width, and a head that leads back to that width.
+    """A narrow encoder on top of full-width embeddings, and a head that leads back to that width.
 
     Args:
         config: of the generator, D_g wide.
-        embedding_size: D, the width of the embeddings, which are the discriminator's.
+        embedding_size: D, the width of the embeddings, which it shares with the discriminator.
     """
 
     def __init__(self, config: BertConfig, embedding_size: int):
@@ -115,7 +115,7 @@ class ElectraGenerator(nn.Module):
 
 
 class ElectraForPreTraining(ElectraDiscriminator):
-    """Discriminator and generator. The embeddings (words, positions, segments, layer norm) belong to both.
+    """Discriminator and generator, which share their embeddings (words, positions, segments, layer norm).
 
     Args:
         config: the discriminator's sizes.
@@ -147,8 +147,8 @@ class ElectraForPreTraining(ElectraDiscriminator):
         """The generator's scores for each token of the vocabulary.
 
         Args:
-            input_ids, attention_mask, token_type_ids: as for ``BertModel.forward``, some tokens hidden.
-            positions: (M,), indices into the B·L tokens; None for all.
+            input_ids, attention_mask, token_type_ids: as for ``BertModel.forward``, with some tokens hidden.
+            positions: (M,), indices into the B·L tokens; None for all of them.
 
         Returns:
             (M, V), or (B, L, V) for all.
@@ -160,7 +160,7 @@ class ElectraForPreTraining(ElectraDiscriminator):
 
 
 class ElectraLosses(NamedTuple):
-    """Both losses, in nats; training minimizes their sum.
+    """The two losses, in nats; training minimizes their sum.
 
     Attributes:
         mlm: the generator's mean cross-entropy over hidden tokens.
@@ -172,9 +172,9 @@ class ElectraLosses(NamedTuple):
 
 
 def plain_electra_losses(model: ElectraForPreTraining, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
-    """The specification of ``ElectraLoss``: scores for every token, guesses one by one.
+    """The specification of ``ElectraLoss``: every token is scored, and guesses are drawn one by one.
 
-    At each hidden position i ∈ M the generator makes a guess x̂_i, and the discriminator reads the text with them, x̂:
+    At each hidden position i ∈ M the generator draws a guess x̂_i, and the discriminator reads the text with these, x̂:
 
         p_G(w | x̃) = softmax(E h_G(x̃)_i + b)_w         x̃ has a [MASK] at each i ∈ M, E are the word embeddings
         x̂_i ~ p_G(· | x̃) for i ∈ M,  x̂_t = x_t elsewhere
@@ -186,8 +186,8 @@ def plain_electra_losses(model: ElectraForPreTraining, masked: MaskedTokens, row
     and training minimizes L_MLM + 50 L_Disc. A guess that happens to be right counts as original. No gradient flows
     through the guesses: the generator is not trained to fool the discriminator.
 
-    Source: Clark et al. 2020, section 2. Its D is the probability of the original, and its losses are sums; D as here,
-    means, and n as all tokens but padding are those of the authors' code.
+    Source: Clark et al. 2020, section 2. There, D is the probability of the original and the losses are sums. As
+    here, the authors' code has D the other way round, means, and n as the number of tokens without padding.
     """
     mask, segments = rows.attention_mask, rows.token_type_ids
     logits = model.generator_logits(masked.input_ids, mask, segments).float().flatten(0, 1)
@@ -196,7 +196,7 @@ def plain_electra_losses(model: ElectraForPreTraining, masked: MaskedTokens, row
 
     corrupted = rows.input_ids.flatten().clone()
     for position, number in zip(masked.positions, torch.rand(len(masked.positions))):
-        if labels[position] != IGNORE:  # the first token at which the sum of probabilities exceeds the number
+        if labels[position] != IGNORE:  # the first token at which the cumulative probability exceeds the number
             sums = logits[position].detach().softmax(0).cumsum(0)
             corrupted[position] = (sums <= number * sums[-1]).sum()
     corrupted = corrupted.view_as(rows.input_ids)
@@ -208,7 +208,7 @@ def plain_electra_losses(model: ElectraForPreTraining, masked: MaskedTokens, row
 
 
 class ElectraLoss(nn.Module):
-    """Both models and their loss as one module, for DDP to wrap; the guesses are drawn by torch's global generator.
+    """Both models and their loss as one module, for DDP to wrap; guesses are drawn from torch's global generator.
 
     Every hidden token should be a [MASK]: ``mask_tokens(…, mask_share=1, random_share=0)``.
 
@@ -221,28 +221,28 @@ class ElectraLoss(nn.Module):
         self.model = model
 
     def forward(self, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
-        """Both losses of a batch; ``masked`` has its tokens, ``rows`` the original ones and all the rest."""
+        """Both losses of a batch: ``masked`` has the tokens to read, ``rows`` the originals and everything else."""
         mask, segments = rows.attention_mask, rows.token_type_ids
         logits = self.model.generator_logits(masked.input_ids, mask, segments, masked.positions).float()
         mlm = F.cross_entropy(logits, masked.labels, ignore_index=IGNORE)
         corrupted = with_guesses(logits.detach(), masked, rows)
         is_replaced = (corrupted != rows.input_ids).float()
         logits = self.model.replaced_token_logits(corrupted, mask, segments).float()
-        # with padding's zeros as weights, shapes do not depend on how much there is
+        # padding has weight zero, so that no shape depends on how much of it there is
         total = F.binary_cross_entropy_with_logits(logits, is_replaced, weight=mask, reduction="sum")
         return ElectraLosses(mlm, REPLACED_WEIGHT * total / (logits.numel() if mask is None else mask.sum()))
 
 
 def with_guesses(logits: Tensor, masked: MaskedTokens, rows: RowBatch) -> Tensor:
-    """(B, L), the original tokens with the generator's guesses at hidden positions, drawn from its (M, V) logits."""
+    """(B, L), the original tokens with guesses at the hidden positions, drawn from the generator's (M, V) logits."""
     original = rows.input_ids.flatten()
     guesses = torch.where(masked.labels != IGNORE, sample_tokens(logits), original[masked.positions])
     return original.scatter(0, masked.positions, guesses).view_as(rows.input_ids)
 
 
 def sample_tokens(logits: Tensor) -> Tensor:
-    """(M,) tokens, drawn from the softmax of (M, V) logits by one random number each; torch.multinomial draws V."""
+    """(M,) tokens drawn from the softmax of (M, V) logits, with one random number each; torch.multinomial draws V."""
     sums = logits.softmax(1).cumsum(1)
     numbers = torch.rand(len(sums), device=sums.device)
     tokens = torch.searchsorted(sums, numbers[:, None] * sums[:, -1:], right=True).squeeze(1)
-    return tokens.clamp(max=logits.shape[1] - 1)  # NaN finds no place; the loss will tell
+    return tokens.clamp(max=logits.shape[1] - 1)  # NaN falls off the end; the loss will show it

@@ -1,4 +1,4 @@
-"""Chapter 11: what ELECTRA knows: its two tasks on held-out rows, and how genuine it finds a text."""
+"""Chapter 11: what ELECTRA knows: both of its tasks on held-out rows, and how genuine a text looks to it."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -23,15 +23,15 @@ from bertcourse.training.processes import Processes
 def evaluate_electra(
     model: ElectraForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], processes: Processes | None = None
 ) -> dict[str, float]:
-    """Both models on fixed batches, in evaluation mode; the guesses are the same every time for the same weights.
+    """Both models on fixed batches, in evaluation mode; the same weights always draw the same guesses.
 
     Args:
         model, batches, processes: as for ``bertcourse.pretraining.evaluate``.
 
     Returns:
-        ``mlm_loss`` (nats) and ``mlm_accuracy`` of the generator; ``replaced_loss`` (nats, not times λ),
+        ``mlm_loss`` (nats) and ``mlm_accuracy`` of the generator; ``replaced_loss`` (nats, without λ),
         ``replaced_accuracy`` and ``replaced_f1`` of the discriminator over all tokens; and ``original_share``, the
-        accuracy of whoever says that nothing is replaced (F1 0).
+        accuracy of always saying that nothing was replaced (F1 0).
     """
     processes = processes or Processes(0, 1, 0, next(model.parameters()).device)
     sums = np.zeros(8)
@@ -68,9 +68,9 @@ def evaluate_electra(
 def replaced_token_scores(
     model: ElectraDiscriminator, tokenizer: Tokenizer, texts: Sequence[str], max_tokens: int = 8192
 ) -> Tensor:
-    """The log-probability that every token of a text is the original: one pass, no masks.
+    """The log-probability that every token of a text is original: one pass, no masks.
 
-    Of two sentences, as BLiMP's, the one with the higher score is the one that a model takes for an author's.
+    Of two sentences, such as BLiMP's, the one with the higher score looks more like an author's to the model.
 
     Args:
         model: a discriminator.

@@ -16,7 +16,7 @@ from bertcourse.beyond_bert.electra import ElectraDiscriminator
 
 
 class DiscriminatorFile(nn.ModuleDict):
-    """A discriminator's own parts, under the names that they have in Hugging Face's files."""
+    """A discriminator's parts under the names that Hugging Face's files give them."""
 
     def __init__(self, model: ElectraDiscriminator):
         super().__init__({"electra": model.bert, "discriminator_predictions": model.replaced_head})
@@ -27,8 +27,8 @@ def save_electra(model: ElectraDiscriminator, tokenizer: Tokenizer, folder: str 
     """Write the discriminator as ``transformers.ElectraForPreTraining`` and ``load_electra`` read it.
 
     Args:
-        model: whose discriminator is written; a generator is left out.
-        tokenizer, folder: as for ``save_pretrained``, whose care for files this has.
+        model: its discriminator is written; a generator is left out.
+        tokenizer, folder: as for ``save_pretrained``, which does the writing.
     """
     further = {
         "architectures": ["ElectraForPreTraining"],
@@ -39,11 +39,11 @@ def save_electra(model: ElectraDiscriminator, tokenizer: Tokenizer, folder: str 
 
 
 def load_electra(name_or_path: str | os.PathLike) -> tuple[ElectraDiscriminator, Tokenizer]:
-    """A discriminator and its tokenizer, in evaluation mode and float32; errors as of ``load_pretrained``.
+    """A discriminator and its tokenizer, in evaluation mode and float32; errors as for ``load_pretrained``.
 
     Args:
-        name_or_path: a folder, or the id of an ELECTRA on the hub whose embeddings are as wide as the model: those of
-            ``google/electra-base-discriminator`` are, those of the small one are not.
+        name_or_path: a folder, or the hub id of an ELECTRA whose embeddings are as wide as the model, as in
+            ``google/electra-base-discriminator`` (the small one has narrower ones).
     """
     folder = open_folder(name_or_path)
     config = read_electra_config(folder)
@@ -62,7 +62,7 @@ def load_electra(name_or_path: str | os.PathLike) -> tuple[ElectraDiscriminator,
 
 
 def read_electra_config(folder: Path) -> BertConfig:
-    """The sizes in a config.json; refused if it is no ELECTRA's, or one of an ELECTRA that differs from ours."""
+    """The sizes in a config.json, which is refused unless it belongs to an ELECTRA built like ours."""
     told = read_settings(folder)
     expected = {**LIKE_OURS, "model_type": "electra", "embedding_size": told.get("hidden_size")}
     check_settings(folder / "config.json", {"model_type": None, "embedding_size": None, **told}, expected)

@@ -1,8 +1,8 @@
-"""Chapter 11: an encoder whose every departure from BERT is a setting, so that one can be changed and all else held.
+"""Chapter 11: an encoder in which every departure from BERT is a setting, so that one can be changed alone.
 
 With its defaults it is BERT, weight by weight; with ModernBERT's settings (``MODERN``) it is ModernBERT (Warner et al.
-2024, "Smarter, Better, Faster, Longer"). What differs from chapter 2 is all there is here: rotary positions, RMSNorm,
-the gated feed-forward network, local attention, layers without biases. How they are put together is chapter 2's code.
+2024, "Smarter, Better, Faster, Longer"). Only what differs from chapter 2 is here: rotary positions, RMSNorm,
+gated feed-forward networks, local attention, layers without biases. Chapter 2's code puts the parts together.
 """
 
 from dataclasses import dataclass
@@ -34,19 +34,19 @@ CHOICES = {
 
 @dataclass(frozen=True)
 class EncoderConfig(BertConfig):
-    """Sizes as in ``BertConfig``, and what may differ from BERT; the defaults are BERT's.
+    """The sizes of ``BertConfig``, and everything that may differ from BERT; the defaults are BERT's.
 
     Attributes:
-        positions: "learned" (a vector for each, added to the words), "rotary" (queries and keys are turned), "none".
-        norm: "post" or "pre": where each sublayer is normalized.
-        norm_kind: "layer" (mean and deviation) or "rms" (length alone).
-        bias: whether linear maps and norms have one; pooler, NSP head and the scores of words always do.
-        gated: whether the feed-forward network has a gate, GeGLU with ``hidden_act`` "gelu".
-        qk_norm: whether queries and keys are brought to one length in each head.
+        positions: "learned" (one vector each, added to the words), "rotary" (queries and keys are rotated), or "none".
+        norm: "post" or "pre": normalize after or before each sublayer.
+        norm_kind: "layer" (mean and standard deviation) or "rms" (length only).
+        bias: whether linear maps and norms have biases; the pooler, the NSP head and the word scores always do.
+        gated: whether the feed-forward network has a gate; with ``hidden_act`` "gelu" this is GeGLU.
+        qk_norm: whether queries and keys are normalized to the same length in each head.
         segments: whether there are segment embeddings.
-        local_attention: how many tokens to each side a local layer sees; 0: every layer sees all.
-        global_every: each so many layers one sees all, the first among them.
-        rope_theta: the longest wavelength of rotary positions is 2π times it, about.
+        local_attention: how many tokens a local layer sees on each side; 0: every layer sees everything.
+        global_every: one layer in so many sees everything, starting with the first.
+        rope_theta: the longest wavelength of the rotary positions is about 2π times this.
         local_rope_theta: the same in local layers.
     """
 
@@ -80,7 +80,7 @@ class EncoderConfig(BertConfig):
             )
 
     def is_local(self, layer: int) -> bool:
-        """Whether a layer, from 0 on, sees its neighbourhood only."""
+        """Whether a layer, counted from 0, sees only its neighbourhood."""
         return self.local_attention > 0 and layer % self.global_every > 0
 
 
@@ -103,7 +103,7 @@ def rotary_angles(length: int, head_size: int, theta: float = 10_000.0) -> Tenso
     Args:
         length: L.
         head_size: d, even.
-        theta: the base θ: the longest wavelength is 2π times it, about.
+        theta: the base θ; the longest wavelength is about 2π times this.
 
     Returns:
         (L, d/2), in radians.
@@ -113,18 +113,18 @@ def rotary_angles(length: int, head_size: int, theta: float = 10_000.0) -> Tenso
 
 
 def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """Turn each pair of columns (i, i + d/2) of position p by its angle, as a plane is turned:
+    """Rotate each pair of columns (i, i + d/2) of position p by its angle, as one rotates a plane:
 
         x'_i       = x_i cos(p θ_i) - x_{i+d/2} sin(p θ_i)
         x'_{i+d/2} = x_i sin(p θ_i) + x_{i+d/2} cos(p θ_i)
 
-    The dot product of a query at p and a key at q then depends on both and on q - p alone.
+    The dot product of a query at p and a key at q then depends on the two vectors and on q - p, not on p itself.
 
     Args:
         x: (..., L, d), queries or keys.
         angles: (L, d/2).
 
-    Source: Su et al. 2021, "RoFormer", equation 34; in GPT-NeoX's order of columns, which Hugging Face's files have.
+    Source: Su et al. 2021, "RoFormer", equation 34; with GPT-NeoX's order of columns, which Hugging Face's files use.
 
     >>> rotate(torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[0.0], [torch.pi / 2]])).round(decimals=3)
     tensor([[1., 0.],
@@ -164,11 +164,11 @@ class RMSNorm(nn.Module):
 
 
 class Attention(MultiHeadAttention):
-    """Chapter 2's attention; queries and keys may be turned and brought to one length, and the view may be local.
+    """Chapter 2's attention, in which queries and keys may be rotated and normalized, and the view may be local.
 
     Args:
         config: of the encoder.
-        layer: number of its layer, from 0 on.
+        layer: the number of its layer, counted from 0.
     """
 
     def __init__(self, config: EncoderConfig, layer: int):
@@ -223,8 +223,8 @@ class FeedForward(nn.Module):
 
 
 class Block(EncoderBlock):
-    """Chapter 2's block made of these parts, which its own constructor would not make. Pre-LN's first block has no norm
-    before its attention: embeddings have one."""
+    """Chapter 2's block, built from this chapter's parts. The first block of a pre-LN stack has no norm before its
+    attention, as the embeddings have just been normalized."""
 
     def __init__(self, config: EncoderConfig, layer: int):
         nn.Module.__init__(self)
@@ -238,7 +238,7 @@ class Block(EncoderBlock):
 
 
 class Stack(TransformerEncoder):
-    """Chapter 2's stack, made of these blocks."""
+    """Chapter 2's stack, built from these blocks."""
 
     def __init__(self, config: EncoderConfig):
         nn.Module.__init__(self)
@@ -247,7 +247,7 @@ class Stack(TransformerEncoder):
 
 
 class Embeddings(BertEmbeddings):
-    """Words, with positions and segments if the encoder has such vectors; then the norm."""
+    """Word vectors, plus position and segment vectors if the encoder has them; then the norm."""
 
     def __init__(self, config: EncoderConfig):
         super().__init__(config)
@@ -258,7 +258,7 @@ class Embeddings(BertEmbeddings):
         self.layer_norm = new_norm(config)
 
     def forward(self, input_ids: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
-        """(B, L) token ids, and segment ids (zeros if None; not looked at without segments), to (B, L, D)."""
+        """(B, L) token ids, and segment ids (zeros if None; ignored without segments), to (B, L, D)."""
         check_ids("input_ids", input_ids, self.word_embeddings, "does the tokenizer belong to this model?")
         x = self.word_embeddings(input_ids)
         if self.token_type_embeddings is not None:
@@ -273,7 +273,7 @@ class Embeddings(BertEmbeddings):
 
 
 class Encoder(BertModel):
-    """``BertModel`` with the settings of this chapter; its ``forward`` is BERT's.
+    """``BertModel`` with this chapter's settings; its ``forward`` is BERT's.
 
     Args:
         config: sizes and departures from BERT.
@@ -290,11 +290,11 @@ class Encoder(BertModel):
 
 
 class EncoderForPreTraining(BertForPreTraining):
-    """``BertForPreTraining`` with the settings of this chapter; an NSP head only where there is a pooler.
+    """``BertForPreTraining`` with this chapter's settings; it has an NSP head only if it has a pooler.
 
     Args:
         config: sizes and departures from BERT.
-        add_pooler: False leaves pooler and NSP head out.
+        add_pooler: False leaves out the pooler and the NSP head.
     """
 
     def __init__(self, config: EncoderConfig, add_pooler: bool = True):
@@ -312,7 +312,7 @@ class EncoderForPreTraining(BertForPreTraining):
 
 
 def new_norm(config: EncoderConfig) -> nn.Module:
-    """The norm that the encoder has everywhere."""
+    """A norm of the kind that this encoder uses throughout."""
     if config.norm_kind == "rms":
         return RMSNorm(config.hidden_size, config.layer_norm_eps)
     return nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.bias)

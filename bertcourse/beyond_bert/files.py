@@ -1,4 +1,4 @@
-"""Chapter 11: encoders are loaded and saved, as chapter 2's BERT is; how each kind is written is in ``formats``."""
+"""Chapter 11: loading and saving encoders, as chapter 2 does its BERT; ``formats`` knows how each kind is written."""
 
 import copy
 import os
@@ -19,13 +19,13 @@ from bertcourse.beyond_bert.formats import FORMATS, Format
 def load_pretrained(
     name_or_path: str | os.PathLike, model_class: type[Encoder] | type[EncoderForPreTraining] = Encoder
 ) -> tuple[Encoder | EncoderForPreTraining, Tokenizer]:
-    """A pretrained BERT, RoBERTa, ModernBERT or other encoder of this chapter and its tokenizer, in evaluation mode.
+    """A pretrained BERT, RoBERTa, ModernBERT or other encoder of this chapter, in evaluation mode, and its tokenizer.
 
     Args:
         name_or_path: as for ``bertcourse.bert.load_pretrained``: "course", "minilm", a folder, or an id on the Hugging
             Face hub such as "roberta-base" (Liu et al. 2019) or "answerdotai/ModernBERT-base" (Warner et al. 2024).
-        model_class: ``Encoder`` alone, with a pooler if the file has one, or ``EncoderForPreTraining`` with the MLM
-            head, and with pooler and NSP head if the file has that.
+        model_class: ``Encoder`` alone, with a pooler if the file has one; or ``EncoderForPreTraining`` with the MLM
+            head, and with pooler and NSP head if the file has them.
 
     Returns:
         ``(model, tokenizer)``. The model is in float32; the tokenizer neither pads nor truncates.
@@ -53,10 +53,10 @@ def load_pretrained(
     tensors = form.unpack(read_tensors(folder, form.names), config)
     pooler = form.names.theirs("bert.pooler.")
     add_pooler = form.names.theirs("nsp_head.weight" if has_heads else "bert.pooler.weight") in tensors
-    with torch.device("meta"):  # every weight is in the file: none is drawn
+    with torch.device("meta"):  # every weight comes from the file
         model = model_class(config, add_pooler)
     kept = {name: tensor for name, tensor in tensors.items() if add_pooler or not name.startswith(pooler)}
-    weights = matched_tensors(model, kept, folder, form.names)  # before there is room for a model of any size
+    weights = matched_tensors(model, kept, folder, form.names)  # checked before memory is taken for a model of any size
     model.to_empty(device="cpu").load_state_dict(weights)
     return model.eval(), tokenizer
 
@@ -65,13 +65,13 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
     """Write an encoder and its tokenizer: the five files of ``bertcourse.bert.save_pretrained``.
 
     An encoder whose settings are BERT's, RoBERTa's or ModernBERT's is written as one, so that ``AutoModel`` and
-    ``AutoModelForMaskedLM`` of ``transformers`` read the folder; any other in our own format. ``load_pretrained`` reads
-    all of them. RoBERTa's settings are BERT's with one segment type and without an NSP head.
+    ``AutoModelForMaskedLM`` of ``transformers`` read the folder; any other is written in our own format, and
+    ``load_pretrained`` reads them all. RoBERTa's settings are BERT's with a single segment type and no NSP head.
 
     Args:
         model: what to save; its dtype is kept.
-        tokenizer: its tokenizer; its ids are 0, 1, … without a gap, each with a row in the model's embeddings.
-        folder: where to; made if it is not there, its files of these names replaced.
+        tokenizer: its tokenizer, whose ids are 0, 1, … without a gap, each with a row in the model's embeddings.
+        folder: where to write; it is created if need be, and files of these names are replaced.
     """
     form = next(form for form in FORMATS.values() if form.fits(model))
     config = {
@@ -85,12 +85,12 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
 
 
 def save_half(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
-    """A model in fp16 and its tokenizer, a plain BERT in BERT's format."""
+    """Write a model in fp16 and its tokenizer; a plain BERT is written in BERT's format."""
     save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)
 
 
 def read_config(folder: Path) -> tuple[Format, EncoderConfig]:
-    """The format of a folder, and its settings; refused if they are none that an encoder of this chapter has."""
+    """The format of a folder and its settings, which are refused unless this chapter's encoder can have them."""
     path, told = folder / "config.json", read_settings(folder)
     if (form := FORMATS.get(told.get("model_type"))) is None:
         expected, got = ", ".join(FORMATS), told.get("model_type")

@@ -1,5 +1,5 @@
-"""Chapter 11: how encoders are written: BERT, RoBERTa and ModernBERT as ``transformers`` writes them, all others in a
-format of our own, in which config.json and model.safetensors name settings and tensors as the code does.
+"""Chapter 11: how encoders are stored: BERT, RoBERTa and ModernBERT as ``transformers`` stores them, all others in a
+format of our own, whose config.json and model.safetensors name settings and tensors as the code does.
 """
 
 import dataclasses
@@ -16,15 +16,15 @@ from bertcourse.beyond_bert.encoder import MODERN, EncoderConfig
 
 
 class Format:
-    """How an encoder is written: in this class our own format, in which nothing is renamed."""
+    """How an encoder is stored; this class is our own format, in which nothing is renamed."""
 
     model_type = "bertcourse_encoder"
-    expected: dict[str, object] = {}  # fields of config.json that have one value here
+    expected: dict[str, object] = {}  # fields of config.json that must have this value
     sizes = SIZES
     names = Names((), {}, "bert.", ("embeddings", "encoder", "pooler"))
 
     def fits(self, model: BertModel | BertForPreTraining) -> bool:
-        """Whether a model can be written so."""
+        """Whether a model can be stored in this format."""
         return True
 
     def class_name(self, model: BertModel | BertForPreTraining) -> str:
@@ -36,7 +36,7 @@ class Format:
         return spelling_of(tokenizer)
 
     def read(self, told: dict) -> dict:
-        """Ours of the settings in config.json; a ValueError says what cannot be."""
+        """Our settings, from those in config.json; a ValueError says what is not supported."""
         known = {field.name for field in dataclasses.fields(EncoderConfig)}
         return {name: value for name, value in told.items() if name in known}
 
@@ -45,16 +45,16 @@ class Format:
         return dataclasses.asdict(config)
 
     def unpack(self, tensors: dict[str, Tensor], config: EncoderConfig) -> dict[str, Tensor]:
-        """One tensor for each of ours, out of those of the file."""
+        """One tensor for each of ours, made from those in the file."""
         return tensors
 
     def pack(self, tensors: dict[str, Tensor], config: EncoderConfig) -> dict[str, Tensor]:
-        """The tensors of the file, out of one for each of ours."""
+        """The tensors for the file, made from one for each of ours."""
         return tensors
 
 
 class BertFormat(Format):
-    """BERT's (Devlin et al. 2019), without an NSP head if the model has none."""
+    """BERT's format (Devlin et al. 2019), without an NSP head if the model has none."""
 
     model_type = "bert"
     stem = "Bert"
@@ -72,7 +72,7 @@ class BertFormat(Format):
         return f"{self.stem}ForMaskedLM" if model.bert.pooler is None else f"{self.stem}ForPreTraining"
 
     def spelling(self, tokenizer: Tokenizer) -> dict[str, str]:
-        """BERT's, as all that loads a BERT expects."""
+        """BERT's, which everything that loads a BERT expects."""
         return BERT_SPELLING
 
     def read(self, told: dict) -> dict:
@@ -85,14 +85,14 @@ class BertFormat(Format):
 
 
 class RobertaFormat(BertFormat):
-    """RoBERTa's (Liu et al. 2019): a BERT with other names for its head, whose positions count from pad_token_id + 1.
+    """RoBERTa's format (Liu et al. 2019): a BERT whose head has other names, with positions from pad_token_id + 1 on.
 
-    The first rows of its position table are never read for a token: they are left out here, and written as zeros.
+    The first rows of its position table are never read for a token: they are dropped here, and written as zeros.
     """
 
     model_type = "roberta"
     stem = "Roberta"
-    expected = {**LIKE_OURS, "model_type": "roberta", "hidden_act": "gelu"}  # its head has GELU, whatever is said
+    expected = {**LIKE_OURS, "model_type": "roberta", "hidden_act": "gelu"}  # its head has GELU, whatever the file says
     names = Names(
         pairs=[
             *BERT_NAMES.pairs,
@@ -108,7 +108,7 @@ class RobertaFormat(BertFormat):
         prefix="roberta.",
         parts=BERT_NAMES.parts,
     )
-    pad_token_id = 1  # where the file does not say it
+    pad_token_id = 1  # if the file does not say
 
     def fits(self, model: BertModel | BertForPreTraining) -> bool:
         """Whether it is a BERT with one segment type and without an NSP head."""
@@ -127,29 +127,29 @@ class RobertaFormat(BertFormat):
         return super().read({**told, "max_position_embeddings": positions})
 
     def settings(self, config: BertConfig, tokenizer: Tokenizer) -> dict:
-        """The sizes, with the rows for no token."""
+        """The sizes, including the rows that belong to no token."""
         positions = config.max_position_embeddings + config.pad_token_id + 1
         sizes = {**super().settings(config, tokenizer), "max_position_embeddings": positions}
         first, last = frame_ids(tokenizer)
         return {**sizes, "bos_token_id": first, "eos_token_id": last}
 
     def unpack(self, tensors: dict[str, Tensor], config: EncoderConfig) -> dict[str, Tensor]:
-        """Without the rows for no token."""
+        """The tensors without the rows that belong to no token."""
         name = "roberta.embeddings.position_embeddings.weight"
         return {**tensors, name: tensors[name][config.pad_token_id + 1 :]} if name in tensors else tensors
 
     def pack(self, tensors: dict[str, Tensor], config: BertConfig) -> dict[str, Tensor]:
-        """With zeros in them."""
+        """The tensors with zeros in those rows."""
         (name,) = (name for name in tensors if name.endswith("embeddings.position_embeddings.weight"))
         zeros = tensors[name].new_zeros(config.pad_token_id + 1, config.hidden_size)
         return {**tensors, name: torch.cat([zeros, tensors[name]])}
 
 
 class ModernBertFormat(Format):
-    """ModernBERT's (Warner et al. 2024): queries, keys and values are one matrix; the encoder has no pooler.
+    """ModernBERT's format (Warner et al. 2024): queries, keys and values are one matrix; the encoder has no pooler.
 
-    Which layers are local is said twice: ``global_attn_every_n_layers`` in the hub's files, ``layer_types`` in those
-    of transformers 5, which goes first; so are the wavelengths. Both are written.
+    There are two ways to say which layers are local: ``global_attn_every_n_layers`` in the hub's files, ``layer_types``
+    in those of transformers 5, which takes precedence. The same holds for the wavelengths. Both are written.
     """
 
     model_type = "modernbert"
@@ -178,7 +178,7 @@ class ModernBertFormat(Format):
         prefix="model.",
         parts=("embeddings", "layers", "final_norm"),
     )
-    # Ours, theirs, and what holds if the file does not say it.
+    # Our name, their name, and the value if the file has none.
     fields = [
         *((size, size, None) for size in sizes),
         ("hidden_act", "hidden_activation", "gelu"),
@@ -193,7 +193,7 @@ class ModernBertFormat(Format):
     thetas = {"full_attention": ("global_rope_theta", 160_000.0), "sliding_attention": ("local_rope_theta", 10_000.0)}
 
     def fits(self, model: BertModel | BertForPreTraining) -> bool:
-        """Whether it departs from BERT as ModernBERT does, by any reach, with or without biases, and has no pooler."""
+        """Whether it departs from BERT as ModernBERT does, without a pooler; any reach, with or without biases."""
         encoder = model if isinstance(model, BertModel) else model.bert
         free = dict.fromkeys(("bias", "local_attention"))
         modern = {name: MODERN[name] for name in DEPARTURES if name in MODERN}
@@ -204,7 +204,7 @@ class ModernBertFormat(Format):
         return "ModernBertModel" if isinstance(model, BertModel) else "ModernBertForMaskedLM"
 
     def read(self, told: dict) -> dict:
-        """Ours of the settings in config.json; a ValueError says what cannot be."""
+        """Our settings, from those in config.json; a ValueError says what is not supported."""
         settings = {ours: told.get(theirs, default) for ours, theirs, default in self.fields}
         biases = {name: told.get(name, False) for name in self.biases}
         if len(set(biases.values())) > 1:
@@ -221,7 +221,7 @@ class ModernBertFormat(Format):
         return {**MODERN, **settings, **own, "rope_theta": theta, "local_rope_theta": local_theta}
 
     def global_every(self, told: dict) -> int:
-        """Each so many layers one sees all, by either way of saying it."""
+        """How many layers there are for each one that sees everything, from either way of saying it."""
         if (kinds := told.get("layer_types")) is None:
             return told.get("global_attn_every_n_layers", 3)
         for every in range(1, len(kinds) + 1):
@@ -230,7 +230,7 @@ class ModernBertFormat(Format):
         raise ValueError(f"layer_types must be full_attention at the first and each so many layers; got {kinds}.")
 
     def theta(self, told: dict, kind: str) -> float:
-        """The wavelengths of a kind of layer, by either way of saying it; unscaled."""
+        """The base of the wavelengths in a kind of layer, from either way of saying it; scaled ones are refused."""
         name, default = self.thetas[kind]
         said = {**((told.get("rope_parameters") or {}).get(kind) or {}), **(told.get("rope_scaling") or {})}
         if scaled := {said.get(field, "default") for field in ("rope_type", "type")} - {"default"}:
@@ -238,11 +238,11 @@ class ModernBertFormat(Format):
         return said.get("rope_theta", told.get(name, default))
 
     def layer_types(self, num_layers: int, every: int) -> list[str]:
-        """What each layer sees, as transformers 5 says it."""
+        """What each layer sees, in the words of transformers 5."""
         return [self.layers[layer % every > 0] for layer in range(num_layers)]
 
     def settings(self, config: EncoderConfig, tokenizer: Tokenizer) -> dict:
-        """Theirs of our settings."""
+        """Their settings, from ours."""
         every = config.global_every if config.local_attention else 1
         thetas = dict(zip(self.layers, (config.rope_theta, config.local_rope_theta)))
         first, last = frame_ids(tokenizer)
@@ -262,7 +262,7 @@ class ModernBertFormat(Format):
         }
 
     def unpack(self, tensors: dict[str, Tensor], config: EncoderConfig) -> dict[str, Tensor]:
-        """Each Wqkv in three."""
+        """The tensors with each Wqkv divided into three."""
         apart = {}
         for name, tensor in tensors.items():
             if ".Wqkv." in name:
@@ -273,7 +273,7 @@ class ModernBertFormat(Format):
         return apart
 
     def pack(self, tensors: dict[str, Tensor], config: EncoderConfig) -> dict[str, Tensor]:
-        """Queries, keys and values in one."""
+        """The tensors with queries, keys and values joined into one."""
         fused = {name: tensor for name, tensor in tensors.items() if ".Wqkv." not in name}
         for name in tensors:
             if ".Wqkv.query." in name:
@@ -282,13 +282,13 @@ class ModernBertFormat(Format):
         return fused
 
 
-# The settings that make an encoder another model than BERT; sizes do not, nor what holds only beside one of these.
+# The settings that make an encoder a different model from BERT; sizes do not, nor do those that only refine these.
 DEPARTURES = ("positions", "norm", "norm_kind", "bias", "gated", "qk_norm", "segments", "local_attention")
 FORMATS = {form.model_type: form for form in (RobertaFormat(), BertFormat(), ModernBertFormat(), Format())}
 
 
 def departs(config: BertConfig) -> dict[str, object]:
-    """The settings in which an encoder is another model than BERT.
+    """The settings that make an encoder a different model from BERT.
 
     >>> departs(EncoderConfig(norm="pre"))
     {'norm': 'pre'}
@@ -298,6 +298,6 @@ def departs(config: BertConfig) -> dict[str, object]:
 
 
 def frame_ids(tokenizer: Tokenizer) -> tuple[int, int]:
-    """The ids of [CLS] and [SEP], or of what stands for them."""
+    """The ids of [CLS] and [SEP], or of the tokens that take their place."""
     spelling = spelling_of(tokenizer)
     return tokenizer.token_to_id(spelling["cls"]), tokenizer.token_to_id(spelling["sep"])

@@ -1,8 +1,9 @@
 """Chapter 11: Muon, momentum made orthogonal (Jordan et al. 2024, kellerjordan.github.io/posts/muon).
 
-A gradient of a weight matrix is mostly a few directions; the others hardly learn. Muon takes the momentum M = USVᵀ and
-steps along UVᵀ, by as much in every direction. Of all steps that change no input's image by more than the learning rate
-times its length, this one descends steepest (Bernstein & Newhouse 2024, "Old Optimizer, New Norm", section 2).
+The gradient of a weight matrix is dominated by a few directions; the others hardly learn. Muon takes the momentum
+M = USVᵀ and steps along UVᵀ, equally far in every direction. Among all steps that move no output by more than the
+learning rate times the length of its input, this one descends most steeply (Bernstein & Newhouse 2024, "Old Optimizer,
+New Norm", section 2).
 """
 
 import math
@@ -12,13 +13,13 @@ from torch import Tensor, nn
 
 from bertcourse.training.steps import adamw_groups
 
-A, B, C = 3.4445, -4.7750, 2.0315  # Jordan's: steep at 0, so that small singular values grow fast
+A, B, C = 3.4445, -4.7750, 2.0315  # Jordan's coefficients: steep at 0, so that small singular values grow fast
 STEPS = 5  # of Newton-Schulz
-MOMENTUM = 0.95  # how much of the mean of gradients stays from step to step
+MOMENTUM = 0.95  # how much of the running mean of gradients is kept at each step
 
 
 def plain_orthogonalize(matrix: Tensor) -> Tensor:
-    """UVᵀ of a matrix USVᵀ, nearly, by products alone (Newton-Schulz): the specification of ``orthogonalize``.
+    """Approximately UVᵀ of a matrix USVᵀ, by products alone (Newton-Schulz): the specification of ``orthogonalize``.
 
     X ← aX + b(XXᵀ)X + c(XXᵀ)²X keeps U and V, and turns each singular value s into as + bs³ + cs⁵. It starts from
     X = M / ‖M‖ (Frobenius), whose singular values are at most 1; after five steps, most lie between 0.7 and 1.2.
@@ -31,12 +32,12 @@ def plain_orthogonalize(matrix: Tensor) -> Tensor:
 
 
 def orthogonalize(matrices: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-    """``plain_orthogonalize`` for many matrices, in batched products.
+    """``plain_orthogonalize`` of many matrices, in batched products.
 
     Args:
         matrices: (…, M, N).
-        dtype: of the products, and of the result. None: bfloat16 on a GPU, as Jordan has it; float32 on a CPU, where
-            bfloat16 is the slower one unless there are special units for it.
+        dtype: of the products and the result. None: bfloat16 on a GPU, as in Jordan's code; float32 on a CPU, where
+            bfloat16 is often slower.
     """
     dtype = dtype or (torch.float32 if matrices.device.type == "cpu" else torch.bfloat16)
     x = matrices.reshape(-1, *matrices.shape[-2:]).to(dtype)
@@ -50,7 +51,7 @@ def orthogonalize(matrices: Tensor, dtype: torch.dtype | None = None) -> Tensor:
 
 
 def orthogonalize_together(matrices: list[Tensor]) -> list[Tensor]:
-    """Each matrix orthogonalized; those of one shape, or of its transpose, in one stack."""
+    """Each matrix, orthogonalized; those of the same shape, transposed if need be, go through in one stack."""
     stacks: dict[tuple[int, ...], list[int]] = {}
     for i, matrix in enumerate(matrices):
         stacks.setdefault(tuple(sorted(matrix.shape)), []).append(i)
@@ -63,25 +64,18 @@ def orthogonalize_together(matrices: list[Tensor]) -> list[Tensor]:
 
 
 def is_hidden_matrix(name: str, parameter: nn.Parameter) -> bool:
-    """Whether Muon is for it: a matrix of an encoder block, from hidden vectors to hidden vectors."""
+    """Whether Muon should train it: a matrix of an encoder block, which maps hidden vectors to hidden vectors."""
     return "encoder.blocks." in name and parameter.dim() == 2
 
 
-def muon_groups(
-    model: nn.Module,
-    muon_rate: float,
-    adam_rate: float,
-    weight_decay: float,
-    muon_decay: float | None = None,
-) -> list[dict]:
-    """Groups for ``Muon``: the hidden matrices, with a ``momentum``, then those of ``adamw_groups`` for the rest.
+def muon_groups(model: nn.Module, muon_rate: float, adam_rate: float, weight_decay: float) -> list[dict]:
+    """Groups for ``Muon``: the hidden matrices with a ``momentum``, then ``adamw_groups`` for everything else.
 
     Args:
         model: whose parameters with a gradient are grouped.
         muon_rate: highest learning rate of the hidden matrices.
         adam_rate: highest learning rate of embeddings, heads and vectors.
-        weight_decay: of matrices; a step takes this share, times the learning rate, off them.
-        muon_decay: the same of the hidden matrices, if it is another one.
+        weight_decay: of matrices; each step shrinks them by this share times the learning rate.
     """
     hidden = [p for name, p in model.named_parameters() if p.requires_grad and is_hidden_matrix(name, p)]
     if not hidden:
@@ -89,8 +83,8 @@ def muon_groups(
             f"Muon is for matrices named …encoder.blocks…, as a BertModel's are; {type(model).__name__} has none that "
             "learns. Give the whole model, not its encoder alone."
         )
-    decay = weight_decay if muon_decay is None else muon_decay
-    by_muon = {"params": hidden, "lr": muon_rate, "peak": muon_rate, "weight_decay": decay, "momentum": MOMENTUM}
+    rates = {"lr": muon_rate, "peak": muon_rate}
+    by_muon = {"params": hidden, **rates, "weight_decay": weight_decay, "momentum": MOMENTUM}
     groups, ids = adamw_groups(model, lambda name: adam_rate, weight_decay), {id(p) for p in hidden}
     for group in groups:
         group["params"] = [p for p in group["params"] if id(p) not in ids]
@@ -98,17 +92,17 @@ def muon_groups(
 
 
 class Muon(torch.optim.Optimizer):
-    """Muon for groups with a ``momentum``, which hold matrices, and AdamW for the others, as one optimizer.
+    """One optimizer: Muon for the groups with a ``momentum``, which hold matrices, and AdamW for the others.
 
-    For a matrix of R rows and C columns, with gradient G, learning rate r and weight decay w (Jordan et al. 2024; the
-    decay is of Liu et al. 2025, "Muon is Scalable for LLM Training"):
+    For a matrix of R rows and C columns, with gradient G, learning rate r and weight decay w (Jordan et al. 2024; decay
+    added by Liu et al. 2025, "Muon is Scalable for LLM Training"):
 
         M ← momentum · M + (1 - momentum) · G
         W ← (1 - r·w) W - r · √max(1, R/C) · orthogonalize(momentum · M + (1 - momentum) · G)
 
     Args:
         groups: as ``muon_groups`` makes them.
-        betas, eps: of AdamW.
+        betas, eps: AdamW's.
     """
 
     def __init__(self, groups: list[dict], betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8):
@@ -116,7 +110,7 @@ class Muon(torch.optim.Optimizer):
         self.adamw = torch.optim.AdamW(self.groups_of_adamw(), betas=betas, eps=eps, fused=True)
 
     def groups_of_adamw(self) -> list[dict]:
-        """The groups without a ``momentum``, themselves."""
+        """The groups without a ``momentum``: the same objects, not copies."""
         return [group for group in self.param_groups if "momentum" not in group]
 
     @torch.no_grad()
@@ -125,7 +119,7 @@ class Muon(torch.optim.Optimizer):
         for group in self.param_groups:
             if "momentum" in group:
                 self.step_matrices(**group)
-        self.adamw.param_groups, self.adamw.state = self.groups_of_adamw(), self.state  # shared, also once loaded
+        self.adamw.param_groups, self.adamw.state = self.groups_of_adamw(), self.state  # shared, after loading too
         self.adamw.step()
 
     def step_matrices(self, params: list[Tensor], lr: float, momentum: float, weight_decay: float, **_) -> None:
@@ -135,7 +129,7 @@ class Muon(torch.optim.Optimizer):
         for weight in weights:
             mean = self.state[weight].setdefault("momentum_buffer", torch.zeros_like(weight))
             mean.lerp_(weight.grad, 1 - momentum)
-            ahead.append(weight.grad.lerp(mean, momentum))  # Nesterov's: as if the mean had moved on already
+            ahead.append(weight.grad.lerp(mean, momentum))  # Nesterov: as if the mean had already moved on
         for weight, update in zip(weights, orthogonalize_together(ahead)):
             rows, columns = weight.shape
             weight.mul_(1 - lr * weight_decay).add_(update, alpha=-lr * math.sqrt(max(1, rows / columns)))

@@ -1,6 +1,6 @@
-"""Chapter 11: a recipe is what a run of pretraining changes; chapter 4's loop trains it.
+"""Chapter 11: a recipe says what a pretraining run changes; chapter 4's loop trains it.
 
-Everything that a recipe does not name stays as it is, so that two runs differ by their recipes alone.
+Whatever a recipe does not name stays as it is, so that two runs differ only in their recipes.
 """
 
 import copy
@@ -26,28 +26,25 @@ from bertcourse.pretraining.corpus import Corpus
 from bertcourse.pretraining.starts import aim_heads, local_columns, zero_outputs
 from bertcourse.pretraining.trainer import Parts, new_model, new_optimizer, start
 
-ALL_MASKED = dict(mask_share=1.0, random_share=0.0)  # what ELECTRA's generator reads at every hidden token
+ALL_MASKED = dict(mask_share=1.0, random_share=0.0)  # ELECTRA's generator reads [MASK] at every hidden token
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What differs from plain BERT and its usual training.
+    """What differs from a plain BERT and its usual training.
 
     Attributes:
-        settings: of ``PretrainingConfig``: rows, masks, starts, learning rate.
-        encoder: of ``EncoderConfig``; empty for a plain BERT.
-        objective: "hidden" (masked language modelling, and NSP if the settings say so); or, for a plain BERT,
-            "replaced" (ELECTRA's) or "spans" (SpanBERT's, with its masks and its boundary objective).
-        muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW for all.
-        muon_decay: weight decay of these matrices; None: that of all others. A step takes rate times decay off them,
-            and Muon's rates are the higher ones.
+        settings: fields of ``PretrainingConfig``: rows, masks, starts, learning rate.
+        encoder: fields of ``EncoderConfig``; empty for a plain BERT.
+        objective: "hidden" (masked language modelling, with NSP if the settings say so) or, for a plain BERT,
+            "replaced" (ELECTRA) or "spans" (SpanBERT, with its masks and its boundary objective).
+        muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW trains everything.
     """
 
     settings: Mapping[str, object] = field(default_factory=dict)
     encoder: Mapping[str, object] = field(default_factory=dict)
     objective: str = field(default="hidden", kw_only=True)
     muon_rate: float = field(default=0.0, kw_only=True)
-    muon_decay: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         for name, config in (("settings", PretrainingConfig), ("encoder", EncoderConfig)):
@@ -56,10 +53,6 @@ class Recipe:
                 raise ValueError(f"{name} must be fields of {config.__name__}; it has no {', '.join(unknown)}.")
         if not self.muon_rate >= 0:
             raise ValueError(f"muon_rate must be at least 0, which leaves all to AdamW; got {self.muon_rate}.")
-        if self.muon_decay is not None and not (self.muon_rate and self.muon_decay >= 0):
-            raise ValueError(
-                f"muon_decay must be at least 0, and needs a muon_rate; got {self.muon_decay} and {self.muon_rate}."
-            )
         if self.objective not in ("hidden", "replaced", "spans") or (self.encoder and self.objective != "hidden"):
             raise ValueError(
                 f"objective must be hidden, or for a plain BERT replaced or spans; got {self.objective} with encoder "
@@ -67,13 +60,12 @@ class Recipe:
             )
 
     def about(self) -> dict[str, object]:
-        """What the settings of a run do not say: the recipe's departures from plain BERT, for log and checkpoints."""
+        """What a run's settings do not say: how the recipe departs from plain BERT, for its log and checkpoints."""
         told = {"encoder": dict(self.encoder), "objective": self.objective, "muon_rate": self.muon_rate}
-        told = {name: value for name, value in told.items() if value not in ({}, "hidden", 0.0)}
-        return told | ({} if self.muon_decay is None else {"muon_decay": self.muon_decay})
+        return {name: value for name, value in told.items() if value not in ({}, "hidden", 0.0)}
 
     def parts(self) -> Parts:
-        """What the loop trains by this recipe."""
+        """What the loop needs in order to train by this recipe."""
         optimizer = self.new_muon if self.muon_rate else new_optimizer
         parts = Parts(new_optimizer=optimizer, save=save_half, about=self.about())
         if self.objective == "replaced":
@@ -89,7 +81,7 @@ class Recipe:
         return parts._replace(new_model=self.new_encoder if self.encoder else new_model)
 
     def new_encoder(self, config: PretrainingConfig, vocab_size: int, shards=()) -> EncoderForPreTraining:
-        """The model of chapter 4's ``new_model``, with this recipe's encoder."""
+        """As chapter 4's ``new_model``, but with this recipe's encoder."""
         sizes = EncoderConfig(**{**asdict(config.bert_config(vocab_size)), **self.encoder})
         if config.local_layers and (sizes.positions != "learned" or not sizes.segments):
             raise ValueError(
@@ -105,12 +97,12 @@ class Recipe:
 
     def new_muon(self, model: nn.Module, config: PretrainingConfig) -> Muon:
         """Muon for the hidden matrices, AdamW for the rest."""
-        groups = muon_groups(model, self.muon_rate, config.learning_rate, config.weight_decay, self.muon_decay)
+        groups = muon_groups(model, self.muon_rate, config.learning_rate, config.weight_decay)
         return Muon(groups, betas=(config.beta1, config.beta2), eps=1e-6)
 
 
 def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraForPreTraining:
-    """Discriminator and generator, both with the start that the settings ask for."""
+    """Discriminator and generator, both starting as the settings ask."""
     if config.num_attention_heads % 4:
         raise ValueError(
             "ELECTRA's generator has a quarter of the heads: num_attention_heads must be a multiple of 4; got "
@@ -128,7 +120,7 @@ def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> Electr
 
 @torch.no_grad()
 def start_generator(model: ElectraForPreTraining, config: PretrainingConfig) -> None:
-    """Give the generator its discriminator's start; its projection hands on the columns by which heads look."""
+    """Start the generator like its discriminator; its projection passes on the columns that local heads read."""
     generator = model.generator
     if config.initial_outputs == "zero":
         zero_outputs(generator.encoder)
@@ -140,7 +132,7 @@ def start_generator(model: ElectraForPreTraining, config: PretrainingConfig) -> 
 
 
 def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=()) -> SpanBertForPreTraining:
-    """A BERT with SpanBERT's boundary head and the start that the settings ask for; it has no NSP."""
+    """A BERT with SpanBERT's boundary head, starting as the settings ask; it has no NSP."""
     if config.nsp:
         raise ValueError(
             "SpanBERT learns no NSP: its rows are full-sentences or doc-sentences, and nsp is False; got True."
@@ -151,12 +143,12 @@ def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=()) -> Span
 
 
 def save_span_bert(model: SpanBertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
-    """The model in fp16 without its boundary head, a plain BERT, and its tokenizer."""
+    """Write the model in fp16 without its boundary head, as a plain BERT, and its tokenizer."""
     save_half(model.as_bert(), tokenizer, folder)
 
 
 def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
-    """The discriminator in fp16: as a BERT without heads, and in a folder ``electra`` with its head."""
+    """Write the discriminator in fp16: as a BERT without heads and, in a folder ``electra``, with its head."""
     half = copy.deepcopy(model).half()
     save_electra(half, tokenizer, folder / "electra")
     save_pretrained(half.bert, tokenizer, folder)
@@ -165,15 +157,15 @@ def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folde
 def pretrain_recipe(
     recipe: Recipe, config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None
 ) -> nn.Module:
-    """Train by a recipe: ``bertcourse.pretraining.pretrain`` with its parts.
+    """Train by a recipe: ``bertcourse.pretraining.pretrain`` with the recipe's parts.
 
     Args:
         recipe: what differs.
-        config: settings, the same for all recipes that are compared; the recipe's own take their place.
+        config: settings, the same for all recipes that are compared; the recipe's own override them.
         resume, corpus: as for ``pretrain``.
 
     Returns:
-        A ``BertForPreTraining``, or ``EncoderForPreTraining`` if the recipe has an encoder; of objective "replaced" an
-        ``ElectraForPreTraining``, of "spans" a ``SpanBertForPreTraining``, whose ``as_bert()`` is a plain BERT.
+        A ``BertForPreTraining``, or an ``EncoderForPreTraining`` if the recipe has an encoder; for "replaced" an
+        ``ElectraForPreTraining``, for "spans" a ``SpanBertForPreTraining``, whose ``as_bert()`` is a plain BERT.
     """
     return pretrain(replace(config, **recipe.settings), resume, corpus, recipe.parts())

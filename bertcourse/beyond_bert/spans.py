@@ -1,12 +1,12 @@
-"""Chapter 11: SpanBERT: hide runs of words, and guess them from the two tokens around them too.
+"""Chapter 11: SpanBERT hides runs of words, and guesses them from the two tokens around each run as well.
 
 BERT hides single tokens, which the rest of a name or phrase often gives away. SpanBERT hides ℓ ~ Geo(0.2) words in a
-row, and guesses each token x_i of such a span x_s … x_e twice: from its own vector, as BERT does, and from the vectors
-at the span's boundary and the token's place alone (Joshi et al. 2020, "SpanBERT", sections 3.1 and 3.2):
+row, and guesses each token x_i of such a span x_s … x_e twice: from its own vector, as BERT does, and from nothing but
+the vectors at the span's boundary and the token's place in it (Joshi et al. 2020, "SpanBERT", sections 3.1 and 3.2):
 
     L(x_i) = -log P(x_i | x_i's vector) - log P(x_i | y_i)        y_i = f(x_{s-1}, x_{e+1}, p_{i-s+1})
 
-There is no next sentence: rows are single texts, as ``pack_documents`` makes them. ``plain_mask_spans`` and
+There is no next-sentence prediction: rows are single texts, as ``pack_documents`` makes them. ``plain_mask_spans`` and
 ``plain_span_losses`` are the specification; ``mask_spans`` and ``SpanLoss`` in ``spans_fast`` do the same for whole
 batches.
 """
@@ -26,7 +26,7 @@ from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, col
 from bertcourse.pretraining.pairs import RowBatch
 
 LONGEST_SPAN = 10  # in words
-ENDS = 0.2  # how likely a span is to end after each of its words
+ENDS = 0.2  # the probability that a span ends after each of its words
 
 
 def plain_mask_spans(
@@ -40,15 +40,15 @@ def plain_mask_spans(
     mask_share: float = 0.8,
     random_share: float = 0.1,
 ) -> MaskedTokens:
-    """The specification of ``mask_spans``, with its arguments and the same random draws, token by token.
+    """The specification of ``mask_spans``, token by token, with the same arguments and the same random draws.
 
-    ``columns_of_spans`` chooses k tokens of a row. Those of a span share one fate: the model reads in their place
+    ``columns_of_spans`` chooses k tokens of a row. All tokens of a span share one fate; in their place the model reads
 
         [MASK]          with probability 0.8,
         random tokens   with probability 0.1,
         what they are   with probability 0.1.
 
-    Spans that touch are one, as in the authors' code.
+    Spans that touch count as one, as in the authors' code.
     """
     is_special = vocabulary.is_special[input_ids]
     if count is None:
@@ -80,14 +80,14 @@ def plain_mask_spans(
 
 
 def columns_of_spans(words: list[list[int]], order: list[float], lengths: list[int], count: int) -> list[int]:
-    """The columns of a row that are hidden, in order.
+    """The columns of a row to hide, in order.
 
-    Until there are k: take any word that is not hidden, and hide ℓ words from there on. A span ends early where a
-    special token or the row's end stands, and when there are k, be it in the middle of a word.
+    Until k are hidden: take any word that is still visible, and hide ℓ words from there on. A span ends early at a
+    special token, at the end of the row, and as soon as k are hidden, even in the middle of a word.
 
     Args:
         words: the columns of each word.
-        order: (L,), random numbers: words are taken by those of their first tokens, the smallest first.
+        order: (L,), random numbers: words are taken in the order of their first tokens' numbers, smallest first.
         lengths: (L,), ℓ for a span that begins at a column.
         count: k.
 
@@ -100,7 +100,7 @@ def columns_of_spans(words: list[list[int]], order: list[float], lengths: list[i
             continue
         column = words[first][0]
         for word in words[first : first + lengths[column]]:
-            if word[0] == column:  # it follows the one before; after a gap none does
+            if word[0] == column:  # it follows the word before, without a gap
                 hidden.update(word[: max(0, count - len(hidden))])
             column += len(word)
     return sorted(hidden)
@@ -114,15 +114,15 @@ def span_lengths(
     """Random lengths of spans, in words: P(ℓ) ∝ 0.2 · 0.8^(ℓ-1) for ℓ from 1 to 10; 3.8 on average.
 
     Args:
-        shape: of what comes back.
-        generator, device: source of randomness, and where it is.
+        shape: of the result.
+        generator, device: the source of randomness, and where it lives.
     """
     weights = (1 - ENDS) ** torch.arange(LONGEST_SPAN, device=device)
     return 1 + torch.multinomial(weights, math.prod(shape), replacement=True, generator=generator).view(shape)
 
 
 def hidden_spans(labels: Tensor) -> Iterator[tuple[int, int, int]]:
-    """Row, first and last column of each run of hidden tokens.
+    """The row, first column and last column of each run of hidden tokens.
 
     Args:
         labels: (B, L), ``IGNORE`` where nothing is hidden.
@@ -138,12 +138,12 @@ def hidden_spans(labels: Tensor) -> Iterator[tuple[int, int, int]]:
 
 
 class SpanBoundaryHead(nn.Module):
-    """Scores for a hidden token from the two tokens around its span, and from its place in it.
+    """Scores for a hidden token, from the two tokens around its span and its place in it.
 
         h = LayerNorm(GELU(W_1 [x_{s-1}; x_{e+1}; p_{i-s+1}]))    y_i = LayerNorm(GELU(W_2 h))    scores = E y_i + b
 
     E is the embedding table itself, as in ``MLMHead``. Joshi et al. 2020, section 3.2; their code has places for 20
-    tokens and leaves further ones out, here a span may be as long as a row.
+    tokens and ignores any beyond; here a span may be as long as a row.
 
     Args:
         config: of the encoder.
@@ -174,9 +174,9 @@ class SpanBoundaryHead(nn.Module):
 
 
 class SpanBertForPreTraining(BertForPreTraining):
-    """BERT with a head for span boundaries. Without next sentences its NSP head and the pooler do not learn.
+    """BERT with a head for span boundaries. The NSP head and the pooler do not learn, as there are no sentence pairs.
 
-    The same seed gives encoder and MLM head the same weights as in a ``BertForPreTraining``.
+    From the same seed, the encoder and the MLM head get the same weights as in a ``BertForPreTraining``.
 
     Args:
         config: sizes.
@@ -191,8 +191,8 @@ class SpanBertForPreTraining(BertForPreTraining):
             part.requires_grad_(False)
 
     def as_bert(self) -> BertForPreTraining:
-        """The same modules without the boundary head, which fine-tuning has no use for: what one saves."""
-        with torch.device("meta"):  # draws nothing
+        """The same modules without the boundary head, for which fine-tuning has no use: this is what one saves."""
+        with torch.device("meta"):  # no weights are drawn
             model = BertForPreTraining(self.config)
         model.bert, model.mlm_head, model.nsp_head = self.bert, self.mlm_head, self.nsp_head
         return model.train(self.training)
@@ -211,13 +211,13 @@ class SpanLosses(NamedTuple):
 
 
 def plain_span_losses(model: SpanBertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> SpanLosses:
-    """The specification of ``SpanLoss``: both guesses, span by span and token by token.
+    """The specification of ``SpanLoss``: both guesses, one span and one token at a time.
 
     Args:
-        model: whose losses.
-        masked: tokens (B, L), some hidden, however they were chosen; neither the first nor the last of a row, which are
-            [CLS] and [SEP], so that each span has a token on either side.
-        rows: all the rest of the batch.
+        model: to be scored.
+        masked: tokens (B, L), some of them hidden, however they were chosen; never the first or the last of a row,
+            which are [CLS] and [SEP], so that each span has a token on either side.
+        rows: everything else in the batch.
     """
     x = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids).last_hidden_state
     table, labels = model.bert.embeddings.word_embeddings.weight, masked.all_labels()

@@ -1,4 +1,4 @@
-"""Chapter 11: SpanBERT's masks and losses for whole batches at once; ``spans`` says what they are."""
+"""Chapter 11: SpanBERT's masks and losses for whole batches at once; they are defined in ``spans``."""
 
 import torch
 from torch import Tensor, nn
@@ -23,15 +23,15 @@ def mask_spans(
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row, in spans: 80 % of the spans become [MASK], 10 % random tokens, 10 % stay.
 
-    ``plain_mask_spans`` is the specification. It can take the place of ``mask_tokens``, whose arguments it has.
+    ``plain_mask_spans`` is the specification. This function takes the arguments of ``mask_tokens`` and can replace it.
 
     Args:
-        input_ids: (B, L), token ids; special tokens, padding among them, are never hidden and end a span. Rows
-            begin and end with such, so that each span has a token on either side, as ``SpanLoss`` needs.
+        input_ids: (B, L), token ids; special tokens, including padding, are never hidden and end a span. Rows begin
+            and end with one, so that each span has a token on either side, as ``SpanLoss`` requires.
         vocabulary, rate, count: as for ``mask_tokens``.
-        whole_words: has no effect: only a row's last span, which has to stop at k, may cut a word.
+        whole_words: has no effect: only the last span of a row, which must stop at k, can cut a word.
         random_weights, generator: as for ``mask_tokens``.
-        mask_share, random_share: how many of the spans become [MASK], and random tokens; the rest stay.
+        mask_share, random_share: the shares of spans that become [MASK] and random tokens; the rest stay.
 
     Returns:
         ``MaskedTokens``, the positions of each row in order.
@@ -70,7 +70,7 @@ def mask_spans(
 
 
 def choose_spans(order: Tensor, lengths: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:
-    """``columns_of_spans`` for all rows at once, a span of each row at a time.
+    """``columns_of_spans`` for all rows at once, one span of each row at a time.
 
     Args:
         order: (B, L), random numbers in [0, 1).
@@ -80,7 +80,7 @@ def choose_spans(order: Tensor, lengths: Tensor, continues: Tensor, may_be_hidde
         count: how many tokens to hide.
 
     Returns:
-        (B, L), True for ``count`` tokens of each row, or all that it has.
+        (B, L), True for ``count`` tokens of each row, or for all of them if there are fewer.
     """
     column = torch.arange(order.shape[1], device=order.device)
     is_start = may_be_hidden.clone()
@@ -104,7 +104,7 @@ def span_edges(hidden: Tensor) -> tuple[Tensor, Tensor]:
     """The last column before each hidden token's span, s - 1, and the first after it, e + 1.
 
     Args:
-        hidden: (B, L), True for hidden tokens; what comes back for others has no meaning.
+        hidden: (B, L), True for hidden tokens; the results for other tokens mean nothing.
 
     >>> span_edges(torch.tensor([[False, True, True, False]]))
     (tensor([[0, 0, 0, 3]]), tensor([[0, 3, 3, 3]]))

@@ -1,10 +1,10 @@
 """Chapter 11: unpadding, a batch without its padding (Zeng et al. 2022; MosaicBERT, Portes et al. 2023; ModernBERT,
 Warner et al. 2024).
 
-Rows of a batch are filled up to the longest, and a transformer computes as much for a filler as for a word. But all its
-parts work on each token by itself, except attention. So the real tokens of all rows become one long row, (T, D), and
-attention looks only within the row that a token came from. It is for batches whose rows may not be sorted by length: of
-rows of like length, which our loops read, little is padding.
+The rows of a batch are padded to the longest, and a transformer computes as much for padding as for a word. But all of
+its parts except attention treat each token by itself. So the real tokens of all rows can form one long row, (T, D), in
+which attention looks only within the row that a token came from. This pays where rows cannot be sorted by length; our
+loops read rows of similar length, which have little padding.
 """
 
 from typing import NamedTuple
@@ -24,9 +24,9 @@ class Places(NamedTuple):
     """Where T tokens came from.
 
     Attributes:
-        rows: (T,), each token's row, from 0.
+        rows: (T,), the row of each token, counted from 0.
         positions: (T,), its position in that row.
-        lengths: tokens of each row.
+        lengths: the number of tokens in each row.
         shape: (B, L) of the batch.
     """
 
@@ -44,7 +44,7 @@ def unpad(x: Tensor, attention_mask: Tensor) -> tuple[Tensor, Places]:
         attention_mask: (B, L), 1 for a token, 0 for padding.
 
     Returns:
-        ``(tokens, places)``: (T, D), and what ``repad`` needs.
+        ``(tokens, places)``: (T, D), and what ``repad`` needs to undo this.
 
     >>> unpad(torch.tensor([[[1.0], [2.0]], [[3.0], [0.0]]]), torch.tensor([[1, 1], [1, 0]]))[0]
     tensor([[1.],
@@ -67,11 +67,11 @@ def repad(tokens: Tensor, places: Places) -> Tensor:
 def plain_unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
     """Attention over one long row with a mask of blocks along the diagonal: the specification.
 
-    Its T×T scores are mostly masked, more of them the more rows there are.
+    Most of its T×T scores are masked, and the more rows, the larger that share.
 
     Args:
         query, key, value: (…, T, d).
-        places: of the T tokens.
+        places: of the T tokens, from ``unpad``.
 
     Returns:
         (…, T, d).
@@ -81,7 +81,7 @@ def plain_unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: 
 
 
 def unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: Places, dropout: float = 0.0) -> Tensor:
-    """``plain_unpadded_attention`` row by row, which needs no mask. (On GPUs one kernel does it, with the lengths.)"""
+    """``plain_unpadded_attention``, row by row and so without a mask. (On GPUs, one kernel takes the lengths.)"""
     rows = zip(*(x.split(places.lengths, dim=-2) for x in (query, key, value)))
     return torch.cat([fused_attention(*row, dropout=dropout)[0] for row in rows], dim=-2)
 
@@ -96,7 +96,7 @@ def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
 
 
 def unpadded_vectors(model: BertModel, batch: Batch) -> Tensor:
-    """``model(*batch).last_hidden_state``, (B, L, D), its blocks computed for the tokens only: padding gets zeros."""
+    """``model(*batch).last_hidden_state``, (B, L, D), with blocks computed for real tokens only; padding gets zeros."""
     if departures := departs(model.config):
         raise ValueError(
             f"unpadded_vectors computes BERT's blocks; got an encoder with {departures}. Use model(*batch)."

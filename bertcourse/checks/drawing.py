@@ -1,4 +1,4 @@
-"""What a figure shows, as plain values: all that a check needs to know of the axes that an answer returns."""
+"""What a figure shows, as plain values: everything that a check needs to know about the axes that an answer returns."""
 
 import contextlib
 import sys
@@ -11,11 +11,11 @@ from bertcourse.checks.values import short
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a figure.
+    """A line in a figure.
 
     Attributes:
         label: its name in the legend; empty if it has none.
-        xs, ys: its points.
+        xs, ys: the coordinates of its points.
     """
 
     label: str
@@ -26,7 +26,7 @@ class Line:
         return self.described(short([*self.ys]))
 
     def described(self, ys: Sequence[float]) -> str:
-        """Its name and its first points, with these values."""
+        """Its name and its first points, with the given values."""
         points = ", ".join(f"{x:g}: {y:.4g}" for x, y in zip(short([*self.xs[:8]]), ys))
         return f"{self.label or 'a line without a name'} ({points}{', …' if len(self.xs) > 8 else ''})"
 
@@ -37,9 +37,9 @@ class Drawing:
 
     Attributes:
         lines: in the order in which they were drawn.
-        xlabel, ylabel, title: empty where there is none.
-        legend: its texts; empty where there is none.
-        yscale: of the vertical axis, "linear" or "log".
+        xlabel, ylabel, title: empty if there is none.
+        legend: its texts; empty if there is none.
+        yscale: the scale of the vertical axis, "linear" or "log".
     """
 
     lines: tuple[Line, ...]
@@ -50,23 +50,23 @@ class Drawing:
     yscale: str = "linear"
 
     def __repr__(self) -> str:
-        # on a logarithmic axis no value is so small beside others that it could be taken for 0
+        # on a logarithmic axis, no value counts as 0, however small it is beside the others
         texts = [line.described(line.ys) if self.yscale == "log" else str(line) for line in self.lines[:6]]
         return f"axes with {'; '.join(texts) or 'no line'}{'; …' if len(self.lines) > 6 else ''}"
 
     def over(self, xs: Sequence[float], number: int) -> list[list[float]]:
-        """The values of the first ``number`` lines over just these places; others, such as chance, are left aside."""
+        """The values of the first ``number`` lines over exactly these places; others, such as chance, are ignored."""
         return [list(line.ys) for line in self.lines_over(xs, number)]
 
     def lines_over(self, xs: Sequence[float], number: int) -> list["Line"]:
-        """As ``over``, the lines; one whose points come in another order counts, and is put into that of ``xs``."""
+        """As ``over``, but returns the lines; points in another order are accepted, and put into that of ``xs``."""
         lines = [line for line in self.lines if sorted(line.xs) == sorted(xs) and len(line.xs) == len(line.ys)]
         values = [dict(zip(line.xs, line.ys)) for line in lines[:number]]
         return [Line(line.label, tuple(xs), tuple(own[x] for x in xs)) for line, own in zip(lines, values)]
 
 
 def is_axes(value: Any) -> bool:
-    """Whether it is what matplotlib draws on; asked without importing matplotlib."""
+    """Whether a value is matplotlib's axes, decided without importing matplotlib."""
     return all(hasattr(value, name) for name in ("get_lines", "get_xlabel", "get_legend", "figure"))
 
 
@@ -87,10 +87,10 @@ def drawing_of(axes: Any) -> Drawing:
 
 
 def names_of(lines: Sequence[Any], texts: Sequence[str], samples: Sequence[Any]) -> list[str]:
-    """What a legend calls each line, whatever ``plot(…, label=…)`` called it; "" for one that it does not show.
+    """The name of each line in the legend, whatever ``plot(…, label=…)`` called it; "" for a line not in the legend.
 
-    A reader finds a line by the sample beside the text. Of lines that look alike the one of that label comes first. If
-    no line looks like any sample, the texts are those of the lines in order.
+    A reader finds a line by the sample beside the text. Among lines that look alike, one with that label comes first.
+    If no line looks like any sample, the texts belong to the lines in order.
 
     Args:
         lines: of the axes.
@@ -107,7 +107,7 @@ def names_of(lines: Sequence[Any], texts: Sequence[str], samples: Sequence[Any])
 
 
 def look_of(drawn: Any) -> str:
-    """Colour, dashes and marks of a line, or of a legend's sample of one; "" for what is no line."""
+    """The colour, dashes and markers of a line, or of its sample in a legend; "" for what is not a line."""
     if not hasattr(drawn, "get_marker"):
         return ""
     return str((drawn.get_color(), drawn.get_linestyle(), drawn.get_marker()))
@@ -115,7 +115,7 @@ def look_of(drawn: Any) -> str:
 
 @contextlib.contextmanager
 def no_new_figures() -> Iterator[None]:
-    """Figures that open within it are closed after it, so that a notebook shows each check's first one only."""
+    """Close figures opened inside the block when it ends, so that a notebook only shows each check's first figure."""
     plt = sys.modules.get("matplotlib.pyplot")
     before = plt.get_fignums() if plt else []
     try:

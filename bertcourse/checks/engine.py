@@ -1,12 +1,12 @@
 """Homework: checks that explain what is wrong with an answer.
 
 The check of an exercise is a function of an ``Answer``: it calls the student's function on inputs and says what must
-hold of each ``Call``. The first thing that does not is reported in one message: function and input, what was
-expected, what came, and the likely cause. Whoever writes a check puts it in the order in which mistakes are found:
-shapes first, then properties with a name, then values.
+hold for each ``Call``. The first thing that does not hold is reported in one message: function and input, what was
+expected, what came, and the likely cause. A check is written in the order in which mistakes are best found: shapes
+first, then properties with a name, then values.
 
-Values are compared as Python numbers, by this module's own loop, so that a right answer may be a tensor, an array or
-lists in any precision. An answer need not lie in this process: where a submission is graded, its function is a
+Values are compared as Python numbers, by ``values``' own loop, so that a right answer may be a tensor, an array or
+lists, in any precision. An answer need not be in this process: where a submission is graded, its function is a
 ``Remote``, and only plain values come back from it.
 """
 
@@ -37,11 +37,11 @@ GREEN, RED, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[0m"  # ANSI's colours, which J
 
 
 class CheckFailed(AssertionError):
-    """An answer is not right; the message says how."""
+    """An answer is not right; the message says what is wrong."""
 
 
 class NotWritten(Exception):
-    """The answer, or one that it calls, is still the stub; the message is that function's name."""
+    """The answer, or another one that it calls, is still a stub; the message is the name of the stub."""
 
 
 class AnswerRaised(Exception):
@@ -49,7 +49,7 @@ class AnswerRaised(Exception):
 
     Args:
         kind, message: the exception's type, and what it said.
-        place: the student's own line that it came through, "12: x = y"; empty if it is not known.
+        place: the line of the student's own code that it came through, "12: x = y"; empty if it is not known.
     """
 
     def __init__(self, kind: str, message: str, place: str = ""):
@@ -61,13 +61,13 @@ class Remote(Protocol):
     """A student's function in another process."""
 
     def ask(self, arguments: tuple, keywords: dict) -> tuple[Any, tuple]:
-        """Call it.
+        """Call the function.
 
         Args:
-            arguments, keywords: for it; they stay as they are.
+            arguments, keywords: for the call; they are not changed.
 
         Returns:
-            What it returned, plain, and what it made of its arguments.
+            What the function returned, as plain values, and its arguments after the call.
 
         Raises:
             AnswerRaised: if it raised an exception.
@@ -81,8 +81,8 @@ class Exercise(NamedTuple):
     Attributes:
         number: such as "1.2".
         name: of the function that the student writes.
-        points: for all of it, the tests after handing in among them.
-        check: calls it and says what must hold.
+        points: for the whole exercise, including the tests after handing in.
+        check: calls the function and says what must hold.
     """
 
     number: str
@@ -101,7 +101,7 @@ def exercise(number: str, name: str, points: int = 0) -> Callable:
     Args:
         number: such as "1.2".
         name: of the function that the student writes.
-        points: for all of the exercise.
+        points: for the whole exercise.
     """
 
     def register(check: Callable[["Answer"], None]) -> Callable[["Answer"], None]:
@@ -112,10 +112,10 @@ def exercise(number: str, name: str, points: int = 0) -> Callable:
 
 
 def find_exercise(number: str) -> Exercise:
-    """The exercise with a number.
+    """The exercise with the given number.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if there is no such exercise.
     """
     chapter = str(number).partition(".")[0]
     if chapter.isdigit():
@@ -130,7 +130,7 @@ def find_exercise(number: str) -> Exercise:
 
 
 def verify(number: str, answer: Callable) -> int:
-    """Check an answer, and raise what is wrong with it.
+    """Check an answer, and raise an error if something is wrong with it.
 
     Args:
         number: of the exercise.
@@ -140,7 +140,7 @@ def verify(number: str, answer: Callable) -> int:
         How many things were checked.
 
     Raises:
-        CheckFailed: with one message, at the first that does not hold.
+        CheckFailed: with one message, at the first thing that does not hold.
         NotWritten: if the answer raises ``NotImplementedError``.
         ValueError: if there is no such exercise.
     """
@@ -151,14 +151,14 @@ def verify(number: str, answer: Callable) -> int:
 
 
 def check(number: str, answer: Callable) -> int | None:
-    """Check an answer, print one report, and never raise because of it.
+    """Check an answer and print one report; a wrong answer never raises an error.
 
     Args:
         number: of the exercise, such as "1.2".
         answer: the student's function.
 
     Returns:
-        None; but 0 for a wrong answer under nbgrader, which takes it for the points of the cell.
+        None, except for a wrong answer under nbgrader: then 0, which nbgrader takes as the points of the cell.
 
     Raises:
         ValueError: if there is no such exercise.
@@ -178,7 +178,7 @@ def check(number: str, answer: Callable) -> int | None:
 
 
 def report(number: str, text: str) -> None:
-    """Print what a check found: in a notebook with a mark in colour, and how far one has come."""
+    """Print what a check found; in a notebook, with a coloured mark and the points so far."""
     shell = notebook_shell()
     if shell is None or os.environ.get("NBGRADER_EXECUTION"):
         print(text)
@@ -191,13 +191,14 @@ def report(number: str, text: str) -> None:
 
 
 def notebook_shell() -> Any:
-    """IPython's shell, if this runs in a notebook; else None."""
+    """IPython's shell if this runs in a notebook, otherwise None."""
     found = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return found if hasattr(found, "kernel") else None
 
 
 def broken_cell(name: str) -> str:
-    """What to say where the newest cell that should define a function cannot be read: the old one is still there."""
+    """What to say if the newest cell that should define a function has a syntax error, so that an older function stays
+    in place; empty if it has none."""
     shell = notebook_shell()
     cells = [cell for cell in shell.user_ns.get("In", []) if f"def {name}(" in cell] if shell is not None else []
     try:
@@ -208,8 +209,8 @@ def broken_cell(name: str) -> str:
 
 
 def earlier_trouble(number: str) -> str:
-    """What to add to a message where an earlier exercise, which this one may call, is not right."""
-    if notebook_shell() is None:  # the judge has the reference stand in for it
+    """What to add to a message if earlier exercises, which this one may call, are not right."""
+    if notebook_shell() is None:  # in the judge, the reference stands in for them
         return ""
     chapter = number.partition(".")[0]
     wrong = [
@@ -219,9 +220,9 @@ def earlier_trouble(number: str) -> str:
 
 
 def hidden_seed() -> int:
-    """What the inputs of hidden tests are drawn from: another number for each submission, stored with its result.
+    """The seed for drawing the inputs of hidden tests: different for each submission, and stored with its result.
 
-    The judge sets it (``BERTCOURSE_HIDDEN_SEED``); it is 0 where there is none, as under ``nbgrader autograde``.
+    The judge sets it (``BERTCOURSE_HIDDEN_SEED``); without a judge, as under ``nbgrader autograde``, it is 0.
     """
     return int(os.environ.get("BERTCOURSE_HIDDEN_SEED", "0"))
 
@@ -231,11 +232,11 @@ class Answer:
 
     Args:
         name: of the function, for messages.
-        function: it.
-        number: of the exercise, which names its stored values.
+        function: the function itself.
+        number: of the exercise; its stored values are found by it.
 
     Raises:
-        CheckFailed: if it is no function.
+        CheckFailed: if it is not a function.
     """
 
     def __init__(self, name: str, function: Callable, number: str = ""):
@@ -247,10 +248,10 @@ class Answer:
             )
 
     def __call__(self, *arguments: Any, **keywords: Any) -> "Call":
-        """Call it on copies of the arguments, without its warnings.
+        """Call the function on copies of the arguments, hiding its warnings.
 
         Raises:
-            CheckFailed: if it raises, or changes an argument.
+            CheckFailed: if it raises an exception, or changes an argument.
             NotWritten: if it raises ``NotImplementedError``.
         """
         inputs = [*map(described, arguments), *(f"{name}={described(value)}" for name, value in keywords.items())]
@@ -270,7 +271,7 @@ class Answer:
         return call
 
     def ask_here(self, arguments: tuple, keywords: dict) -> tuple[Any, tuple]:
-        """What ``Remote.ask`` does, in this process, without the answer's warnings."""
+        """Do what ``Remote.ask`` does, but in this process, hiding the answer's warnings."""
         given = copy.deepcopy((arguments, keywords))
         try:
             with warnings.catch_warnings(), contextlib.redirect_stderr(io.StringIO()):
@@ -285,25 +286,25 @@ class Answer:
 
 
 class Call:
-    """What came from one call of an answer.
+    """The result of one call of an answer.
 
     Args:
-        answer: that was called.
-        text: of the call, for messages.
-        value: what it returned.
+        answer: the answer that was called.
+        text: how messages show the call.
+        value: what the call returned.
     """
 
     def __init__(self, answer: Answer, text: str, value: Any):
         self.answer, self.text, self.value = answer, text, value
 
     def _ipython_display_(self) -> None:
-        """Nothing: a cell that ends with a test shows no value, which nbgrader would take for points."""
+        """Show nothing: nbgrader would take the value shown by a cell that ends with a test for points."""
 
     def __getitem__(self, index: int) -> "Call":
         """One of several returned values.
 
         Raises:
-            CheckFailed: if there are not so many.
+            CheckFailed: if there are too few.
         """
         if not isinstance(self.value, tuple | list) or not -len(self.value) <= index < len(self.value):
             self.fail(
@@ -315,13 +316,13 @@ class Call:
         return Call(self.answer, f"{self.text}[{index}]", self.value[index])
 
     def has_shape(self, *shape: int, cause: str = "") -> "Call":
-        """It is an array of that shape.
+        """Check that the value is an array of the given shape.
 
         Returns:
-            The call, its value a tensor.
+            The call, with a tensor as its value.
 
         Raises:
-            CheckFailed: if not.
+            CheckFailed: if it is not.
         """
         self.answer.checked += 1
         if (found := shape_of(self.value)) is None:
@@ -337,15 +338,15 @@ class Call:
         return Call(self.answer, self.text, value)
 
     def is_a(self, kind: type, cause: str = "", name: str = "") -> "Call":
-        """It is of a type.
+        """Check that the value has a type.
 
         Args:
             kind: the type.
-            cause: what is likely wrong if it is not.
-            name: what the student calls such a value, if not by the type's name.
+            cause: what is likely wrong if it does not.
+            name: what students call such a value, if not by the type's name.
 
         Raises:
-            CheckFailed: if not.
+            CheckFailed: if it does not.
         """
         self.answer.checked += 1
         if not isinstance(self.value, kind):
@@ -354,15 +355,15 @@ class Call:
         return self
 
     def holds(self, what: str, condition: Callable[[Any], Any], cause: str = "") -> "Call":
-        """A property holds.
+        """Check that a property holds.
 
         Args:
-            what: must be, in words: "each row sums to 1".
-            condition: of the returned value; true, or a tensor that is true everywhere.
-            cause: what is likely wrong if it does not.
+            what: must hold, in words: "each row sums to 1".
+            condition: takes the returned value; gives a truth value, or a tensor that must be true everywhere.
+            cause: what is likely wrong if it does not hold.
 
         Raises:
-            CheckFailed: if it does not, or cannot be asked of such a value.
+            CheckFailed: if it does not hold, or cannot be tested on such a value.
         """
         self.answer.checked += 1
         try:
@@ -379,16 +380,16 @@ class Call:
     def equals(
         self, expected: Any, cause: str = "", tolerance: float = 1e-4, mistakes: Mapping[str, Any] | None = None
     ) -> "Call":
-        """It has a value, up to rounding.
+        """Check that the value is the expected one, up to rounding.
 
         Args:
             expected: numbers, text, or lists, tuples and dictionaries of them; arrays count as lists.
-            cause: what is likely wrong if it has not.
-            tolerance: largest difference of two numbers, absolute or relative.
-            mistakes: causes, and the values that betray them.
+            cause: what is likely wrong if it is not.
+            tolerance: the largest difference between two numbers, absolute or relative.
+            mistakes: causes, with the values that reveal them.
 
         Raises:
-            CheckFailed: if not.
+            CheckFailed: if it is not.
         """
         self.answer.checked += 1
         expected, got = as_plain(expected), as_plain(self.value)
@@ -411,14 +412,14 @@ class Call:
     def equals_stored(
         self, name: str, cause: str = "", tolerance: float = 1e-4, mistakes: Mapping[str, Any] | None = None
     ) -> "Call":
-        """It has the value that the reference solution had when it was stored; see ``recorded``.
+        """Check that the value is the one stored for the reference solution; see ``recorded``.
 
         Args:
             name: of the value, within the exercise.
             cause, tolerance, mistakes: as for ``equals``.
 
         Raises:
-            CheckFailed: if not.
+            CheckFailed: if it is not.
         """
         number = self.answer.number
         if RECORD is not None:
@@ -428,17 +429,17 @@ class Call:
         return self.equals(json.loads(path.read_text(encoding="utf-8"))[f"{number} {name}"], cause, tolerance, mistakes)
 
     def is_plot(self, number: int, lines: str, xs: Sequence[float], each: str, drawing: str) -> "Call":
-        """It is the axes of a plot, with enough lines over all the places, labels and a legend.
+        """Check that the value is the axes of a plot with enough lines over all the places, labels and a legend.
 
         Args:
             number: of lines, at least.
-            lines: what they are, if some are missing.
+            lines: what the lines are, as a hint if some are missing.
             xs: where each line has its points.
-            each: what such a place is.
-            drawing: the likely call, if points are missing.
+            each: what one such place is.
+            drawing: the plotting call, as a hint if points are missing.
 
         Raises:
-            CheckFailed: at the first that does not hold.
+            CheckFailed: at the first thing that does not hold.
         """
         self.is_a(Drawing, "end with: return axes", "matplotlib's axes")
         self.holds(f"there are {number} lines", lambda drawn: len(drawn.lines) >= number, lines)
@@ -461,18 +462,18 @@ class Call:
         cause: str = "",
         mistakes: Mapping[str, Sequence[float]] | None = None,
     ) -> "Call":
-        """A line of the plot has these values.
+        """Check that a line of the plot has the expected values.
 
         Args:
-            what: the line is.
-            line: its values, from the drawing.
-            expected: they must be, up to ``within``.
-            within: as many units of the axis.
+            what: the name of the line, for messages.
+            line: takes the drawing and returns the line's values.
+            expected: what the values must be, up to ``within``.
+            within: the tolerance, in units of the axis.
             cause: what is likely wrong if they are not.
-            mistakes: causes, and the lines that betray them; of those that fit, the nearest counts.
+            mistakes: causes, with the lines that reveal them; if several fit, the nearest counts.
 
         Raises:
-            CheckFailed: if not.
+            CheckFailed: if they are not.
         """
         self.answer.checked += 1
         got = list(line(self.value))
@@ -489,14 +490,14 @@ class Call:
         return None
 
     def has_names(self, lines: Callable[[Drawing], Sequence[Line]], words: Sequence[str]) -> "Call":
-        """No line of the plot bears the name of another.
+        """Check that no line of the plot has the name of another.
 
         Args:
-            lines: of the drawing.
-            words: of each line's name, in lower case; a name may do without it, if no other line has it.
+            lines: takes the drawing and returns its lines.
+            words: one word of each line's name, in lower case; the name may lack it if no other line's name has it.
 
         Raises:
-            CheckFailed: if one does.
+            CheckFailed: if one has.
         """
         names = [line.label.lower() for line in lines(self.value)]
         for name, word in zip(names, words):
@@ -523,7 +524,8 @@ RECORD: dict[str, Any] | None = None
 
 @contextlib.contextmanager
 def recorded() -> Iterator[dict[str, Any]]:
-    """Within it, ``equals_stored`` stores in the dictionary instead of comparing: for who writes homework."""
+    """Inside the block, ``equals_stored`` stores values in the dictionary instead of comparing; for authors of homework
+    only."""
     global RECORD
     RECORD = {}
     try:
@@ -533,11 +535,11 @@ def recorded() -> Iterator[dict[str, Any]]:
 
 
 def random(*shape: int, seed: int) -> Tensor:
-    """Normal numbers, the same each time; float32."""
+    """Normally distributed random numbers, the same each time for the same seed; float32."""
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 def place_of(error: BaseException) -> str:
-    """The last line of the student's own that an error came through, "12: x = y"."""
+    """The last line of the student's own code that an error came through, "12: x = y"; empty if it is not known."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__)[1:] if "site-packages" not in frame.filename]
     return f"{frames[-1].lineno}: {frames[-1].line}" if frames and frames[-1].line else ""

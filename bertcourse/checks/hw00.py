@@ -1,4 +1,4 @@
-"""Homework 0: neighbours counted, PPMI, a step of word2vec, analogies, a recurrent network and its gradients."""
+"""Homework 0: counting neighbours, PPMI, a step of word2vec, analogies, a recurrent network and its gradients."""
 
 import math
 import re
@@ -12,7 +12,7 @@ from bertcourse.checks.engine import Answer, exercise, random
 
 @exercise("0.1", "count_neighbours", points=2)
 def count_neighbours(answer: Answer) -> None:
-    """Places of a sentence, windows that end with it, words that are not counted, words that come twice."""
+    """Positions in a sentence, windows that end where it ends, words that are not counted, words that occur twice."""
     asked_for = "only the words that are asked for, in the order of `words`"
     row = answer([["dogs", "chase", "black", "cats"]], ["dogs", "chase", "black", "cats"], 2)
     row.has_shape(4, 4, cause=f"{asked_for}: a row and a column for each").equals(
@@ -73,7 +73,7 @@ LN = math.log
 
 @exercise("0.2", "ppmi", points=3)
 def ppmi(answer: Answer) -> None:
-    """Natural logarithms, cut at 0, of shares; smoothed columns; zeros."""
+    """Natural logarithms of shares, cut off at 0; smoothed columns; zeros."""
     met = answer(torch.tensor([[6.0, 0.0, 2.0], [0.0, 4.0, 4.0]]))
     met.has_shape(2, 3, cause="one row for each row, one column for each column of `counts`").equals(
         [[LN(2), 0, 0], [0, LN(2), LN(4 / 3)]],
@@ -133,7 +133,7 @@ def negative_sampling_step(answer: Answer) -> None:
     )
 
     def moved(table: Sequence, row: int, to: list[float]) -> list[list[float]]:
-        """The table with another row."""
+        """The table with one row replaced."""
         return [to if place == row else each for place, each in enumerate(table.tolist())]
 
     first[1].equals(
@@ -271,7 +271,7 @@ def analogy(answer: Answer) -> None:
 
 @exercise("0.5", "run_rnn", points=3)
 def run_rnn(answer: Answer) -> None:
-    """The states, and how far back the last one reaches."""
+    """The states, and how far back the last one depends on the inputs."""
     inputs = torch.tensor([[1.0, 0.0], [0.0, 1.0], [-1.0, 1.0]])
     W, U = torch.tensor([[1.0, 0.5], [0.0, 0.5]]), torch.tensor([[0.5, -1.0], [0.5, 1.0]])
     ran = answer(inputs, W, U, torch.tensor([0.2, -0.2]))
@@ -319,12 +319,13 @@ def run_rnn(answer: Answer) -> None:
 
 SCALES = [0.5, 1.0, 2.0, 4.0]
 DISTANCES = [*range(30)]
-FROM, TO = 3, 13  # between them slopes are measured
-RIGHT = [(1.67, -1.1), (1.61, -0.47), (1.42, 0.03), (1.08, 0.37)]  # ln of the size at distance 0, and its slope
-CHANCE = [(0.15, 0.07), (0.15, 0.07), (0.15, 0.07), (0.18, 0.12)]  # how far both may be off: over four deviations
-OTHERS = {  # what else may come out
+FROM, TO = 3, 13  # slopes are measured between these distances
+RIGHT = [(1.67, -1.1), (1.61, -0.47), (1.42, 0.03), (1.08, 0.37)]  # ln of the size at distance 0; its slope
+STEEP, ROOM = 0.8, 3  # a slope above which lines differ more: over four standard deviations on different processors
+CHANCE = [(0.15, 0.07), (0.15, 0.07), (0.15, 0.07), (0.18, 0.12)]  # tolerances: over four standard deviations
+OTHERS = {  # the results of known mistakes
     "the lines have each other's names": RIGHT[::-1],
-    "U has a standard deviation of g/√64: divide by √64": [(1.12, 0.39), (0.68, 0.67), (0.32, 1.0), (0.0, 1.25)],
+    "U has a standard deviation of g/√64: divide by √64": [(1.09, 0.38), (0.72, 0.67), (0.35, 0.92), (-0.05, 1.05)],
     "U has a standard deviation of g/√64: divide by √64, not by 64": [
         (1.69, -3.14),
         (1.65, -2.47),
@@ -344,7 +345,7 @@ OTHERS = {  # what else may come out
 
 
 def line_of(drawn: Drawing, scale: float) -> list[float]:
-    """The values over all distances of the line that has this number in its name; empty if there is none."""
+    """The values, over all distances, of the line with this number in its name; empty if there is none."""
     for line in drawn.lines_over(DISTANCES, len(drawn.lines)):
         if any(float(number) == scale for number in re.findall(r"\d*\.?\d+", line.label)):
             return list(line.ys)
@@ -352,7 +353,7 @@ def line_of(drawn: Drawing, scale: float) -> list[float]:
 
 
 def start_and_slope(line: Sequence[float]) -> tuple[float, float]:
-    """The logarithm of the first size, and by how much it rises with each step back."""
+    """The logarithm of the first size, and how much the logarithm rises with each step back."""
     logs = [math.log(max(line[place], 1e-44)) for place in (0, FROM, TO)]
     return logs[0], (logs[2] - logs[1]) / (TO - FROM)
 
@@ -375,9 +376,14 @@ def plot_gradients(answer: Answer) -> None:
     found = [start_and_slope(line_of(drawn.value, scale)) for scale in SCALES]
 
     def farthest(known: list[tuple[float, float]]) -> float:
-        """How far the lines are from others where they are farthest, as a part of what chance may do."""
-        pairs = zip(found, known)
-        return max(max(abs(a[0] - b[0]) / 0.25, abs(a[1] - b[1]) / 0.15) for a, b in pairs)
+        """The largest distance of the lines from known ones, relative to what chance allows.
+
+        Rounding errors grow with exploding gradients, so steep lines may be ``ROOM`` times as far off.
+        """
+        return max(
+            max(abs(a[0] - b[0]) / 0.25, abs(a[1] - b[1]) / 0.15) / (ROOM if b[1] > STEEP else 1)
+            for a, b in zip(found, known)
+        )
 
     likely = min(OTHERS, key=lambda cause: farthest(OTHERS[cause]))
     if not farthest(OTHERS[likely]) < 1:

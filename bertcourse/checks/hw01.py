@@ -9,13 +9,13 @@ from bertcourse.checks.engine import Answer, exercise, random
 
 
 def is_close(a: torch.Tensor, b: torch.Tensor | float) -> torch.Tensor:
-    """Elementwise, up to 1e-4."""
+    """Whether elements are equal, up to 1e-4."""
     return (a - b).abs() <= 1e-4
 
 
 @exercise("1.1", "softmax", points=3)
 def softmax(answer: Answer) -> None:
-    """Probabilities over the last axis, of any scores."""
+    """Probabilities over the last axis, for any scores."""
     scores = torch.tensor([[0.0, math.log(2), math.log(5)], [1.0, 1.0, 1.0]])
     weights = answer(scores).has_shape(2, 3, cause="a weight for each score: the axis that is summed over must stay")
     weights.holds(
@@ -87,7 +87,7 @@ def attention(answer: Answer) -> None:
         "hide before the softmax, not after: the scores, not the weights",
     )
     masked.equals([[2 / 3, 0, 0, 1 / 3], [1 / 3, 2 / 3, 0, 0], [0, 0, 1, 0]], "the mask decides for each query and key")
-    loud = torch.tensor([[0.0], [0.0], [2000.0]])  # beside the third score, exp makes 0 of the others
+    loud = torch.tensor([[0.0], [0.0], [2000.0]])  # next to the third score, exp turns the others into 0
     answer(torch.ones(1, 1), loud, torch.eye(3), torch.tensor([[True, True, False]]))[1].equals(
         [[0.5, 0.5, 0]],
         "what a query may not see must not matter, however large its score: hide before the softmax, with minus "
@@ -105,7 +105,7 @@ def attention(answer: Answer) -> None:
 
 @exercise("1.3", "window_mask", points=2)
 def window_mask(answer: Answer) -> None:
-    """Who is at most so many places away."""
+    """Which words are at most a given number of places away."""
     mask = answer(5, 1).has_shape(5, 5, cause="a row for each word that looks, a column for each that is seen")
     mask.holds(
         "all entries are True or False",
@@ -174,7 +174,7 @@ def relative_bias(answer: Answer) -> None:
 
 @exercise("1.5", "entropy", points=3)
 def entropy(answer: Answer) -> None:
-    """How undecided each row of weights is."""
+    """How spread out each row of weights is."""
     rows = [[0.25, 0.25, 0.25, 0.25], [0.5, 0.25, 0.125, 0.125], [0.5, 0.5, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]]
     values = answer(torch.tensor([*rows, [0.25, 0.0, 0.5, 0.25]])).has_shape(
         5, cause="one number for each row: sum over the last axis"
@@ -209,9 +209,9 @@ def entropy(answer: Answer) -> None:
 
 DIMS = [4, 16, 64, 256]
 NAMES = "divided", "not divided"
-DIVIDED, PLAIN = [3.03, 3.02, 3.01, 3.01], [2.27, 1.14, 0.50, 0.23]  # mean entropies in nats, of 300 experiments
+DIVIDED, PLAIN = [3.03, 3.02, 3.01, 3.01], [2.27, 1.14, 0.50, 0.23]  # mean entropies in nats, over 300 experiments
 CHANCE = [0.40, 0.22, 0.14, 0.11, 0.82, 0.44, 0.24, 0.17]  # seven standard deviations of one experiment
-OTHERS = {  # what else may come out
+OTHERS = {  # the results of known mistakes
     "the lines have each other's names": (PLAIN, DIVIDED),
     "divide by the square root of d, not by d": ([3.35, 3.44, 3.46, 3.46], PLAIN),
     "divide by the square root of d, do not multiply": ([1.30, 0.24, 0.06, 0.01], PLAIN),
@@ -229,7 +229,7 @@ OTHERS = {  # what else may come out
 
 
 def line_called(drawn: Drawing, name: str, dims: list[int]) -> list[float]:
-    """The values over ``dims`` of the line "divided" or "not divided"; other words may follow in its name."""
+    """The values over ``dims`` of the line "divided" or "not divided", whose name may contain further words."""
     for line in drawn.lines:
         label = line.label.lower()
         if list(line.xs) == dims and name in label and ("not" in label) == ("not" in name):
@@ -238,7 +238,7 @@ def line_called(drawn: Drawing, name: str, dims: list[int]) -> list[float]:
 
 
 def lines_over(drawn: Drawing, dims: list[int]) -> set[tuple[float, ...]]:
-    """The values of all lines over ``dims``; those of two calls, where both draw on the same axes."""
+    """The values of all lines over ``dims``; those of two calls if both draw on the same axes."""
     return {line.ys for line in drawn.lines if list(line.xs) == dims}
 
 
@@ -255,7 +255,7 @@ def plot_entropy(answer: Answer) -> None:
     found = [y for name in NAMES for y in line_called(drawn.value, name, DIMS)]
 
     def farthest(lines: tuple[list[float], list[float]]) -> float:
-        """How far the figure is from two lines, as a part of their height, where it is farthest."""
+        """The largest distance of the figure from two given lines, relative to their height."""
         return max(abs(a - b) / max(b, 1) for a, b in zip(found, lines[0] + lines[1]))
 
     likely = min(OTHERS, key=lambda cause: farthest(OTHERS[cause]))

@@ -81,7 +81,7 @@ def head_shares(answer: Answer) -> None:
 
 @exercise("2.3", "layer_norm", points=3)
 def layer_norm(answer: Answer) -> None:
-    """Mean 0 and variance 1 of each word, by a stable way."""
+    """Mean 0 and variance 1 for each word, computed in a stable way."""
     one, zero = torch.ones(4), torch.zeros(4)
     rows = torch.tensor([[1.0, 3.0, 1.0, 3.0], [10.0, 10.0, 10.0, 50.0]])
     plain = answer(rows, one, zero).has_shape(2, 4, cause="a number for each number: the same shape as x")
@@ -146,7 +146,7 @@ def count_parameters(answer: Answer) -> None:
     )
 
     def known(part: str, cause: str, mistakes: dict[str, int]) -> None:
-        """One of the parts."""
+        """Check one of the parts."""
         call.holds(f"{part} is a number", lambda parts: parts[part] + 0 == parts[part], "count with whole numbers")
         found = {value: what for what, value in mistakes.items()}.get(call.value[part], cause)
         call.holds(f"{part} has {right[part]:,} numbers", lambda parts: parts[part] == right[part], found)
@@ -217,7 +217,7 @@ def count_parameters(answer: Answer) -> None:
 
 @exercise("2.5", "attend_with_cache", points=3)
 def attend_with_cache(answer: Answer) -> None:
-    """In steps as in one go."""
+    """The same result step by step as in one go."""
     zeros = torch.zeros(1, 1, 3, 2)
     values = torch.tensor([[[[3.0], [9.0], [0.0]]]])
     whole = answer(zeros, zeros, values)
@@ -231,7 +231,7 @@ def attend_with_cache(answer: Answer) -> None:
         },
     )
     double = torch.full((1, 1, 2, 4), math.log(2) ** 0.5)
-    double[:, :, 0] = 0  # the second word's query and its key have a product of 4 ln 2, and √d is 2
+    double[:, :, 0] = 0  # the product of the second word's query and key is 4 ln 2, and √d is 2
     answer(double, double, values[:, :, :2])[0].equals(
         [[[[3], [7.8]]]],
         "attention as in lecture 1: softmax of the scores over √d, times the values",
@@ -275,7 +275,7 @@ def attend_with_cache(answer: Answer) -> None:
 
 LAYERS = [*range(1, 13)]
 PRE, POST = [0.71, 0.89, 0.96], [0.71, 0.71, 0.71]
-OTHERS = {  # what else may come out, in layers 1, 4 and 12
+OTHERS = {  # the results of known mistakes, in layers 1, 4 and 12
     "the lines have each other's names": (POST, PRE),
     "in pre-LN order only what goes into f is normalized, the stream goes on as it is: x = x + f(norm(x))": (
         POST,
@@ -290,7 +290,7 @@ OTHERS = {  # what else may come out, in layers 1, 4 and 12
 
 
 def line_called(drawn: Drawing, name: str, layers: list[int]) -> list[float]:
-    """The values over ``layers`` of the line that has "pre" or "post" in its name."""
+    """The values over ``layers`` of the line with "pre" or "post" in its name."""
     for line in drawn.lines:
         if list(line.xs) == layers and name in line.label.lower():
             return list(line.ys)
@@ -316,7 +316,7 @@ def plot_turns(answer: Answer) -> None:
     pre, post = line_called(drawn.value, "pre", LAYERS), line_called(drawn.value, "post", LAYERS)
 
     def farthest(lines: tuple[list[float], list[float]]) -> float:
-        """How far the figure is from two lines where it is farthest, as a part of what chance may do."""
+        """The largest distance of the figure from two given lines, relative to what chance allows."""
         found = [line[layer] for line in (pre, post) for layer in (0, 3, 11)]
         return max(abs(a - b) / most for a, b, most in zip(found, lines[0] + lines[1], [0.06, 0.1, 0.15] * 2))
 

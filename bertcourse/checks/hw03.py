@@ -1,4 +1,4 @@
-"""Homework 3: BPE, WordPiece, the fewest pieces, normalization, and what a language pays."""
+"""Homework 3: BPE, WordPiece, the fewest pieces, normalization, and what each language pays in tokens."""
 
 from collections import Counter
 from statistics import mean
@@ -12,7 +12,7 @@ PAIR_AND_WORDS = "return the pair and the new spellings: return pair, merged"
 
 @exercise("3.1", "bpe_step", points=3)
 def bpe_step(answer: Answer) -> None:
-    """The most frequent pair, ties by the alphabet, merged without overlap."""
+    """The most frequent pair, with ties broken alphabetically, merged without overlap."""
     step = answer({("s", "e", "t"): 3, ("n", "e", "t"): 2, ("n", "e", "w"): 4, ("i", "t"): 1})
     step[0].is_a(tuple, PAIR_AND_WORDS).equals(
         ("n", "e"),
@@ -66,17 +66,17 @@ def bpe_step(answer: Answer) -> None:
     Call(answer, "eight steps, from _set, _new, _renew and _reset", pairs).equals_stored("eight", "step after step")
 
 
-MERGES = {  # that a reader with a mistake makes of six, on average, with a dropout of 0.6
-    "draw anew for all places in each step: one that was dropped gets another chance in the next": 2.4,
-    "merge one place in each step, not all places of its pair, and then look and draw anew": 4.51,
+MERGES = {  # how many of six places are merged, on average, under each mistake, with a dropout of 0.6
+    "draw again for all places in each step: one that was dropped gets another chance in the next": 2.4,
+    "merge one place in each step, not all places of its pair, and then look and draw again": 4.51,
     "keep a place if random() >= dropout": 5.04,
-    "draw anew for all places in each step, not in the first one only": 5.69,
+    "draw again for all places in each step, not in the first one only": 5.69,
 }
 
 
 @exercise("3.2", "bpe_encode", points=3)
 def bpe_encode(answer: Answer) -> None:
-    """BPE without dropout; the shares of its readings with it."""
+    """BPE without dropout; with it, how often each number of merges occurs."""
     merges = [("s", "e"), ("n", "e"), ("ne", "w"), ("r", "e"), ("re", "new"), ("se", "t"), ("o", "n")]
     plain = answer("renew", merges)
     plain.is_a(list, "return a list of tokens").holds(
@@ -122,7 +122,7 @@ def bpe_encode(answer: Answer) -> None:
 
 @exercise("3.3", "wordpiece", points=3)
 def wordpiece(answer: Answer) -> None:
-    """Longest match with word numbers."""
+    """Longest match first, with word numbers."""
     vocabulary = {"[UNK]", "uns", "unsee", "##een", "##n", "##s", "see", "s", "boy", "##boy", "a", "##a"}
     seen = answer(["a", "unseen", "boys", "boy"], vocabulary)
     both = "return two lists: tokens, word_ids"
@@ -202,7 +202,7 @@ def fewest_pieces(answer: Answer) -> None:
     """Any shortest segmentation."""
 
     def cut(word: str, vocabulary: set[str], number: int, cause: str) -> None:
-        """It is cut into so many pieces."""
+        """Check that a word is cut into the given number of pieces."""
         call = answer(word, vocabulary)
         call.is_a(list, "return a list of pieces")
         call.holds("there is a way, and it is found", lambda pieces: pieces != ["[UNK]"], cause)
@@ -321,7 +321,7 @@ def plot_prices(answer: Answer) -> None:
     drawn.is_plot(4, "a line for each of texts", sizes, "size", "axes.plot(sizes, prices)")
 
     def lines(axes: Drawing) -> list[list[float]]:
-        """What is drawn, whatever it is called; the lowest line first."""
+        """The lines that are drawn, whatever their names, the lowest first."""
         return sorted(axes.over(sizes, 4), key=sum)
 
     drawn.holds(
@@ -353,7 +353,7 @@ def plot_prices(answer: Answer) -> None:
     )
 
     def prices(axes: Drawing) -> dict[str, list[float]]:
-        """Language to its line, whose label names it: "English", or "English: 24 words"."""
+        """The line of each language, found by its label: "English", or "English: 24 words"."""
         return {name: list(line.ys) for name in names for line in axes.lines if name in line.label}
 
     drawn.holds(

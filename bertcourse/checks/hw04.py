@@ -1,4 +1,4 @@
-"""Homework 4: holes, their loss, pairs of sentences, full rows, the learning rate."""
+"""Homework 4: masked tokens and their loss, pairs of sentences, full rows, the learning rate."""
 
 import math
 
@@ -12,7 +12,7 @@ IGNORED = -100
 
 @exercise("4.1", "mask_tokens", points=3)
 def mask_tokens(answer: Answer) -> None:
-    """80/10/10 of tokens that are each chosen by themselves, never special ones."""
+    """80/10/10 of tokens that are each chosen independently, and never of special ones."""
     is_special = torch.zeros(50, dtype=torch.bool)
     is_special[[0, 1, 2, 3, 20]] = True  # [PAD], [UNK], [CLS], [SEP], [MASK]
     row = torch.tensor([2, *range(4, 20), *range(21, 50), 3, 0, 0, 0])
@@ -114,7 +114,7 @@ def mask_tokens(answer: Answer) -> None:
 
 @exercise("4.2", "mlm_loss", points=3)
 def mlm_loss(answer: Answer) -> None:
-    """The mean over holes."""
+    """The mean loss over holes."""
     logits = torch.zeros(2, 3, 4)
     logits[0, 0] = torch.tensor([math.log(5), 0.0, 0.0, 0.0])
     logits[1, 1] = torch.tensor([0.0, 0.0, math.log(13), 0.0])
@@ -162,7 +162,7 @@ def mlm_loss(answer: Answer) -> None:
 
 @exercise("4.3", "next_sentences", points=3)
 def next_sentences(answer: Answer) -> None:
-    """Half follow, half come from another document."""
+    """Half of the second sentences follow the first, half come from another document."""
     documents = [[f"{d}.{s}" for s in range(size)] for d, size in enumerate([15, 4, 1, 22, 9, 30, 1, 13])]
     follows = {a: b for document in documents for a, b in zip(document, document[1:])}
     examples, calls = [], []
@@ -265,7 +265,7 @@ def next_sentences(answer: Answer) -> None:
 
 @exercise("4.4", "pack", points=3)
 def pack(answer: Answer) -> None:
-    """FULL-SENTENCES."""
+    """RoBERTa's FULL-SENTENCES format: whole sentences, as many as fit into a row."""
     documents = [[[11, 12], [13, 14, 15]], [[21, 22]], [[31], [32, 33], [34]]]
     rows = answer(documents, 8, 1, 2).is_a(list, "return a list of rows")
     rows.holds("each row begins with [CLS]", lambda found: all(row[0] == 1 for row in found), "row = [cls_id]")
@@ -352,7 +352,7 @@ def learning_rate(answer: Answer) -> None:
     """Warm-up and decay, at both ends and where they meet."""
 
     def rate(step: int, peak: float, warmup: int, total: int, expected: float, cause: str, **known: float) -> None:
-        """One value, to a millionth of the peak; ``known`` mistakes are those in ``causes``."""
+        """Check one value, to within a millionth; ``known`` are the values that the mistakes in ``causes`` give."""
         mistakes = {causes[name]: value for name, value in known.items()}
         answer(step, peak, warmup, total).has_shape(cause="return one number").equals(expected, cause, 1e-6, mistakes)
 
@@ -382,17 +382,17 @@ def learning_rate(answer: Answer) -> None:
 
 @exercise("4.6", "plot_holes", points=3)
 def plot_holes(answer: Answer) -> None:
-    """The student's own figure: holes, and those between visible tokens, against the rate."""
+    """The student's own figure: all holes, and those between visible tokens, against the rate."""
     rates = [0.05, 0.15, 0.3, 0.5, 0.8]
     drawn = answer(rates)
     drawn.is_plot(2, "one for all holes, and one for the good ones", rates, "rate", "axes.plot(rates, counts)")
 
     def lines(axes: Drawing) -> list[list[float]]:
-        """What is drawn, the line that ends lower first."""
+        """The two lines that are drawn, the one that ends lower first."""
         return sorted(axes.over(rates, 2), key=lambda line: line[-1])
 
     def near(got: list[float], wanted: list[float], limit: float = 2.0) -> bool:
-        """Equal up to so many holes in 100 tokens."""
+        """Whether two lines differ by less than ``limit`` holes per 100 tokens."""
         return all(abs(a - b) < limit for a, b in zip(got, wanted))
 
     drawn.holds(
@@ -421,7 +421,7 @@ def plot_holes(answer: Answer) -> None:
     )
 
     def named(axes: Drawing, word: str) -> list[list[float]]:
-        """The lines with a word in their names."""
+        """The lines with the given word in their names."""
         return [list(line.ys) for line in axes.lines if word in line.label.lower() and list(line.xs) == rates]
 
     drawn.holds(

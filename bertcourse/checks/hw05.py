@@ -8,7 +8,7 @@ from bertcourse.checks.engine import Answer, exercise, random
 
 @exercise("5.1", "pool_words", points=3)
 def pool_words(answer: Answer) -> None:
-    """One vector a word, from those of its tokens."""
+    """One vector per word, from those of its tokens."""
     tokens = torch.tensor([[9.0, 9.0], [1.0, 0.0], [3.0, 2.0], [2.0, 7.0], [0.0, 4.0], [7.0, 7.0]])
     word_ids = [None, 0, 0, 0, 1, None]
     means = answer(tokens, word_ids).has_shape(
@@ -53,7 +53,7 @@ def pool_words(answer: Answer) -> None:
 
 @exercise("5.2", "mix_layers", points=2)
 def mix_layers(answer: Answer) -> None:
-    """Layers added up, or side by side."""
+    """Layers summed, or concatenated."""
     states = [torch.tensor([[[3.0**layer, 1.0], [0.0, layer]]]) for layer in range(7)]
     four = answer(states).has_shape(1, 2, 2, cause="a sum of tensors has their shape")
     four.equals(
@@ -151,7 +151,7 @@ def sense_embeddings(answer: Answer) -> None:
 
 @exercise("5.4", "nearest_sense", points=3)
 def nearest_sense(answer: Answer) -> None:
-    """The largest cosine among a word's senses; the first sense without any."""
+    """The largest cosine among a word's senses; for a word without any, the first sense."""
     senses = {
         "light%1": [8.0, 6.0],
         "light%3": [0.6, -0.8],
@@ -275,7 +275,7 @@ def plot_neighbours(answer: Answer) -> None:
     drawn.is_plot(2, "one for the last four layers, one for layer 0", ks, "k", "axes.plot(ks, accuracies)")
 
     def lines(axes: Drawing) -> list[Line]:
-        """Layer 0, and the last four layers above it."""
+        """The lines: layer 0, then the last four layers, which lie above it."""
         return sorted(axes.lines_over(ks, 2), key=lambda line: sum(line.ys))
 
     def low(axes: Drawing) -> tuple[float, ...]:

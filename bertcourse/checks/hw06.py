@@ -10,7 +10,7 @@ from bertcourse.checks.engine import Answer, exercise, random
 
 @exercise("6.1", "expected_cosine", points=2)
 def expected_cosine(answer: Answer) -> None:
-    """The mean cosine of all pairs."""
+    """The mean cosine over all pairs."""
     three = torch.tensor([[5.0, 0.0], [0.0, 2.0], [6.0, 8.0]])
     answer(three).has_shape(cause="one number for all vectors together").equals(
         1.4 / 3,
@@ -50,7 +50,7 @@ def expected_cosine(answer: Answer) -> None:
 
 @exercise("6.2", "cosine_by_word", points=4)
 def cosine_by_word(answer: Answer) -> None:
-    """Pairs of one word, and of two."""
+    """Pairs of the same word, and pairs of different words."""
     vectors = torch.tensor([[1.0, 0.0], [1.2, 1.6], [0.0, 3.0], [4.0, 0.0], [0.5, 0.0]])
     words = ["a", "a", "a", "b", "b"]
     both = answer(vectors, words)
@@ -95,7 +95,7 @@ def cosine_by_word(answer: Answer) -> None:
 
 @exercise("6.3", "rogue_dimensions", points=3)
 def rogue_dimensions(answer: Answer) -> None:
-    """The dimensions that make most of the expected cosine."""
+    """The dimensions that contribute most of the expected cosine."""
     shift = torch.tensor([0.0, 1.5, 0.0, -3.0, 1.0, 0.0])
     vectors = random(300, 6, seed=4) * torch.tensor([0.2, 0.2, 2.0, 0.2, 0.2, 0.2]) + shift
     one = answer(vectors).is_a(object)
@@ -149,7 +149,7 @@ def rogue_dimensions(answer: Answer) -> None:
 
 @exercise("6.4", "standardize", points=3)
 def standardize(answer: Answer) -> None:
-    """Mean and standard deviation of one set, applied to another."""
+    """The mean and standard deviation of one set, applied to another."""
     train = torch.tensor([[1.0, 2.5, 8.0], [5.0, 2.5, -8.0], [1.0, 2.5, 8.0], [5.0, 2.5, -8.0]])
     test = torch.tensor([[7.0, 2.5, 16.0], [3.0, 5.5, 4.0]])
     moved = answer(train, test).has_shape(2, 3, cause="transform the test vectors: as many come back")
@@ -200,7 +200,7 @@ def standardize(answer: Answer) -> None:
 
 @exercise("6.5", "remove_directions", points=3)
 def remove_directions(answer: Answer) -> None:
-    """Centred, without the first principal directions."""
+    """Vectors that are centred and lose their first principal directions."""
     arms = torch.tensor([[3.0, 0, 0], [-3.0, 0, 0], [0, 2.0, 0], [0, -2.0, 0], [0, 0, 1.0], [0, 0, -1.0]])
     train, test = arms + torch.tensor([0.0, 10.0, 0.0]), torch.tensor([[5.0, 14.0, 7.0], [-2.0, 10.0, 1.0]])
     none = answer(train, test, 0).has_shape(2, 3, cause="the vectors keep their D numbers")
@@ -259,7 +259,7 @@ def remove_directions(answer: Answer) -> None:
 
 @exercise("6.6", "plot_layers", points=3)
 def plot_layers(answer: Answer) -> None:
-    """The student's own figure: anisotropy by layer, and what takes it away."""
+    """The student's own figure: anisotropy by layer, and what removes it."""
     layers = list(range(7))
     drawn = answer(layers)
     drawn.is_plot(

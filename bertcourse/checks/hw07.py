@@ -8,7 +8,7 @@ from bertcourse.checks.engine import Answer, Call, exercise, random
 
 
 class Toy(nn.Module):
-    """A model that is not copied when it is handed over, so that a check sees what was done to it."""
+    """A model that is not copied when it is passed to an answer, so that a check sees what was done to it."""
 
     def __deepcopy__(self, memo: dict) -> "Toy":
         return self
@@ -18,7 +18,7 @@ class Toy(nn.Module):
 
 
 def toy_model(blocks: int = 12) -> Toy:
-    """Embeddings of 21 numbers, blocks of 9 + 3, and a classifier of 6 + 2."""
+    """A model with embeddings of 21 numbers, blocks of 9 + 3, and a classifier of 6 + 2."""
     model = Toy()
     model.bert = nn.Module()
     model.bert.embeddings = nn.Embedding(7, 3)
@@ -34,11 +34,11 @@ def learning(model: nn.Module) -> list[str]:
 
 @exercise("7.1", "freeze", points=3)
 def freeze(answer: Answer) -> None:
-    """Chosen parameters learn, all others do not."""
+    """The chosen parameters learn, and all others do not."""
     toy = toy_model()
 
     def after(call: Call) -> Call:
-        """What learns in the model after a call."""
+        """The parameters that learn in the model after a call, as a call to check."""
         return Call(answer, f"what learns after {call.text}", learning(toy))
 
     head = answer(toy, ["classifier"])
@@ -102,7 +102,7 @@ def freeze(answer: Answer) -> None:
 
 @exercise("7.2", "align_labels", points=2)
 def align_labels(answer: Answer) -> None:
-    """A word's first token has its label."""
+    """The first token of each word has the word's label."""
     labels = answer([None, 0, 1, 1, 1, 2, None], [5, 7, 0]).has_shape(7, cause="a label for each token")
     labels.holds(
         "[CLS] and [SEP] have -100",
@@ -139,7 +139,7 @@ def read_entities(answer: Answer) -> None:
     """Tags to spans, with repair."""
 
     def entities(tags: str, expected: list, cause: str, mistakes: dict | None = None) -> None:
-        """What some tags must give."""
+        """Check the entities that some tags give."""
         answer(tags.split()).is_a(list, "return a list of tuples").equals(expected, cause, mistakes=mistakes)
 
     entities(
@@ -205,12 +205,12 @@ def read_entities(answer: Answer) -> None:
 
 @exercise("7.4", "entity_f1", points=3)
 def entity_f1(answer: Answer) -> None:
-    """Entities that are wholly right."""
+    """Only entities that are entirely right count."""
 
     def scores(
         gold: list[str], predicted: list[str], expected: tuple, cause: str, mistakes: dict | None = None
     ) -> None:
-        """Precision, recall and F1 of some sentences."""
+        """Check precision, recall and F1 for some sentences."""
         call = answer([each.split() for each in gold], [each.split() for each in predicted])
         for i, name in enumerate(("precision", "recall", "F1")):
             known = {words: values[i] for words, values in (mistakes or {}).items() if values[i] != expected[i]}
@@ -261,7 +261,7 @@ def entity_f1(answer: Answer) -> None:
 
 @exercise("7.5", "best_span", points=3)
 def best_span(answer: Answer) -> None:
-    """Start before end, and not too long."""
+    """The best span whose start is not after its end and that is not too long."""
     start, end = torch.tensor([1.0, 0.0, 4.0, 9.0, 0.5]), torch.tensor([0.0, 8.0, 2.0, -1.0, 3.0])
     span = answer(start, end, 5).has_shape(2, cause="return two numbers, i and j")
     span.holds("the end is not before the start", lambda s: s[0] <= s[1], "only spans with i <= j count")
@@ -321,7 +321,7 @@ def plot_labels(answer: Answer) -> None:
     drawn.is_plot(2, "one for MiniLM, one for bag of words", numbers, "number", "axes.plot(numbers, accuracies)")
 
     def lines(axes: Drawing) -> list[Line]:
-        """The bag of words, and MiniLM above it."""
+        """The lines: the bag of words, then MiniLM, which lies above it."""
         return sorted(axes.lines_over(numbers, 2), key=lambda line: sum(line.ys))
 
     def low(axes: Drawing) -> tuple[float, ...]:

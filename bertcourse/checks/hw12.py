@@ -1,4 +1,4 @@
-"""Homework 12: the next token's loss and choice, writing, a shared memory, span corruption, bits per character."""
+"""Homework 12: next-token loss and choice, writing, a memory shared by texts, span corruption, bits per character."""
 
 import math
 
@@ -12,13 +12,13 @@ LN2 = math.log(2)
 
 
 def scores_of(*rows: list[list[int]]) -> Tensor:
-    """Scores (B, L, V) of which each costs as many bits as is said: 1, 2, 3 and 3 make probabilities that sum to 1."""
+    """Scores (B, L, V) that cost the given numbers of bits: 1, 2, 3 and 3 give probabilities that sum to 1."""
     return -LN2 * torch.tensor(rows, dtype=torch.float32)
 
 
 @exercise("12.1", "next_token_loss", points=3)
 def next_token_loss(answer: Answer) -> None:
-    """Moved by one, without padding, the mean over the batch."""
+    """Targets shifted by one, padding left out, and the mean over the batch."""
     ids, all_real = torch.tensor([[0, 1, 2, 3, 1]]), torch.ones(1, 5, dtype=torch.long)
     row = [[1, 3, 3, 2], [3, 2, 1, 3], [3, 3, 1, 2], [3, 1, 3, 2], [3, 1, 2, 3]]
     loss = answer(scores_of(row), ids, all_real).has_shape(cause="one number: a tensor of shape ()")
@@ -87,10 +87,10 @@ def next_token_loss(answer: Answer) -> None:
 
 @exercise("12.2", "next_distribution", points=3)
 def next_distribution(answer: Answer) -> None:
-    """One knob after the other, then in their order."""
+    """Each knob by itself, then all of them, in their order."""
 
     def chances(found: Call, expected: list[float], cause: str, mistakes: dict | None = None) -> None:
-        """What a batch of one text must give."""
+        """Check the probabilities for a batch of one text."""
         found.has_shape(1, len(expected), cause="(B, V), as logits").holds(
             "no probability is NaN", lambda p: ~torch.isnan(p), f"{cause}; at least one token stays"
         )
@@ -206,7 +206,7 @@ CHAIN = [(1, 2, 10.0), (2, 3, 10.0), (3, 5, 10.0), (4, 4, 10.0), (5, 1, 10.0)]
 
 
 def weights_of(size: int, *scores: tuple[int, int, float]) -> Tensor:
-    """Weights (V, V), 0 but for these: after a token another one has this score."""
+    """Weights (V, V) that are 0 except for the given (token before, token after, score)."""
     weights = torch.zeros(size, size)
     for before, after, score in scores:
         weights[before, after] = score
@@ -215,7 +215,7 @@ def weights_of(size: int, *scores: tuple[int, int, float]) -> Tensor:
 
 @exercise("12.3", "write", points=3)
 def write(answer: Answer) -> None:
-    """The most likely token each time; how rows end; then draws."""
+    """The most likely token each time; how rows end; then random draws."""
     chain, rows = weights_of(6, *CHAIN), "(B, L + N): the prompts, and what was written"
     four = answer(chain, torch.tensor([[4, 4]]), 3, 5, 0)
     four.has_shape(1, 5, cause=f"{rows}; three new tokens").equals(
@@ -286,10 +286,10 @@ def write(answer: Answer) -> None:
 
 
 def drawn_tokens(answer: Answer) -> None:
-    """What is drawn, with which chances, and from which seed."""
+    """Check which tokens are drawn, with what probabilities, and from which seed."""
     many, one = 4000, torch.tensor([[0, 1]])
     sizes = torch.tensor([0.5, 0.3, 0.2]).log()
-    weights = torch.stack([sizes / 2] * 3)  # after two tokens the scores are 3/4 of them, after three 7/8
+    weights = torch.stack([sizes / 2] * 3)  # after two tokens the scores are 3/4 of sizes, after three 7/8
     shares = [(p**0.75, p**0.875) for p in (0.5, 0.3, 0.2)]
     totals = [sum(column) for column in zip(*shares)]
     call = answer(weights, one.repeat(many, 1), 2, 9, 0, seed=0)
@@ -347,7 +347,7 @@ def drawn_tokens(answer: Answer) -> None:
 
 @exercise("12.4", "attend_step", points=3)
 def attend_step(answer: Answer) -> None:
-    """Where the new ones are put, who is seen, and the numbers."""
+    """Where the new keys and values are put, which ones are seen, and the output."""
     nothing, memory = torch.zeros(2, 1, 1, 1), torch.zeros(2, 1, 4, 1)
     old = torch.tensor([[[[2.0], [4.0], [700.0], [700.0]]], [[[6.0], [700.0], [700.0], [700.0]]]])
     new, lengths = torch.tensor([[[[9.0]]], [[[12.0]]]]), torch.tensor([2, 1])
@@ -434,7 +434,7 @@ def attend_step(answer: Answer) -> None:
 
 @exercise("12.5", "corrupt_spans", points=3)
 def corrupt_spans(answer: Answer) -> None:
-    """T5's own example, then the borders."""
+    """T5's own example, then edge cases."""
 
     def both(
         ids: list[int],
@@ -444,7 +444,7 @@ def corrupt_spans(answer: Answer) -> None:
         cause: str,
         mistakes: dict[str, tuple[list[int], list[int]]] | None = None,
     ) -> None:
-        """What the encoder must read and the decoder write; mistakes are pairs, too."""
+        """Check what the encoder reads and the decoder writes; mistakes are pairs of the two, as well."""
         call = answer(ids, spans, 99)
         for i, (side, expected) in enumerate((("the encoder reads", read), ("the decoder writes", written))):
             known = {words: pair[i] for words, pair in (mistakes or {}).items() if pair[i] != expected}
@@ -512,7 +512,7 @@ def corrupt_spans(answer: Answer) -> None:
 
 ORDERS = [1, 2, 3, 5]
 BITS = {"characters": [4.4958, 3.5256, 2.9116, 2.4999], "pieces": [3.1969, 2.4717, 2.4015, 2.4278]}
-OTHERS = {  # what else may come out, for characters and for pieces
+OTHERS = {  # the results of known mistakes, for characters and for pieces
     "the two lines have each other's names": (BITS["pieces"], BITS["characters"]),
     "divide by the characters of the texts, not by the number of tokens": (
         [4.4504, 3.4900, 2.8822, 2.4747],
@@ -571,7 +571,7 @@ def plot_bits(answer: Answer) -> None:
     drawn.is_plot(2, "one for characters, one for pieces", ORDERS, "n in orders", "axes.plot(orders, bits)")
 
     def line_called(axes: Drawing, name: str) -> Line | None:
-        """The line over all orders that has this in its name."""
+        """The line over all orders with this word in its name; None if there is none."""
         return next((line for line in axes.lines_over(ORDERS, len(axes.lines)) if name in line.label.lower()), None)
 
     drawn.holds(
@@ -591,7 +591,7 @@ def plot_bits(answer: Answer) -> None:
     )
     for i, (name, bits) in ((1, ("pieces", BITS["pieces"])), (0, ("characters", BITS["characters"]))):
         known = {cause: lines[i] for cause, lines in OTHERS.items() if lines[i] != bits}
-        if i == 0:  # where pieces are right, tokens are no question any more
+        if i == 0:  # if the pieces are right, tokens were not the problem
             known.pop("divide by the characters of the texts, not by the number of tokens")
         drawn.draws(
             name,

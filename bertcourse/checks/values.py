@@ -1,4 +1,4 @@
-"""Values of answers: made plain, compared, and described in messages."""
+"""The values of answers: made plain, compared, and described in messages."""
 
 import inspect
 import math
@@ -7,13 +7,13 @@ from typing import Any
 
 from torch import Tensor
 
-SHOWN = 64  # arrays of so many numbers are shown whole
-NOISE = 1e-6  # a number so small beside the largest of its array is rounding
-FLOOR = 1e-14  # one so small is what double precision leaves of 0
+SHOWN = 64  # arrays of up to this many numbers are shown in full
+NOISE = 1e-6  # a number this small, relative to the largest in its array, is a rounding error
+FLOOR = 1e-14  # a number this small is what double precision makes of 0
 
 
 def as_plain(value: Any) -> Any:
-    """Numbers, text, None and lists, tuples and dictionaries of them, in place of arrays."""
+    """A value as numbers, text, None, and lists and dictionaries of them, in place of arrays."""
     if isinstance(value, Tensor):
         return value.detach().cpu().tolist()
     if hasattr(value, "tolist"):
@@ -26,7 +26,7 @@ def as_plain(value: Any) -> Any:
 
 
 def in_order(values: set | frozenset) -> list[Any]:
-    """Sorted, of one type or of several."""
+    """The values sorted, even if they are of several types."""
     try:
         return sorted(values)
     except TypeError:
@@ -34,7 +34,7 @@ def in_order(values: set | frozenset) -> list[Any]:
 
 
 def rounded(value: Any) -> Any:
-    """With six digits, as they are stored."""
+    """Numbers rounded to six digits, as they are stored."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):
@@ -51,7 +51,7 @@ def difference(expected: Any, got: Any, tolerance: float) -> tuple[str, str, str
 
 
 def first_difference(expected: Any, got: Any, tolerance: float, where: str) -> tuple[str, str, str] | None:
-    """As ``difference``, within ``where``."""
+    """As ``difference``, for the part of the values at ``where``."""
     if isinstance(expected, list) and isinstance(got, list):
         if len(expected) != len(got):
             return where, f"{len(expected)} items: {described(expected)}", f"{len(got)}: {described(got)}"
@@ -66,13 +66,13 @@ def first_difference(expected: Any, got: Any, tolerance: float, where: str) -> t
 
 
 def same(expected: Any, got: Any, tolerance: float) -> bool:
-    """Two plain values that are no lists are the same, numbers up to the tolerance."""
+    """Whether two plain values that are not lists are the same, numbers up to the tolerance."""
     numbers = (bool, int, float)
     if not isinstance(expected, numbers) or not isinstance(got, numbers):
         return type(expected) is type(got) and expected == got
     try:
         float(expected), float(got)
-    except OverflowError:  # a whole number beyond the largest float
+    except OverflowError:  # an integer beyond the largest float
         return expected == got
     if math.isnan(expected) or math.isnan(got):
         return math.isnan(expected) and math.isnan(got)
@@ -97,13 +97,13 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 
 def described_beside(expected: Any, got: Any) -> tuple[str, str]:
-    """Two values for a message; a number that is only rounding beside those of the other one is 0."""
+    """Two values for a message; a number that is only a rounding error beside the largest of both is shown as 0."""
     scale = max(largest(as_plain(expected)), largest(as_plain(got)))
     return described(expected, scale), described(got, scale)
 
 
 def described(value: Any, scale: float = 0.0) -> str:
-    """A value for a message: whole if it is small, otherwise its kind and shape.
+    """A value for a message: in full if it is small, otherwise its kind and shape.
 
     Args:
         value: anything.
@@ -123,13 +123,13 @@ def described(value: Any, scale: float = 0.0) -> str:
 
 
 def short(value: Any, scale: float = 0.0) -> Any:
-    """Numbers with four digits, and 0 for what is only rounding.
+    """Numbers with four digits, and 0 for what is only a rounding error.
 
     >>> short([0.3333333, 1.2e-08, -0.0])
     [0.3333, 0.0, 0.0]
 
     Args:
-        value: plain.
+        value: a plain value.
         scale: the largest number that is shown beside it.
     """
     beside = max(scale, largest(value)) if isinstance(value, list) else scale
@@ -146,7 +146,7 @@ def shortened(value: Any, noise: float) -> Any:
 
 
 def largest(value: Any) -> float:
-    """The largest finite number in lists, without its sign; 0 if there is none."""
+    """The largest absolute value of the finite floats in nested lists; 0 if there is none."""
     if isinstance(value, list):
         return max(map(largest, value), default=0.0)
     return abs(value) if isinstance(value, float) and math.isfinite(value) else 0.0

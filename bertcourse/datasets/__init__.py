@@ -1,9 +1,9 @@
-"""Data: what the course wrote itself, books, and public sets, fetched once and checked.
+"""Data: the course's own, books, and public sets, fetched once and checked.
 
 ``data`` (books, and the course's own files) and ``registry`` (public sets) fetch and check; ``ebooks``, ``semcor``,
-``wordnet`` and ``blimp`` turn what others publish into text. ``pairs`` reads which words met in the books,
-``agreement`` sentences on subject and verb.
-``unicode_tables`` lists where Hugging Face's tokenizers do not go by today's Unicode.
+``wordnet`` and ``blimp`` turn what others publish into text. ``pairs`` reads which words occur near one another in the
+books, and ``agreement`` reads sentences on subject and verb. ``unicode_tables`` lists where Hugging Face's tokenizers
+depart from today's Unicode.
 """
 
 from bertcourse.datasets.agreement import AgreementSentence, agreement_sentences

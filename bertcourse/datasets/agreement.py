@@ -11,12 +11,12 @@ class AgreementSentence(NamedTuple):
 
     Attributes:
         frame: the subject in the singular; the six sentences that share it belong together.
-        before: what stands before the verb, words with spaces between them.
+        before: what comes before the verb, as words separated by spaces.
         verb: the form that agrees with the subject.
         other: the form that does not.
         after: what follows.
         number: of the subject, "singular" or "plural".
-        attractor: of the noun between subject and verb, or "none".
+        attractor: the number of the noun between subject and verb, or "none".
     """
 
     frame: str
@@ -29,6 +29,6 @@ class AgreementSentence(NamedTuple):
 
 
 def agreement_sentences() -> list[AgreementSentence]:
-    """252 sentences of 42 subjects, written for the course."""
+    """252 sentences with 42 subjects, written for the course."""
     with course_file("agreement/sentences.tsv").open(encoding="utf-8", newline="") as file:
         return [AgreementSentence(**row) for row in csv.DictReader(file, delimiter="\t")]

@@ -1,4 +1,4 @@
-"""BLiMP: 67 paradigms of 1,000 pairs of sentences, one of them grammatical and one not (Warstadt et al. 2020)."""
+"""BLiMP: 67 paradigms of 1,000 pairs of sentences, one grammatical and one not (Warstadt et al. 2020)."""
 
 import io
 import json
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class MinimalPair(NamedTuple):
-    """Two sentences, of which English speakers accept one.
+    """Two sentences, only one of which English speakers accept.
 
     Attributes:
         good: "Who should Derek hug after shocking Richard?"
@@ -21,7 +21,7 @@ class MinimalPair(NamedTuple):
 
 
 def blimp_pairs() -> dict[str, list[MinimalPair]]:
-    """The 1,000 pairs of each paradigm by its name, in alphabetical order (capitals first); fetched if not here."""
+    """The 1,000 pairs of each paradigm, by name, in alphabetical order (capitals first); fetched if need be."""
     from bertcourse.datasets.registry import fetch  # which imports this module
 
     (archive,) = fetch("blimp")
@@ -35,7 +35,7 @@ def blimp_pairs() -> dict[str, list[MinimalPair]]:
 
 
 def make_blimp(archive: Path, folder: Path) -> None:
-    """blimp.tar.xz, a .jsonl per paradigm, from the BLiMP.zip of its repository, which has a Macintosh's files too."""
+    """Make blimp.tar.xz, one .jsonl per paradigm, from its repository's BLiMP.zip, which has macOS's own files too."""
     try:
         with zipfile.ZipFile(archive) as files, tarfile.open(folder / "blimp.tar.xz", "w:xz") as tar:
             for name in sorted(files.namelist()):

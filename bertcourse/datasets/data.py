@@ -25,7 +25,7 @@ from bertcourse.datasets.ebooks import book_text
 from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
 
 BOOKS_URL = "https://codeload.github.com/standardebooks"
-# Where each set of books may lie in BERTCOURSE_DATA: all of its books in one file, an empty line between two.
+# Where each set of books may be in BERTCOURSE_DATA: all of its books in one file, separated by empty lines.
 BOOK_SETS = {
     "books": "standardebooks/standardebooks.txt.xz",
     "more-books": "standardebooks-more/standardebooks-more.txt.xz",
@@ -41,7 +41,7 @@ class Book(NamedTuple):
         commit: the commit that the text is made from.
         sha256: of the text.
         parts: the stems of the files to take; empty for all.
-        set: the one of ``BOOK_SETS`` that it belongs to.
+        set: which of ``BOOK_SETS`` it belongs to.
     """
 
     name: str
@@ -52,17 +52,17 @@ class Book(NamedTuple):
 
 
 def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = None) -> str:
-    """93 public-domain books, 14.9 million words: one paragraph a line, an empty line between documents (chapters).
+    """93 public-domain books, 14.9 million words: one paragraph per line, an empty line between documents (chapters).
 
-    The first call without a copy at hand fetches the books from their repositories, some minutes and 0.5 GB; each is
-    kept as soon as it is there, so that an interrupted call goes on where it was.
+    Without a copy at hand, the first call fetches the books from their repositories: a few minutes and 0.5 GB. Each
+    book is kept as soon as it arrives, so that an interrupted call resumes where it stopped.
 
     Args:
         url: where the repositories' archives are.
         folder: where to keep the books; None for the user's cache.
 
     Returns:
-        The text; ``text.split("\\n\\n")`` are the documents.
+        The text; ``text.split("\\n\\n")`` gives the documents.
 
     Source: standardebooks.org; texts in the public domain, edited under CC0.
     """
@@ -72,7 +72,7 @@ def standard_ebooks(url: str = BOOKS_URL, folder: str | os.PathLike | None = Non
 def book_texts(
     name: str = "books", url: str = BOOKS_URL, folder: str | os.PathLike | None = None
 ) -> Iterator[tuple[Book, str]]:
-    """The books of a set with their texts, one after the other: there is never more than one in memory.
+    """The books of a set with their texts, one after another, so that no more than one is in memory.
 
     Args:
         name: "books", the 93 of ``standard_ebooks``; "more-books", 266 others, 43.3 million words; or
@@ -87,7 +87,7 @@ def book_texts(
 
 
 def books(text: str) -> Iterator[tuple[Book, str]]:
-    """Cut the text of ``standard_ebooks`` into its books, at the places that their hashes tell.
+    """Cut the text of ``standard_ebooks`` into its books, whose hashes tell where each ends.
 
     Args:
         text: as ``standard_ebooks`` returns it.
@@ -97,7 +97,7 @@ def books(text: str) -> Iterator[tuple[Book, str]]:
 
 
 def cut_into_books(documents: Iterable[str], known: list[Book], source: str) -> Iterator[tuple[Book, str]]:
-    """Put documents together to the books that we know, in that order; ``source`` says where they are from."""
+    """Put documents together into the books that we know, in order; ``source`` says where they come from."""
     documents = iter(documents)
     for book in known:
         digest, contents = hashlib.sha256(), []
@@ -126,7 +126,7 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def read_books(name: str = "books") -> list[Book]:
-    """The registry of a set of books, in the order in which they stand in its text."""
+    """The registry of a set of books, in the order in which its text has them."""
     with (resources.files("bertcourse.datasets") / "standard_ebooks.tsv").open(encoding="utf-8") as file:
         return [
             Book(row["book"], row["commit"], row["sha256"], frozenset(row["parts"].split()), name)
@@ -143,12 +143,12 @@ def find_books(name: str) -> Path | None:
 
 
 def books_folder() -> Path:
-    """Where fetched books are kept, each as a text of its own."""
+    """Where fetched books are kept, each in a file of its own."""
     return Path(pooch.os_cache("bertcourse")) / "standardebooks"
 
 
 def fetch_books(name: str, url: str = BOOKS_URL) -> list[Path]:
-    """The files of a set of books, from this disk, or else from the network: a copy of all, or a text each."""
+    """The files of a set of books, from this disk or else from the network: one with all books, or one per book."""
     known = [book for book, _ in book_texts(name, url)]
     copy = find_books(name)
     return [copy] if copy else [books_folder() / f"{book.name}.txt" for book in known]
@@ -157,7 +157,7 @@ def fetch_books(name: str, url: str = BOOKS_URL) -> list[Path]:
 def has_books(name: str) -> bool:
     """Whether a set of books is on this disk; a ValueError says what is wrong with it."""
     if find_books(name):
-        return all(text for _, text in book_texts(name))  # which are checked as they are read
+        return all(text for _, text in book_texts(name))  # texts are checked as they are read
     kept = [(book, books_folder() / f"{book.name}.txt") for book in read_books(name)]
     for book, path in kept:
         if path.is_file():
@@ -169,13 +169,13 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
     """The text of one book, from ``folder`` or else from its repository.
 
     Args:
-        book: which.
+        book: which book.
         url: where the repositories' archives are; the archive of a commit is at url/name/tar.gz/commit.
         folder: where texts are kept.
 
     Raises:
         ConnectionError: if it cannot be fetched.
-        ValueError: if its text is not the one we know; nothing is kept then.
+        ValueError: if its text is not the one we know; nothing is then kept.
     """
     kept = folder / f"{book.name}.txt"
     if kept.is_file():
@@ -207,7 +207,7 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
 
 
 def read_archive(archive: Path) -> dict[str, bytes]:
-    """What an archived repository has under src/epub: path from there to content, without pictures."""
+    """The files that an archived repository has under src/epub, without pictures: path from there to content."""
     files = {}
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -218,7 +218,7 @@ def read_archive(archive: Path) -> dict[str, bytes]:
 
 
 def read_text(path: Path) -> str:
-    """The text in a UTF-8 file, which may be packed with xz (.xz).
+    """The text in a UTF-8 file, which may be compressed with xz (.xz).
 
     Raises:
         ValueError: naming the file, if it is damaged.
@@ -229,7 +229,7 @@ def read_text(path: Path) -> str:
 
 
 def read_documents(path: Path) -> Iterator[str]:
-    """The documents of such a text, with an empty line between two, one after the other."""
+    """The documents of such a text, which empty lines separate, one after another."""
     lines: list[str] = []
     with naming_damage(path), (lzma.open if path.suffix == ".xz" else open)(path, "rt", encoding="utf-8") as file:
         for line in file:
@@ -244,7 +244,7 @@ def read_documents(path: Path) -> Iterator[str]:
 
 @contextmanager
 def naming_damage(path: Path) -> Iterator[None]:
-    """Turn what goes wrong when a text is read into a ValueError that names the file."""
+    """Turn errors from reading a damaged text into a ValueError that names the file."""
     try:
         yield
     except (lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
@@ -254,7 +254,7 @@ def naming_damage(path: Path) -> Iterator[None]:
         ) from error
 
 
-# What the course wrote itself: inside an installed package, beside the package in a checkout.
+# The course's own data: inside the package if it is installed, beside the package in a checkout.
 INSTALLED_DATA = Path(__file__).parent.with_name("course_data")
 COURSE_DATA = INSTALLED_DATA if INSTALLED_DATA.is_dir() else Path(__file__).parents[2] / "data"
 
@@ -275,7 +275,7 @@ def course_file(name: str) -> Path:
 
 
 def damaged_course_files() -> list[str]:
-    """The course's own data that are not there or not as they were: each a line that says which."""
+    """Which of the course's own data files are missing or altered, with one line for each."""
     damaged = []
     for line in course_file("SHA256SUMS").read_text(encoding="utf-8").splitlines():
         digest, name = line.split(maxsplit=1)
@@ -288,10 +288,11 @@ def damaged_course_files() -> list[str]:
 
 
 def book_words() -> tuple[Counter[str], Counter[str]]:
-    """How often each word and mark of punctuation occurs in 92 books of Standard Ebooks, and in Moby Dick.
+    """How often each word and punctuation mark occurs in 92 books of Standard Ebooks, and in Moby Dick.
 
     Returns:
-        Word to count, twice: 17.9 million occurrences of 106,000 words; 259,000 of 18,500. Cased, by descending count.
+        Two maps from word to count: 17.9 million occurrences of 106,000 words, and 259,000 of 18,500. Words are cased
+        and sorted by descending count.
 
     Source: counted by data/words/make.py.
     """
@@ -304,7 +305,7 @@ def parallel_sentences() -> dict[str, list[str]]:
     """24 sentences that say the same in six languages, written for the course.
 
     Returns:
-        Language (en, de, es, fi, tr, el) to sentences.
+        The sentences of each language (en, de, es, fi, tr, el).
     """
     with course_file("languages/sentences.tsv").open(encoding="utf-8") as file:
         languages, *rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)

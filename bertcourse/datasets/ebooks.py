@@ -1,9 +1,9 @@
-"""From a book of Standard Ebooks to plain text: one paragraph a line, an empty line between documents.
+"""From a book of Standard Ebooks to plain text: one paragraph per line, an empty line between documents.
 
-A book is a repository with an EPUB's source: ``content.opf`` names the files in reading order, each file is XHTML whose
-``epub:type`` says what an element is. Kept is running text in English; titles, notes, tables and pictures are not.
-Typography is made plain (curly quotes straight, dashes as hyphens), since that is what a keyboard writes. The text of
-each book has a known SHA-256 (``data``), so that no rule here can be changed unnoticed.
+A book is a repository with an EPUB's source: ``content.opf`` names the files in reading order, and each file is XHTML,
+where ``epub:type`` says what an element is. Running text in English is kept; titles, notes, tables and pictures are
+not. Typography is made plain (straight quotes, hyphens for dashes), since that is what people type. The text of each
+book has a known SHA-256 (``data``), so that no rule here can be changed unnoticed.
 """
 
 import re
@@ -17,7 +17,7 @@ XHTML = "{http://www.w3.org/1999/xhtml}"
 OPF = "{http://www.idpf.org/2007/opf}"
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-LEAST_WORDS = 20  # a document of fewer is a fragment
+LEAST_WORDS = 20  # a document with fewer is a fragment
 
 DROPPED_TYPES = set(
     "titlepage imprint colophon copyright-page halftitlepage dedication epigraph endnotes toc loi landmarks "
@@ -62,14 +62,14 @@ def book_text(files: Mapping[str, bytes], only: set[str] = frozenset()) -> str:
     """The text of a book.
 
     Args:
-        files: what is under src/epub in its repository, path to content.
+        files: the files under src/epub in its repository, path to content.
         only: the stems of the files to take, such as "chapter-1"; empty for all.
 
     Returns:
-        One paragraph a line, an empty line between documents, a line end at the end.
+        One paragraph per line, an empty line between documents, a newline at the end.
 
     Raises:
-        KeyError, SyntaxError, ValueError: if a file is not there, is not XML, or lacks a part.
+        KeyError, SyntaxError, ValueError: if a file is missing, is not XML, or lacks a part.
 
     Source: the Standard Ebooks Manual of Style, chapters 4 and 7, for the structure.
     """
@@ -86,14 +86,14 @@ def book_text(files: Mapping[str, bytes], only: set[str] = frozenset()) -> str:
 
 
 def part(element: Element, name: str) -> Element:
-    """The part of a document that it must have."""
+    """A part that an XML element must have."""
     if (found := element.find(name)) is None:
         raise ValueError(f"expected <{name}> in <{element.tag}>; there is none.")
     return found
 
 
 def documents(element: Element) -> list[list[str]]:
-    """The documents of a body or section, as lists of paragraphs: its divisions, if there are several, else one."""
+    """The documents of a body or section, as lists of paragraphs: one per division, if there are several, else one."""
     if is_dropped(element):
         return []
     divisions = [
@@ -119,7 +119,7 @@ def documents(element: Element) -> list[list[str]]:
 def block_paragraphs(element: Element, is_cell: bool = False) -> list[str]:
     """The paragraphs of a block, in order, in plain typography.
 
-    ``is_cell``: the element is a cell of a drama's table, to be read whatever its type.
+    ``is_cell``: the element is a cell in the table of a play, which is read whatever its type.
     """
     if not is_cell and is_dropped(element):
         return []
@@ -165,7 +165,7 @@ def header_paragraphs(header: Element, in_letter: bool) -> list[str]:
 
 
 def speeches(table: Element) -> Iterator[str]:
-    """A drama's table, a row a speech: who speaks in one cell, what is said in another."""
+    """The speeches in the table of a play, one per row: one cell has the speaker, another what is said."""
     for row in table.iter(f"{XHTML}tr"):
         speaker, said = "", []
         for cell in row:
@@ -182,13 +182,13 @@ def label(name: str, said: list[str]) -> list[str]:
 
 
 def inline_text(element: Element) -> str:
-    """The text of an element inside a line, without the marks of notes."""
+    """The text of an element inside a line, without note marks."""
     name = tag(element)
     if name == "br":
         return " "
     if not name or name == "img" or types(element) & {"noteref", "backlink"}:
         return ""
-    if element.get("class") == "timeline":  # dates in the margin of Gibbon
+    if element.get("class") == "timeline":  # dates in Gibbon's margins
         return ""
     text = [element.text or ""]
     for child in element:
@@ -208,25 +208,25 @@ def is_dropped(element: Element) -> bool:
 
 
 def is_drama(table: Element) -> bool:
-    """Whether a table holds speeches or verse, and not data."""
+    """Whether a table holds speeches or verse rather than data."""
     return bool(types(table) & {"z3998:drama", "z3998:scene", "z3998:verse"}) or any(
         types(cell) & {"z3998:persona", "z3998:verse"} for cell in table.iter(f"{XHTML}td")
     )
 
 
 def tag(element: Element) -> str:
-    """The name of an XHTML element; empty for a comment and for other vocabularies."""
+    """The name of an XHTML element; empty for comments and for elements of other vocabularies."""
     name = element.tag if isinstance(element.tag, str) else ""
     return name.removeprefix(XHTML) if name.startswith(XHTML) else ""
 
 
 def types(element: Element) -> set[str]:
-    """What ``epub:type`` says that an element is."""
+    """What an element is, according to its ``epub:type``."""
     return set(element.get(EPUB_TYPE, "").split())
 
 
 def plain(text: str) -> str:
-    """A line in the characters of a keyboard, white space made single spaces.
+    """A line in characters that a keyboard has, with all white space reduced to single spaces.
 
     >>> plain("“It’s\u200a—\u2009½\u2060…”")
     '"It\\'s -- 1/2..."'

@@ -1,4 +1,4 @@
-"""Words that met in 354 books: the course's own table of pairs, in data/pairs."""
+"""Words that occur near one another in 354 books: the course's own table of pairs, in data/pairs."""
 
 import lzma
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from bertcourse.datasets.data import course_file, read_text
 
 
 class WordPairs(NamedTuple):
-    """Which words met, and how often.
+    """Which words occur near one another ("meet"), and how often.
 
     Attributes:
         words: V words, the most frequent first.
@@ -29,7 +29,7 @@ class WordPairs(NamedTuple):
     def matrix(self) -> csr_array:
         """(V, V), symmetric: how often word w (row) had word c (column) as a neighbour.
 
-        A word that met itself once was a neighbour twice: the one of the other, and the other of the one.
+        A word that met itself once counts twice, as each of the two occurrences is the other's neighbour.
         """
         shape = (len(self.words), len(self.words))
         above = csr_array((self.counts.astype(np.float64), (self.first, self.second)), shape=shape)
@@ -37,7 +37,7 @@ class WordPairs(NamedTuple):
 
     @classmethod
     def of(cls, words: list[str], word_counts: NDArray, matrix: csr_array, at_least: int) -> "WordPairs":
-        """The table of a matrix of counts, without the pairs that met less often than ``at_least``."""
+        """The table for a matrix of counts, without pairs that met fewer than ``at_least`` times."""
         pairs = csr_array(matrix).tocoo()
         counts = np.where(pairs.row == pairs.col, pairs.data / 2, pairs.data).astype(np.int32)
         kept = (pairs.row <= pairs.col) & (counts >= at_least)
@@ -47,10 +47,10 @@ class WordPairs(NamedTuple):
 
 
 def pack_pairs(table: WordPairs) -> bytes:
-    """The pairs of a table in few bytes: the gaps between them, in reading order, and counts; in planes of bytes."""
+    """The pairs of a table in few bytes: the gaps between them, in reading order, and their counts, as byte planes."""
     codes = table.first.astype(np.int64) * len(table.words) + table.second
     columns = np.stack([np.diff(codes, prepend=0), table.counts]).astype("<u4")
-    planes = columns.view(np.uint8).reshape(2, -1, 4).transpose(0, 2, 1)  # the lowest bytes of all, then the next
+    planes = columns.view(np.uint8).reshape(2, -1, 4).transpose(0, 2, 1)  # all the lowest bytes, then the next
     return lzma.compress(planes.tobytes(), preset=9 | lzma.PRESET_EXTREME)
 
 
@@ -63,7 +63,7 @@ def unpack_pairs(packed: bytes, num_words: int) -> tuple[NDArray, NDArray, NDArr
 
 
 def word_pairs() -> WordPairs:
-    """How often the 12,000 most frequent words of 354 books met within five words of one another.
+    """How often any two of the 12,000 most frequent words in 354 books occur within five words of each other.
 
     Source: counted by data/pairs/make.py.
     """

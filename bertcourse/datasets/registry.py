@@ -1,8 +1,8 @@
 """Public data sets: where each file is, what its SHA-256 must be, whose it is; fetched once, checked, kept.
 
 The table is public_data.tsv. A file is looked for in the folder that the environment variable ``BERTCOURSE_DATA``
-names, by its path in the table or by its name alone (if no other has it), then in the user's cache, and only then on
-the network. Sets of books have a table of their own (``data``), but get, list and check know them, too.
+names, by its path in the table or by its name alone (if no other file has that), then in the user's cache, and only
+then on the network. Sets of books have a table of their own (``data``), but get, list and check know them, too.
 """
 
 import csv
@@ -32,8 +32,8 @@ class PublicFile(NamedTuple):
         set: the data set that it belongs to.
         file: its path in BERTCOURSE_DATA.
         sha256: of the file.
-        content_sha256: of what it unpacks to (``content_sha256``), for a file that we pack ourselves; else empty.
-        url: where it is, or what it is made from.
+        content_sha256: of what it unpacks to (``content_sha256``), for a file that we pack ourselves; otherwise empty.
+        url: where to fetch it, or what it is made from.
         licence: of the data.
         citation: of its paper.
     """
@@ -49,7 +49,7 @@ class PublicFile(NamedTuple):
 
 @cache
 def read_registry() -> dict[str, list[PublicFile]]:
-    """The files of each public data set, by its name."""
+    """The files of each public data set, by the set's name."""
     sets: dict[str, list[PublicFile]] = {}
     with (resources.files("bertcourse.datasets") / "public_data.tsv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -61,7 +61,7 @@ def fetch(name: str) -> list[Path]:
     """The files of a public data set, from this disk, or else from the network.
 
     Args:
-        name: of the set; ``bertcourse data list`` prints them.
+        name: of the set; ``bertcourse data list`` prints all names.
 
     Returns:
         Their paths, in the order of the table.
@@ -105,7 +105,7 @@ def cache_folder() -> Path:
 
 
 def find_copy(file: PublicFile) -> Path | None:
-    """Where a file is on this disk, if it is. A damaged one in the cache counts as absent, and is fetched again."""
+    """Where a file is on this disk, if anywhere. A damaged one in the cache counts as absent, and is fetched again."""
     if data := os.environ.get("BERTCOURSE_DATA"):
         name = Path(file.file).name
         namesakes = [other for files in read_registry().values() for other in files if Path(other.file).name == name]
@@ -117,7 +117,7 @@ def find_copy(file: PublicFile) -> Path | None:
 
 
 def is_known(path: Path, file: PublicFile) -> bool:
-    """Whether a file is the one in the table, itself or by what it unpacks to."""
+    """Whether a file is the one in the table, by its own hash or by that of what it unpacks to."""
     if sha256(path) == file.sha256:
         return True
     return bool(file.content_sha256) and content_sha256(path) == file.content_sha256
@@ -134,9 +134,10 @@ def check_hash(path: Path, file: PublicFile) -> None:
 
 
 def content_sha256(path: Path) -> str:
-    """The SHA-256 of what a file unpacks to, as packers differ; "damaged" if it does not unpack.
+    """The SHA-256 of what a file unpacks to, since compressors differ; "damaged" if it does not unpack.
 
-    Of an .xz it is that of its content; of a .tar.xz, that of a line with name and size, then the content, per file.
+    For an .xz that is the hash of its content; for a .tar.xz, of one line with name and size, then the content, per
+    file.
     """
     digest = hashlib.sha256()
     try:
@@ -155,7 +156,7 @@ def content_sha256(path: Path) -> str:
 
 
 def download(url: str, path: Path, files: list[PublicFile]) -> None:
-    """Fetch a file, with a progress bar where someone looks on; ``files`` are those of its set."""
+    """Fetch a file, with a progress bar if someone is watching; ``files`` are those of its set."""
     try:
         with tqdm(total=1, desc=path.name, unit="B", unit_scale=True, disable=None) as bar:
             pooch.HTTPDownloader(timeout=60, progressbar=bar)(url, str(path), None)
@@ -168,7 +169,7 @@ def download(url: str, path: Path, files: list[PublicFile]) -> None:
         ) from error
 
 
-# Sets that are made from what others publish: from (download, folder) to the set's files in the folder.
+# Sets that we make from what others publish: each function takes a download and writes the set's files to a folder.
 MAKERS = {"blimp": make_blimp, "semcor": make_semcor, "wordnet": make_wordnet}
 
 
@@ -185,7 +186,7 @@ def states(names: list[str] | None = None) -> dict[str, str]:
 
 
 def has_files(files: list[PublicFile]) -> bool:
-    """Whether all files of a set are on this disk; a ValueError names one that is not the one in the table."""
+    """Whether all files of a set are on this disk; a ValueError names a file that is not the one in the table."""
     paths = [(find_copy(file) or cache_folder() / file.file, file) for file in files]
     for path, file in paths:
         if path.is_file():
@@ -194,7 +195,7 @@ def has_files(files: list[PublicFile]) -> bool:
 
 
 def print_sets() -> None:
-    """Print for each set its name, where it is, its licence, its paper."""
+    """Print, for each set, its name, where it is, its licence and its paper."""
     sets = {
         name: (find_copy(files[0]), f"{files[0].licence}. {files[0].citation}")
         for name, files in read_registry().items()

@@ -1,6 +1,6 @@
-"""SemCor 3.0's tag files made into the WSD Evaluation Framework's format: XML with the words, a file with the senses.
+"""From SemCor 3.0's tag files to the WSD Evaluation Framework's format: XML with the words, a file with the senses.
 
-A tag file is SGML of one element a line: ``<s snum=1>``, ``<punc>.</punc>``,
+A tag file is SGML with one element per line: ``<s snum=1>``, ``<punc>.</punc>``,
 ``<wf cmd=done pos=NN lemma=jury wnsn=1 lexsn=1:14:00::>jury</wf>``. The result has a known SHA-256 (``registry``),
 so that no rule here can be changed unnoticed.
 """
@@ -21,7 +21,7 @@ PARTS_OF_SPEECH = {"1": "NOUN", "2": "VERB", "3": "ADJ", "4": "ADV", "5": "ADJ"}
 
 
 def make_semcor(archive: Path, folder: Path) -> None:
-    """SemCor's files in the framework's format, packed with xz, from the archive of its repository."""
+    """Write SemCor in the framework's format, compressed with xz, from the archive of its repository."""
     tag_files = {}
     try:
         with tarfile.open(archive) as tar:
@@ -59,7 +59,7 @@ def framework_files(tag_files: Mapping[str, str]) -> tuple[str, str]:
 
 
 def document_lines(text: str, document: str) -> tuple[list[str], list[str]]:
-    """The lines of one document in either file, from its tag file and its id."""
+    """The lines of one document in each of the two files, from its tag file and its id."""
     xml: list[str] = []
     keys: list[str] = []
     words, sentence_keys, number, open_ = [], [], 0, False

@@ -1,11 +1,11 @@
-"""The files of WordNet 3.0 in a folder, as NLTK wants them, from the Debian package that carries them."""
+"""The files of WordNet 3.0 in a folder, as NLTK expects them, from the Debian package that contains them."""
 
 import lzma
 import tarfile
 import tempfile
 from pathlib import Path
 
-# The file "lexnames" of WordNet 3.0, which Debian leaves out: what its synsets were sorted into.
+# The file "lexnames" of WordNet 3.0, which Debian leaves out: the categories into which synsets were sorted.
 LEXICOGRAPHER_FILES = (
     "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition "
     "noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person "
@@ -22,7 +22,7 @@ AR_MAGIC, AR_HEADER = b"!<arch>\n", 60  # a Debian package is an ar archive
 
 
 def wordnet_folder() -> Path:
-    """The folder of WordNet's database files, fetched and unpacked if they are not here."""
+    """The folder with WordNet's database files, which are fetched and unpacked if they are not here."""
     from bertcourse.datasets.registry import cache_folder, fetch  # which imports this module
 
     folder = cache_folder() / "wordnet3.0" / "files"
@@ -33,7 +33,7 @@ def wordnet_folder() -> Path:
 
 
 def unpack_wordnet(archive: Path, folder: Path) -> None:
-    """Unpack wordnet-dict.tar.xz, and add what NLTK wants; the folder is there when all its files are."""
+    """Unpack wordnet-dict.tar.xz and add what NLTK expects; the folder appears only once all its files are there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as draft:
         target = Path(draft, "wordnet")
@@ -48,7 +48,7 @@ def unpack_wordnet(archive: Path, folder: Path) -> None:
 
 
 def make_wordnet(package: Path, folder: Path) -> None:
-    """wordnet-dict.tar.xz, WordNet's database files, from the Debian package that has them."""
+    """Make wordnet-dict.tar.xz, WordNet's database files, from the Debian package that contains them."""
     packed = folder / "data.tar.xz"
     try:
         packed.write_bytes(ar_members(package.read_bytes())["data.tar.xz"])
@@ -62,7 +62,8 @@ def make_wordnet(package: Path, folder: Path) -> None:
 
 
 def ar_members(content: bytes) -> dict[str, bytes]:
-    """The files in an ar archive: a magic string, then for each a header of 60 bytes and its content, evenly placed."""
+    """The files in an ar archive: a magic string, then for each file 60 bytes of header and its content, padded to an
+    even length."""
     if not content.startswith(AR_MAGIC):
         raise ValueError("it does not begin with !<arch>")
     members, position = {}, len(AR_MAGIC)

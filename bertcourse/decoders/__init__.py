@@ -3,8 +3,8 @@
 In reading order: the decoder, with cross-attention and a cache of keys and values (``decoder``); a causal language
 model (``language_model``); how it writes (``generation``); a poem for it to learn by heart (``poem``); GPT-2's files
 (``gpt2``); encoder and decoder together (``encoder_decoder``), and dates for them to translate (``tasks``); T5's
-objective (``span_corruption``); a BERT that is made to write (``bert_writes``); one model that fills and writes
-(``hybrid``); and the small world of chapter 4 for models that write (``small_world_texts``).
+objective (``span_corruption``); a BERT that is made to write (``bert_writes``); one model that both fills and writes
+(``hybrid``); and chapter 4's small world, for models that write (``small_world_texts``).
 """
 
 from bertcourse.decoders.bert_writes import Writer, fill_masks, gibbs_sample, mask_predict, write_left_to_right

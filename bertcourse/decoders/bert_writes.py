@@ -1,9 +1,9 @@
-"""Chapter 12: what happens if one makes a BERT write, which it was not trained to do.
+"""Chapter 12: what happens if a BERT is made to write, which it was not trained to do.
 
 BERT knows P(x_i | all others), for a few hidden x_i at a time. These distributions need not belong to any distribution
-of whole texts, and none of them says how a text goes on. Three ways are tried in the literature: a mask at the end of
-what is written, again and again; masks all at once, filled in some order (Ghazvininejad et al. 2019, "Mask-Predict");
-and Gibbs sampling, hiding one token after the other of a whole text and drawing it anew (Wang & Cho 2019, "BERT has a
+of whole texts, and none of them says how a text goes on. The literature tries three ways: filling one mask at the end
+of the text, again and again; many masks at once, filled in some order (Ghazvininejad et al. 2019, "Mask-Predict"); and
+Gibbs sampling, which hides one token of a whole text after another and draws it again (Wang & Cho 2019, "BERT has a
 Mouth, and It Must Speak").
 """
 
@@ -26,9 +26,9 @@ class Writer:
     """A BERT with an MLM head, asked for the tokens at some places of a row of ids.
 
     Args:
-        model: with an MLM head.
-        tokenizer: of the model; its special tokens are never written.
-        temperature: 0 for the most likely token each time, else as for ``next_token_distribution``.
+        model: a BERT with an MLM head.
+        tokenizer: the model's; its special tokens are never written.
+        temperature: 0 for the most likely token each time, otherwise as for ``next_token_distribution``.
         generator: source of randomness.
     """
 
@@ -64,11 +64,11 @@ class Writer:
 
 
 def write_left_to_right(writer: Writer, text: str, num_tokens: int, num_masks: int = 1) -> list[int]:
-    """Go on from left to right: put masks at the end, fill the first of them, and again.
+    """Continue a text from left to right: put masks at its end, fill the first of them, and repeat.
 
     Args:
         writer: a BERT.
-        text: how it begins.
+        text: the beginning.
         num_tokens: how many to write.
         num_masks: how many masks the model sees at the end; with one, it sees the text end after the next token.
 
@@ -84,13 +84,13 @@ def write_left_to_right(writer: Writer, text: str, num_tokens: int, num_masks: i
 
 
 def fill_masks(writer: Writer, ids: Sequence[int], places: Sequence[int], order: Order = "most certain first") -> list:
-    """Fill masks one by one, each seen by all that follow.
+    """Fill masks one by one; what has been filled in is seen from then on.
 
     Args:
         writer: a BERT.
         ids: a row with masks, such as ``Writer.frame`` makes.
         places: of the masks.
-        order: "left to right", "random", or "most certain first": each time the place whose best token is likeliest.
+        order: "left to right", "random", or "most certain first": next is the place whose best token is most likely.
 
     Returns:
         ``[(place, token id), …]`` in the order of filling.
@@ -111,10 +111,10 @@ def fill_masks(writer: Writer, ids: Sequence[int], places: Sequence[int], order:
 
 
 def mask_predict(writer: Writer, ids: Sequence[int], places: Sequence[int], iterations: int = 4) -> list[list[int]]:
-    """Fill all masks at once; then hide the least certain again, ever fewer, and fill those (Ghazvininejad et al. 2019,
-    section 3).
+    """Fill all masks at once; then hide the least certain tokens and fill them again, ever fewer of them (Ghazvininejad
+    et al. 2019, section 3).
 
-    In iteration t of T the model fills what is hidden, and of N tokens the N·(T - t)/T that it gave the lowest
+    In iteration t of T the model fills what is hidden; then the N·(T - t)/T of the N tokens with the lowest
     probabilities are hidden again.
 
     Args:
@@ -145,14 +145,14 @@ def mask_predict(writer: Writer, ids: Sequence[int], places: Sequence[int], iter
 
 
 def gibbs_sample(writer: Writer, ids: Sequence[int], places: Sequence[int], sweeps: int = 10) -> list[list[int]]:
-    """Hide one token after the other and draw it anew, given all others (Wang & Cho 2019, section 4).
+    """Hide one token after another and draw it again, given all others (Wang & Cho 2019, section 4).
 
-    In each sweep every place comes once, in random order. Masks that are there at the start are filled in the first.
+    Each sweep visits every place once, in random order. The first sweep fills masks that are there at the start.
 
     Args:
         writer: a BERT, with a temperature above 0.
         ids: a row, with masks or with a first draft.
-        places: that are drawn.
+        places: the places to draw.
         sweeps: how often each is drawn.
 
     Returns:
@@ -169,11 +169,11 @@ def gibbs_sample(writer: Writer, ids: Sequence[int], places: Sequence[int], swee
 
 
 def repeated_share(tokens: Sequence[int], n: int = 3) -> float:
-    """Which share of the n-grams stood in the text before: how much a text goes in circles.
+    """The share of the n-grams that have occurred in the text before: how much a text goes in circles.
 
     Args:
-        tokens: of a text; 0 for one that has less than n.
-        n: how long.
+        tokens: of a text; with fewer than n, the share is 0.
+        n: the length of the n-grams.
 
     >>> repeated_share([1, 2, 3, 1, 2, 3, 1], n=3)
     0.4

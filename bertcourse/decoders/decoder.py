@@ -1,8 +1,8 @@
 """Chapter 12: the decoder: chapter 2's block with chapter 1's causal mask, so that no position sees what comes later.
 
-A decoder that reads a source text, too, has a second attention in each block, whose queries are its own and whose keys
+A decoder that also reads a source text has a second attention in each block, whose queries are its own and whose keys
 and values are the encoder's (Vaswani et al. 2017, section 3.2.3). While it writes, the keys and values of what is
-written already do not change: ``KeyValueCache`` keeps them.
+already written do not change: ``KeyValueCache`` keeps them.
 """
 
 from typing import Literal, NamedTuple
@@ -18,8 +18,8 @@ class LayerCache:
     """The keys and values that one layer has computed so far, (B, H, M, D/H) each.
 
     Attributes:
-        keys, values: of its own positions; None before the first.
-        memory_keys, memory_values: of the encoder's positions, which are computed once; None before.
+        keys, values: of the layer's own positions; None before the first.
+        memory_keys, memory_values: of the encoder's positions, computed once; None before that.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class LayerCache:
         self.memory_values: Tensor | None = None
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Keep those of L new positions, (B, H, L, D/H), and return all, old and new."""
+        """Keep the keys and values of L new positions, (B, H, L, D/H), and return all of them, old and new."""
         if self.keys is not None:
             keys, values = torch.cat([self.keys, keys], dim=2), torch.cat([self.values, values], dim=2)
         self.keys, self.values = keys, values
@@ -37,10 +37,10 @@ class LayerCache:
 
 
 class KeyValueCache:
-    """A ``LayerCache`` for each layer of a decoder; it is filled by calling the decoder with it.
+    """A ``LayerCache`` for each layer of a decoder; calling the decoder with it fills it.
 
     Args:
-        num_layers: of the decoder.
+        num_layers: the decoder's.
 
     >>> KeyValueCache(num_layers=2).length
     0
@@ -63,7 +63,7 @@ class KeyValueCache:
 
 
 class CachedAttention(MultiHeadAttention):
-    """Chapter 2's attention, which may begin where it stopped: new positions ask, old and new ones answer."""
+    """Chapter 2's attention, which can continue where it stopped: new positions ask, old and new ones answer."""
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False, cache: LayerCache | None = None
@@ -72,9 +72,9 @@ class CachedAttention(MultiHeadAttention):
 
         Args:
             x: (B, L, D), the new positions.
-            mask: boolean, broadcastable to (B, H, L, M), where M counts the positions in the cache and the new ones.
+            mask: boolean, broadcastable to (B, H, L, M), where M counts both the positions in the cache and the new.
             need_weights: return the weights, (B, H, L, M).
-            cache: of this layer; it gets the new keys and values.
+            cache: this layer's; the new keys and values are added to it.
         """
         query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
         if cache is not None:
@@ -100,7 +100,7 @@ class CrossAttention(MultiHeadAttention):
             memory: (B, S, D), what the encoder made of the source.
             mask: boolean, broadcastable to (B, H, L, S), such as ``padding_mask`` of the source.
             need_weights: return the weights, (B, H, L, S).
-            cache: of this layer; the source's keys and values are computed once, and kept there.
+            cache: this layer's; the source's keys and values are computed once, and kept there.
         """
         if cache is None or cache.memory_keys is None:
             key, value = (self.split_heads(project(memory)) for project in (self.key, self.value))
@@ -132,7 +132,7 @@ class DecoderBlock(nn.Module):
         intermediate_size: width of the feed-forward network.
         norm: "pre" or "post".
         activation: of the feed-forward network.
-        cross_attention: whether there is an attention to a source.
+        cross_attention: whether the block also attends to a source.
         dropout: probability of dropping a value of a sublayer's result in training.
         attention_dropout: probability of dropping an attention weight in training.
         layer_norm_eps: added to the variance in layer normalization.
@@ -179,10 +179,10 @@ class DecoderBlock(nn.Module):
         Args:
             x: (B, L, D), the new positions.
             mask: boolean, broadcastable to (B, H, L, M), such as ``causal_mask(L)``.
-            memory: (B, S, D), of the encoder, for a block with cross-attention.
+            memory: (B, S, D), from the encoder, for a block with cross-attention.
             memory_mask: boolean, broadcastable to (B, H, L, S).
             need_weights: return the weights.
-            cache: of this layer; None computes everything anew.
+            cache: this layer's; None computes everything again.
 
         Returns:
             ``(x, weights, cross_weights)``: (B, L, D), (B, H, L, M) and (B, H, L, S); weights are None if not needed.
@@ -262,12 +262,12 @@ class TransformerDecoder(nn.Module):
             mask: boolean, broadcastable to (B, H, L, M); None for the causal mask.
             memory: (B, S, D), what the encoder made of the source, for blocks with cross-attention.
             memory_mask: boolean, broadcastable to (B, H, L, S); ``padding_mask`` of the source.
-            cache: keys and values of the positions before; the new ones are added.
+            cache: keys and values of earlier positions; those of the new positions are added.
             output_hidden_states: keep what goes into each layer.
-            output_attentions: keep each layer's weights; this takes the plain path.
+            output_attentions: keep each layer's weights; this needs the plain attention, not the fused one.
         """
         old, new = (0 if cache is None else cache.length), x.shape[1]
-        if mask is None and new > 1:  # a single position may see all that came before, and itself
+        if mask is None and new > 1:  # a single position may see everything before it, and itself
             mask = causal_mask(old + new, x.device)[old:]
         hidden_states, weights = [], []
         for number, block in enumerate(self.blocks):

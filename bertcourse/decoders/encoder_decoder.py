@@ -1,7 +1,7 @@
-"""Chapter 12: an encoder that reads all of a source, and a decoder that writes what comes of it, token by token.
+"""Chapter 12: an encoder that reads a whole source, and a decoder that writes the target from it, token by token.
 
-The transformer as it was first built, for translation (Vaswani et al. 2017, figure 1). In each of the decoder's blocks
-cross-attention asks the encoder's result; one table of embeddings serves source, target and the last map (section 3.4).
+The transformer as it was first built, for translation (Vaswani et al. 2017, figure 1). In each decoder block,
+cross-attention looks at the encoder's result; source, target and final map share one table of embeddings (section 3.4).
 """
 
 from typing import NamedTuple
@@ -24,9 +24,9 @@ class EncoderDecoderOutput(NamedTuple):
     """What an encoder-decoder returns.
 
     Attributes:
-        logits: (B, T, V): a score for each token of the vocabulary to come after each position of the target.
-        cross_attentions: None, or for each layer of the decoder the weights (B, H, T, S) by which target looks at
-            source.
+        logits: (B, T, V): for each position of the target, a score for each token of the vocabulary to come next.
+        cross_attentions: None, or for each layer of the decoder the weights (B, H, T, S) with which the target looks at
+            the source.
         attentions: None, or for each layer of the decoder the weights (B, H, T, T).
         encoder_attentions: None, or for each layer of the encoder the weights (B, H, S, S).
     """
@@ -42,7 +42,7 @@ class EncoderDecoder(nn.Module):
 
     Args:
         config: sizes of the decoder, and of the encoder.
-        num_encoder_layers: of the encoder; None for as many as the decoder has.
+        num_encoder_layers: how many layers the encoder has; None for as many as the decoder.
     """
 
     def __init__(self, config: DecoderConfig, num_encoder_layers: int | None = None):
@@ -70,7 +70,7 @@ class EncoderDecoder(nn.Module):
     def encode(
         self, source_ids: Tensor, source_mask: Tensor | None = None, output_attentions: bool = False
     ) -> tuple[Tensor, tuple[Tensor, ...] | None]:
-        """Read the source: (B, S) ids to ``(memory, attentions)``, of which memory is (B, S, D).
+        """Read the source: from (B, S) ids to ``(memory, attentions)``, where memory is (B, S, D).
 
         Args:
             source_ids: (B, S).
@@ -94,10 +94,10 @@ class EncoderDecoder(nn.Module):
         """Score what comes after each position of the target.
 
         Args:
-            target_ids: (B, T), which begin with the start token; with a cache, the new positions only.
+            target_ids: (B, T), beginning with the start token; with a cache, the new positions only.
             memory: (B, S, D), as ``encode`` returns it.
             source_mask: as for ``encode``.
-            cache: of the positions before; the new ones are added.
+            cache: keys and values of earlier positions; those of the new positions are added.
             output_attentions: return each layer's weights.
         """
         check_ids("target_ids", target_ids, self.word_embeddings, "does the vocabulary belong to this model?")
@@ -120,7 +120,7 @@ class EncoderDecoder(nn.Module):
         source_mask: Tensor | None = None,
         output_attentions: bool = False,
     ) -> EncoderDecoderOutput:
-        """Both, as in training: the target is given, and each of its tokens is scored from those before it."""
+        """Encode and decode, as in training: the target is given, and each token is scored from those before it."""
         memory, attentions = self.encode(source_ids, source_mask, output_attentions)
         output = self.decode(target_ids, memory, source_mask, output_attentions=output_attentions)
         return output._replace(encoder_attentions=attentions)
@@ -133,11 +133,11 @@ def teacher_forcing_loss(
     target_ids: Tensor,
     target_mask: Tensor | None = None,
 ) -> Tensor:
-    """The mean of -log P(y_i | y_1 … y_{i-1}, source), the true y before each: "teacher forcing" (Williams & Zipser
-    1989).
+    """The mean of -log P(y_i | y_1 … y_{i-1}, source), where all y given are the true ones: "teacher forcing" (Williams
+    & Zipser 1989).
 
     Args:
-        model: whose loss.
+        model: the model whose loss is computed.
         source_ids, source_mask: (B, S), as for ``EncoderDecoder.encode``.
         target_ids: (B, T), from the start token to the stop token.
         target_mask: (B, T), 1 for a token, 0 for padding; None if nothing is padded.
@@ -156,14 +156,14 @@ def translate(
     max_new_tokens: int,
     use_cache: bool = True,
 ) -> Tensor:
-    """Write the target of each source, the most likely token each time.
+    """Write the target of each source, taking the most likely token each time.
 
     Args:
-        model: that writes.
+        model: the model that writes.
         source_ids, source_mask: (B, S), as for ``EncoderDecoder.encode``.
         start, stop: the tokens that a target begins and ends with.
-        max_new_tokens: at most so many after the start.
-        use_cache: keep keys and values, of the source, too.
+        max_new_tokens: how many tokens to write at most, after the start.
+        use_cache: keep keys and values, the source's included.
 
     Returns:
         (B, N), without the start token; a row is filled with ``stop`` from its end on.

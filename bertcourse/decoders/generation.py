@@ -1,8 +1,9 @@
-"""Chapter 12: writing: a distribution over the next token, one token drawn from it, and again.
+"""Chapter 12: writing: get a distribution over the next token, draw a token from it, and repeat.
 
-The most likely token each time is greedy; a temperature T makes p_i ∝ exp(z_i / T) sharper or flatter; top-k keeps the
-k best (Fan et al. 2018, "Hierarchical Neural Story Generation", section 5.1); top-p, or nucleus sampling, the fewest
-that have p of the probability (Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1).
+Taking the most likely token each time is greedy; a temperature T makes p_i ∝ exp(z_i / T) sharper or flatter; top-k
+keeps the k best (Fan et al. 2018, "Hierarchical Neural Story Generation", section 5.1); top-p, or nucleus sampling, the
+fewest that together have probability p (Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section
+3.1).
 """
 
 import math
@@ -16,11 +17,11 @@ from bertcourse.training.modes import evaluation_mode
 
 
 def keep_top_k(logits: Tensor, k: int) -> Tensor:
-    """Logits of which all but the k highest are minus infinity; exactly k stay, where several are equal, too.
+    """Logits with all but the k highest set to minus infinity; exactly k stay, even where several are equal.
 
     Args:
         logits: (..., V).
-        k: how many stay; all do if there are no more.
+        k: how many stay; all of them if there are fewer.
 
     >>> keep_top_k(torch.tensor([1.0, 3.0, 2.0]), k=2)
     tensor([-inf, 3., 2.])
@@ -32,7 +33,7 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
 
 
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
-    """Logits of the nucleus: the fewest most likely tokens with p of the probability; all others are minus infinity.
+    """Logits of the nucleus: the fewest most likely tokens that have p of the probability; others are minus infinity.
 
     Args:
         logits: (..., V).
@@ -45,7 +46,7 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
         raise ValueError(f"top_p must be above 0 and at most 1; got {p}.")
     ordered, order = logits.sort(dim=-1, descending=True, stable=True)
     probabilities = ordered.softmax(-1)
-    before = probabilities.cumsum(-1) - probabilities  # of all that are more likely
+    before = probabilities.cumsum(-1) - probabilities  # of all tokens that are more likely
     is_out = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, (before >= p) & (before > 0))
     return logits.masked_fill(is_out, -math.inf)
 
@@ -53,11 +54,11 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
 def next_token_distribution(
     logits: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
 ) -> Tensor:
-    """The probabilities that the next token is drawn with; first the temperature, then top-k, then top-p.
+    """The probabilities with which the next token is drawn: first the temperature, then top-k, then top-p.
 
     Args:
         logits: (..., V).
-        temperature: T; 1 leaves the model's own, 0 puts everything on the best.
+        temperature: T; 1 leaves the model's own probabilities, 0 puts everything on the best token.
         top_k, top_p: as for ``keep_top_k`` and ``keep_top_p``; None for all tokens.
 
     Returns:
@@ -89,22 +90,22 @@ def generate(
     generator: torch.Generator | None = None,
     use_cache: bool = True,
 ) -> Tensor:
-    """Write on, token by token.
+    """Continue prompts, token by token.
 
     Args:
-        model: whose next tokens.
+        model: the model that writes.
         input_ids: (B, L), prompts of equal length.
-        max_new_tokens: at most so many.
+        max_new_tokens: how many tokens to write at most.
         temperature, top_k, top_p: as for ``next_token_distribution``; temperature 0 is greedy and draws nothing.
-        stop: a token that ends a row; the rest of the row is filled with it, and writing ends when all rows have.
+        stop: a token that ends a row; the rest of the row is filled with it, and writing ends once all rows have ended.
         generator: source of randomness.
-        use_cache: keep keys and values; without, all is computed anew for each token, with the same result.
+        use_cache: keep keys and values; otherwise everything is computed again for each token, with the same result.
 
     Returns:
         (B, L + N), the prompts and what follows them.
 
     Raises:
-        ValueError: if prompt and new tokens are more than the model has positions for.
+        ValueError: if the model has too few positions for prompt and new tokens.
     """
     longest = model.config.max_position_embeddings
     if max_new_tokens < 0 or input_ids.shape[1] + max_new_tokens > longest + 1:  # the last token written is not read
@@ -136,7 +137,7 @@ def choose(
     top_p: float | None = None,
     generator: torch.Generator | None = None,
 ) -> Tensor:
-    """(B, V) logits to (B, 1) tokens; arguments as for ``generate``."""
+    """From (B, V) logits to (B, 1) tokens; arguments as for ``generate``."""
     probabilities = next_token_distribution(logits, temperature, top_k, top_p)
     if temperature == 0:
         return probabilities.argmax(-1, keepdim=True)

@@ -1,7 +1,7 @@
 """Chapter 12: GPT-2's files: what ``transformers`` saves as GPT2LMHeadModel loads here, and the other way round.
 
-Two things are written otherwise there. Linear maps are stored transposed ("Conv1D", of OpenAI's release), and queries,
-keys and values are one matrix.
+Two things differ in these files. Linear maps are stored transposed ("Conv1D", from OpenAI's release), and queries, keys
+and values share one matrix.
 """
 
 import json
@@ -41,7 +41,7 @@ NAMES = Names(
     prefix="transformer.",
     parts=("wte", "wpe", "h", "ln_f"),
 )
-# Ours, theirs, and what holds if the file does not say it.
+# Our name, theirs, and the value if the file gives none.
 FIELDS = [
     ("vocab_size", "vocab_size", None),
     ("hidden_size", "n_embd", None),
@@ -56,8 +56,8 @@ FIELDS = [
     ("initializer_range", "initializer_range", 0.02),
     ("layer_norm_eps", "layer_norm_epsilon", 1e-5),
 ]
-SIZES = tuple(theirs for _, theirs, _ in FIELDS[:5])  # n_inner is 4·n_embd where the file does not say it
-# Fields of a config.json that make another model of a GPT-2, and the one value that is ours.
+SIZES = tuple(theirs for _, theirs, _ in FIELDS[:5])  # n_inner is 4·n_embd if the file does not give it
+# Fields of a config.json that can turn a GPT-2 into a different model, each with the one value that ours has.
 LIKE_OURS = {
     "model_type": "gpt2",
     "tie_word_embeddings": True,
@@ -76,14 +76,14 @@ def load_gpt2(name_or_path: str | os.PathLike) -> tuple[CausalLanguageModel, Tok
     """A GPT-2 and its tokenizer, in evaluation mode and float32.
 
     Args:
-        name_or_path: a folder, or the id of a GPT-2 on the Hugging Face hub, such as "gpt2" or "distilgpt2", which are
-            fetched once; where folders are looked for is as for ``bertcourse.bert.load_pretrained``.
+        name_or_path: a folder, or the id of a GPT-2 on the Hugging Face hub, such as "gpt2" or "distilgpt2", which is
+            fetched once; folders are looked for where ``bertcourse.bert.load_pretrained`` looks.
 
     Returns:
         ``(model, tokenizer)``. The tokenizer neither pads nor truncates, and puts nothing before a text.
 
     Raises:
-        FileNotFoundError, ValueError, ConnectionError: as ``bertcourse.bert.load_pretrained``.
+        FileNotFoundError, ValueError, ConnectionError: as for ``bertcourse.bert.load_pretrained``.
     """
     folder = open_folder(name_or_path)
     config = read_gpt2_config(folder)
@@ -107,8 +107,8 @@ def save_gpt2(model: CausalLanguageModel, tokenizer: Tokenizer, folder: str | os
 
     Args:
         model: what to save; its dtype is kept.
-        tokenizer: its tokenizer, with ids below the model's vocabulary size; whatever its kind.
-        folder: where to; made if it is not there, its files of these names replaced.
+        tokenizer: its tokenizer, of any kind, with ids below the model's vocabulary size.
+        folder: where to write; created if it does not exist, and files of these names are replaced.
     """
     check_tokenizer(tokenizer)
     check_vocabulary(tokenizer, model.config.vocab_size)
@@ -128,11 +128,11 @@ def save_gpt2(model: CausalLanguageModel, tokenizer: Tokenizer, folder: str | os
         for file, content in {"config.json": config, "tokenizer_config.json": settings}.items():
             (draft / file).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
         tokenizer.save(str(draft / "tokenizer.json"))
-        (draft / "model.safetensors").chmod((draft / "config.json").stat().st_mode)  # its owner alone may read it
+        (draft / "model.safetensors").chmod((draft / "config.json").stat().st_mode)  # else only its owner may read it
 
 
 def read_gpt2_config(folder: Path) -> DecoderConfig:
-    """The sizes in config.json, by our names; refused if it is no GPT-2's, or one that differs from ours."""
+    """The sizes in config.json under our names; the file is refused unless it belongs to a GPT-2 built like ours."""
     path, told = folder / "config.json", read_settings(folder)
     check_settings(path, {"model_type": None, **told}, LIKE_OURS, SIZES)
     sizes = {ours: told.get(theirs, default) for ours, theirs, default in FIELDS}
@@ -161,7 +161,7 @@ def read_gpt2_tokenizer(folder: Path) -> Tokenizer:
 
 
 def unpack(tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
-    """Their tensors with maps the right way round, and each c_attn in three."""
+    """Their tensors, with linear maps the right way round and each c_attn split in three."""
     wte, head = (tensors.get(name) for name in ("transformer.wte.weight", "lm_head.weight"))
     if head is not None and wte is not None and not torch.equal(head, wte):
         path = folder / "model.safetensors"
@@ -182,7 +182,7 @@ def unpack(tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
 
 
 def pack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What ``unpack`` takes apart, put together again."""
+    """The reverse of ``unpack``: what it takes apart, put together again."""
     whole = {}
     for name, tensor in tensors.items():
         if ".c_attn." in name:

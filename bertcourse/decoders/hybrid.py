@@ -1,13 +1,13 @@
 """Chapter 12: one model that fills and writes: GPT-BERT's hybrid of both objectives (Charpentier & Samuel 2024, "GPT or
 BERT: why not both?").
 
-BERT guesses a hidden token at its own position, a causal model the next token from the position before. If BERT's
-guess is moved there, too ("masked next-token prediction"), both ask the same of the same weights:
+BERT guesses a hidden token at that token's own position; a causal model guesses a token at the position before it. If
+BERT's guess is moved there, too ("masked next-token prediction"), both objectives ask the same of the same weights:
 
     writes    position i - 1 sees x_1 … x_{i-1}, and guesses x_i
     fills     position i - 1 sees the whole row, in which x_i is hidden, and guesses x_i
 
-What differs is the attention mask and the [MASK]s. The model is the causal one of this chapter.
+Only the attention mask and the [MASK]s differ. The model is the causal one of this chapter.
 """
 
 from collections.abc import Sequence
@@ -40,14 +40,14 @@ def fill_logits(model: CausalLanguageModel, input_ids: Tensor, attention_mask: T
 
 
 class HybridLoss:
-    """A share of the rows of each batch is written, the others are filled, by the same weights.
+    """In each batch, a share of the rows is written and the rest are filled, by the same weights.
 
     ``train_language_model(model, batches, steps, loss=HybridLoss(vocabulary, causal_share=0.5))``
 
     Args:
         vocabulary: of the tokenizer.
-        causal_share: of the rows; 1 is a causal language model, 0 a masked one.
-        rate: which share of the tokens is hidden in rows that are filled.
+        causal_share: the share of rows to write; 1 is a causal language model, 0 a masked one.
+        rate: the share of tokens that is hidden in rows to fill.
         generator: source of randomness.
     """
 
@@ -81,15 +81,15 @@ class HybridLoss:
 
 
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
-    """The mean over all labels (B, L) but ``IGNORE``, of logits (B, L, V)."""
+    """The mean cross-entropy of logits (B, L, V) over all labels (B, L) except ``IGNORE``."""
     return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
 
 
 class Scores(NamedTuple):
-    """What a model knows of held-out texts.
+    """What a model knows about held-out texts.
 
     Attributes:
-        loss: in nats per token that was asked for.
+        loss: in nats per guessed token.
         accuracy: how often the likeliest token is right.
     """
 
@@ -118,14 +118,14 @@ def filling_scores(
     seed: int = 0,
     batch_size: int = 64,
 ) -> Scores:
-    """How well hidden tokens are guessed from all that is left of the text; every one of them is a [MASK].
+    """How well hidden tokens are guessed from the rest of the text; each of them is replaced by [MASK].
 
     Args:
         model: of this chapter.
         texts: lists of token ids.
         vocabulary: of the tokenizer.
-        rate: which share of the tokens is hidden.
-        seed: of what is hidden, the same for each model.
+        rate: the share of tokens that is hidden.
+        seed: decides which ones, the same for each model.
         batch_size: how many at a time.
     """
     generator = torch.Generator().manual_seed(seed)
@@ -139,7 +139,7 @@ def filling_scores(
 
 
 def in_evaluation(model: CausalLanguageModel, texts: Sequence[Sequence[int]], batch_size: int):
-    """Batches of texts of like length, while the model is in evaluation mode."""
+    """Batches of texts of similar length, while the model is in evaluation mode."""
     ordered = sorted(texts, key=len)
     with evaluation_mode(model):
         for start in range(0, len(ordered), batch_size):
@@ -147,7 +147,7 @@ def in_evaluation(model: CausalLanguageModel, texts: Sequence[Sequence[int]], ba
 
 
 def scores(answers) -> Scores:
-    """Loss and accuracy over batches of logits (B, L, V) and labels (B, L), each label that is asked for alike."""
+    """Loss and accuracy over batches of logits (B, L, V) and labels (B, L); all labels but ``IGNORE`` count equally."""
     loss = right = count = 0.0
     for logits, labels in answers:
         asked = labels != IGNORE

@@ -1,4 +1,4 @@
-"""Chapter 12: a causal language model: tokens and positions in, a decoder, and a score for each next token out.
+"""Chapter 12: a causal language model: tokens and positions in, a decoder between, a score for each next token out.
 
 P(x_1 … x_L) = Π P(x_i | x_1 … x_{i-1}). The model gives all L factors at once, as no position sees what comes after
 it, and is trained to make -log P small. With GPT-2's sizes it is GPT-2 (Radford et al. 2019, "Language Models are
@@ -34,7 +34,7 @@ SIZES = (
 
 @dataclass(frozen=True)
 class DecoderConfig:
-    """The sizes of a decoder, by the names that ``BertConfig`` has; the defaults are GPT-2's smallest.
+    """The sizes of a decoder, under the names of ``BertConfig``; the defaults are those of the smallest GPT-2.
 
     Attributes:
         vocab_size: V, how many tokens there are.
@@ -82,16 +82,16 @@ class DecoderConfig:
 
 @dataclass(frozen=True)
 class SmallModel:
-    """A model that is trained in a minute or two of CPU time, and how: lecture, tests and studies share its settings.
+    """A model that trains in a minute or two of CPU time: settings for it that lecture, tests and studies share.
 
     Attributes:
         hidden_size: D; the feed-forward networks are four times as wide.
-        num_hidden_layers: how many blocks, of a decoder, and of an encoder if there is one.
+        num_hidden_layers: how many blocks the decoder has, and the encoder if there is one.
         num_attention_heads: H.
         max_position_embeddings: the longest sequence, in tokens.
         initializer_range: standard deviation of the initial weights.
         batch_size: B.
-        steps: how many.
+        steps: how many training steps.
         learning_rate: the highest.
     """
 
@@ -105,7 +105,7 @@ class SmallModel:
     learning_rate: float
 
     def config(self, vocab_size: int) -> DecoderConfig:
-        """The model's sizes; there is no dropout, as no example comes often."""
+        """The model's sizes; there is no dropout, because no example is seen often."""
         return DecoderConfig(
             vocab_size=vocab_size,
             hidden_size=self.hidden_size,
@@ -124,7 +124,7 @@ class LanguageModelOutput(NamedTuple):
     """What a causal language model returns.
 
     Attributes:
-        logits: (B, L, V): a score for each token of the vocabulary to come after each position.
+        logits: (B, L, V): for each position, a score for each token of the vocabulary to come next.
         hidden_states: None, or layers + 1 tensors (B, L, D).
         attentions: None, or the weights (B, H, L, M) of each layer.
     """
@@ -135,10 +135,10 @@ class LanguageModelOutput(NamedTuple):
 
 
 class CausalLanguageModel(nn.Module):
-    """Embeddings, a pre-LN decoder, and the embeddings again as the last map (tied: Press & Wolf 2017).
+    """Embeddings, a pre-LN decoder, and the embeddings again as the final map (tied: Press & Wolf 2017).
 
-    Weights are drawn from N(0, initializer_range²), those that write into the residual stream 1/√(2·layers) as large
-    (Radford et al. 2019, section 2.3).
+    Weights are drawn from N(0, initializer_range²); those that write into the residual stream are then scaled by
+    1/√(2·layers) (Radford et al. 2019, section 2.3).
 
     Args:
         config: sizes.
@@ -155,7 +155,7 @@ class CausalLanguageModel(nn.Module):
         shrink_outputs(self.decoder)
 
     def embed(self, input_ids: Tensor, start: int = 0) -> Tensor:
-        """(B, L) token ids, of which the first stands at position ``start``, to (B, L, D)."""
+        """From (B, L) token ids, the first of them at position ``start``, to (B, L, D)."""
         check_ids("input_ids", input_ids, self.word_embeddings, "does the tokenizer belong to this model?")
         positions = self.position_embeddings(start + input_ids.shape[1])[start:]
         return self.dropout(self.word_embeddings(input_ids) + positions)
@@ -169,18 +169,18 @@ class CausalLanguageModel(nn.Module):
         output_attentions: bool = False,
         last_only: bool = False,
     ) -> LanguageModelOutput:
-        """Scores of the next token, after each position.
+        """Score the next token after each position.
 
-        Rows padded on the right need no attention mask: what is padded comes after all that is real. Its own scores
-        mean nothing, and the loss leaves them out.
+        Rows padded on the right need no attention mask: padding comes after all real tokens. The scores at padding mean
+        nothing, and the loss leaves them out.
 
         Args:
             input_ids: (B, L), integers below V; with a cache, of the new positions only.
             mask: boolean, broadcastable to (B, H, L, M), True where a position may attend; None for the causal mask.
-            cache: of the positions before; the new ones are added.
+            cache: keys and values of earlier positions; those of the new positions are added.
             output_hidden_states: return what goes into each layer, and what comes out of the last.
-            output_attentions: return each layer's weights; slower, as they must be written down.
-            last_only: score what comes after the last position alone: logits are (B, 1, V).
+            output_attentions: return each layer's weights; slower, as they must be stored.
+            last_only: only score what comes after the last position: logits are (B, 1, V).
         """
         x = self.embed(input_ids, 0 if cache is None else cache.length)
         output = self.decoder(
@@ -209,7 +209,7 @@ def new_decoder(config: DecoderConfig, cross_attention: bool = False) -> Transfo
 
 @torch.no_grad()
 def shrink_outputs(decoder: TransformerDecoder) -> None:
-    """Make the maps that write into the residual stream smaller, so that their sum begins no larger than one."""
+    """Scale down the maps that write into the residual stream, so that their sum starts no larger than a single one."""
     for block in decoder.blocks:
         for layer in (block.attention.output, block.feed_forward.contract):
             layer.weight.mul_((2 * len(decoder.blocks)) ** -0.5)
@@ -228,7 +228,7 @@ def next_token_loss(model: nn.Module, input_ids: Tensor, attention_mask: Tensor 
 
 
 def next_tokens(input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
-    """(B, L) ids to (B, L - 1) labels: what comes after each position but the last; ``IGNORE`` where that is padding.
+    """The (B, L - 1) labels of (B, L) ids: what comes after each position but the last; ``IGNORE`` if it is padding.
 
     >>> next_tokens(torch.tensor([[1, 7, 8, 0]]), torch.tensor([[1, 1, 1, 0]])).tolist()
     [[7, 8, -100]]
@@ -241,7 +241,7 @@ class TextBatch(NamedTuple):
     """Some texts as a tensor: ``next_token_loss(model, *batch)``.
 
     Attributes:
-        input_ids: (B, L), a shorter text padded on the right.
+        input_ids: (B, L), with shorter texts padded on the right.
         attention_mask: (B, L), 1 for a token, 0 for padding.
     """
 
@@ -266,7 +266,7 @@ def pad_texts(texts: Sequence[Sequence[int]], pad_id: int = 0) -> TextBatch:
 def text_batches(
     texts: Sequence[Sequence[int]], batch_size: int, generator: torch.Generator | None = None, pad_id: int = 0
 ) -> Iterator[TextBatch]:
-    """Batches of texts without end: each time round in another order, the last few of which are left out.
+    """Endless batches of texts: every pass has a new order, and leaves out the last few if they do not fill a batch.
 
     Args:
         texts: lists of token ids.
@@ -292,16 +292,16 @@ def train_language_model(
     decay: float = 0.5,
     weight_decay: float = 0.01,
 ) -> list[float]:
-    """Train by AdamW, with a learning rate that rises, stays and falls (``trapezoid``), gradients clipped at 1.
+    """Train by AdamW, with a learning rate that rises, stays and falls (``trapezoid``) and gradients clipped at 1.
 
     Args:
-        model: to be trained; it is left in evaluation mode.
+        model: the model to train; it is left in evaluation mode.
         batches: at least ``steps`` of them, each given to the loss as ``loss(model, *batch)``.
-        steps: how many.
+        steps: how many steps to take.
         learning_rate: the highest.
-        loss: of a batch.
-        warmup, decay: which shares of the steps the rate rises and falls in.
-        weight_decay: of matrices.
+        loss: the loss of a batch.
+        warmup, decay: the shares of the steps in which the rate rises and falls.
+        weight_decay: applied to matrices only.
 
     Returns:
         The loss of each step, in nats per token.
@@ -322,7 +322,7 @@ def train_language_model(
 
 
 def mean_loss(model: nn.Module, texts: Sequence[Sequence[int]], batch_size: int = 64) -> float:
-    """The mean of -log P over all tokens but the first of each text, in nats; each token counts alike.
+    """The mean of -log P over all tokens but the first of each text, in nats; all tokens count equally.
 
     Args:
         model: as for ``next_token_loss``.
@@ -341,7 +341,7 @@ def mean_loss(model: nn.Module, texts: Sequence[Sequence[int]], batch_size: int 
 
 
 def perplexity(model: nn.Module, texts: Sequence[Sequence[int]], batch_size: int = 64) -> float:
-    """exp of the mean loss: among how many tokens the model hesitates, on average, had they been equally likely.
+    """exp of the mean loss: the model is as unsure as if it chose among this many equally likely tokens.
 
     Args:
         model, texts, batch_size: as for ``mean_loss``.

@@ -1,6 +1,6 @@
 """Chapter 12: a text so short that a causal language model learns it by heart: Li Bai's poem, in words.
 
-静夜思, of the eighth century: 床前明月光, 疑是地上霜. 举头望明月, 低头思故乡. The English is the course's own.
+静夜思, from the eighth century: 床前明月光, 疑是地上霜. 举头望明月, 低头思故乡. The English is the course's own.
 Its words recur ("my bed", "my head" and "my head" again), so that the last word alone does not say what comes next.
 """
 
@@ -18,7 +18,7 @@ class WordVocabulary:
     """Words as tokens, after three special ones: padding, start of sequence and end of sequence.
 
     Args:
-        texts: whose words, between spaces; they are numbered in the order in which they come.
+        texts: their words, separated by spaces, are numbered in order of appearance.
 
     >>> WordVocabulary(["the moon is the moon"]).encode("the moon")
     [1, 3, 4, 2]

@@ -1,9 +1,9 @@
 """Chapter 12: the small world of chapter 4 for a model that writes: its texts as token ids, and the grammar's own loss.
 
-Of a document's topic, mood, hero and places the grammar knows everything; given these, the probability of each of its
-sentences is a sum over frames, of each a product over fields. That is what a reader would lose who is told them before
-the first word. A language model is not told, and loses more: how much more is what it does not find out, or not at
-once.
+The grammar knows the topic, mood, hero and places of a document; given these, the probability of each sentence is a sum
+over frames, and for each frame a product over fields. The grammar's loss is thus that of a reader who is told all this
+before the first word. A language model is not told, and loses more: the difference is what it does not find out, or not
+at once.
 """
 
 import math
@@ -31,7 +31,7 @@ from bertcourse.pretraining.small_world import (
 Distribution = dict[tuple[str, ...], float]  # of the words that a field may become
 LENGTHS = range(6, 13)  # of a document, in sentences
 
-# Reads a document once, and none again.
+# Reads each document only once.
 WORLD_MODEL = SmallModel(
     hidden_size=128,
     num_hidden_layers=2,
@@ -49,7 +49,7 @@ class KnownDocument(NamedTuple):
 
     Attributes:
         document: its words.
-        scene: topic, mood, hero, places, and the things that it comes back to.
+        scene: topic, mood, hero, places, and the things that the document comes back to.
     """
 
     document: Document
@@ -61,7 +61,7 @@ def known_documents(world: SmallWorld, seed: int, count: int) -> Iterator[KnownD
 
     Args:
         world: the language.
-        seed: below 0 for those held out.
+        seed: below 0 for held-out documents.
         count: how many.
     """
     rng, again = random.Random(seed if seed <= 0 else seed << 32), random.Random()
@@ -88,7 +88,7 @@ def world_texts(world: SmallWorld, seed: int, num_tokens: int = 0, count: int = 
 
     Args:
         world: the language.
-        seed, num_tokens, count: as for ``SmallWorld.documents``; seeds below 0 are for what is held out.
+        seed, num_tokens, count: as for ``SmallWorld.documents``; seeds below 0 give held-out texts.
 
     >>> world = SmallWorld()
     >>> [len(text) for text in world_texts(world, seed=-1, count=3)]
@@ -101,7 +101,7 @@ def world_texts(world: SmallWorld, seed: int, num_tokens: int = 0, count: int = 
 def grammar_loss(world: SmallWorld, seed: int = -1, count: int = 200) -> float:
     """The mean of -log P(token | scene, tokens before), in nats: no model of the same texts can lose less on average.
 
-    Counted is what ``mean_loss`` counts of ``world_texts``: all words, and the end of each document.
+    It counts what ``mean_loss`` counts in ``world_texts``: all words, and the end of each document.
 
     Args:
         world: the language.
@@ -109,7 +109,7 @@ def grammar_loss(world: SmallWorld, seed: int = -1, count: int = 200) -> float:
     """
     total = tokens = 0.0
     for document, scene in known_documents(world, seed, count):
-        total += math.log(len(LENGTHS))  # of its length
+        total += math.log(len(LENGTHS))  # for the document's length
         for number, words in enumerate(document.sentences):
             total -= math.log(sentence_probability(world, scene, words, is_first=number == 0))
         tokens += sum(map(len, document.sentences)) + 1
@@ -117,11 +117,11 @@ def grammar_loss(world: SmallWorld, seed: int = -1, count: int = 200) -> float:
 
 
 def bigram_loss(texts: list[list[int]], held_out: list[list[int]], vocab_size: int) -> float:
-    """The mean of -log P(token | the one before), in nats, of counted pairs: a baseline that sees one token back.
+    """The mean of -log P(token | the one before), in nats, from counted pairs: a baseline that sees one token back.
 
     Args:
-        texts: to be counted; smoothed as chapter 4's ``CountModel`` smooths them.
-        held_out: all tokens of these but the first of each text.
+        texts: the texts to count in; counts are smoothed as in chapter 4's ``CountModel``.
+        held_out: the texts to score, all tokens but the first of each.
         vocab_size: V.
     """
     counts = CountModel([Documents.of([[text] for text in texts])], vocab_size)
@@ -132,7 +132,7 @@ def bigram_loss(texts: list[list[int]], held_out: list[list[int]], vocab_size: i
 
 
 def sentence_probability(world: SmallWorld, scene: Scene, words: list[str], is_first: bool = False) -> float:
-    """P(sentence | scene): over all frames that it may come from.
+    """P(sentence | scene), summed over all frames that the sentence may come from.
 
     Args:
         world: the language.
@@ -140,7 +140,7 @@ def sentence_probability(world: SmallWorld, scene: Scene, words: list[str], is_f
         words: of the sentence.
         is_first: whether the document begins with it.
     """
-    words = ["a" if word == "an" else word for word in words]  # which of both follows from the next word
+    words = ["a" if word == "an" else word for word in words]  # which of the two follows from the next word
     return sum(share * frame_probability(frame.split(), words, scene) for frame, share in frames(world, is_first))
 
 
@@ -158,7 +158,7 @@ def frames(world: SmallWorld, is_first: bool) -> list[tuple[str, float]]:
 
 
 def frame_probability(frame: list[str], words: list[str], scene: Scene) -> float:
-    """P(words | frame, scene): a product over fields, and a sum where a field may be one word or two."""
+    """P(words | frame, scene): a product over fields, with a sum where a field may be one word or two."""
     if not frame or not words:
         return float(not frame and not words)
     first, rest = frame[0], frame[1:]
@@ -209,7 +209,7 @@ def field_distribution(field: str, scene: Scene) -> Distribution:
 
 
 def mixed(parts: list[tuple[float, list]]) -> Distribution:
-    """Lists to choose from, each with its share; a word that stands twice is twice as likely.
+    """The distribution over lists to choose from, each with its share; a word listed twice is twice as likely.
 
     >>> mixed([(0.5, ["a", "b"]), (0.5, ["b"])])
     {('a',): 0.25, ('b',): 0.75}

@@ -5,8 +5,8 @@
     targets   <extra_id_0> for inviting <extra_id_1> last <extra_id_2>
 
 An encoder reads the inputs, a decoder writes the targets (Raffel et al. 2020, "Exploring the Limits of Transfer
-Learning with a Unified Text-to-Text Transformer", figure 2 and section 3.1.4). The targets name only what is missing,
-so that they are short; together with the inputs they are the text again.
+Learning with a Unified Text-to-Text Transformer", figure 2 and section 3.1.4). The targets contain only what is
+missing, so they are short; together with the inputs they give the text back.
 """
 
 from collections.abc import Hashable, Sequence
@@ -32,7 +32,7 @@ class Corrupted(NamedTuple):
 
     Attributes:
         inputs: what is left, with a sentinel in place of each span.
-        targets: each sentinel with what it stands for, and a last one as the end.
+        targets: each sentinel with what it stands for, and a last one to mark the end.
     """
 
     inputs: list
@@ -42,11 +42,11 @@ class Corrupted(NamedTuple):
 def random_spans(
     length: int, rate: float = 0.15, mean_length: float = 3.0, generator: torch.Generator | None = None
 ) -> list[Span]:
-    """Spans with ``rate`` of the tokens, ``mean_length`` tokens long on average.
+    """Random spans that cover a share ``rate`` of the tokens, ``mean_length`` tokens long on average.
 
-    How many tokens are cut, and in how many spans, is fixed by the length of the text, as in T5's code. Drawn is where:
-    all ways to divide the hidden tokens into spans, and the others into the gaps around them, are equally likely, and
-    no two spans touch. (In T5's code a span is always the end of the text, which of 512 tokens is no great matter.)
+    The length of the text fixes how many tokens are cut, and in how many spans, as in T5's code. Only the places are
+    drawn: all ways to divide the hidden tokens into spans, and the others into the gaps around them, are equally
+    likely, and no two spans touch. (In T5's code a text always ends with a span, which matters little in 512 tokens.)
 
     Args:
         length: of the text, at least 2.
@@ -77,7 +77,7 @@ def random_parts(total: int, count: int, generator: torch.Generator | None = Non
 
     Args:
         total: at least ``count``.
-        count: of parts.
+        count: how many parts.
         generator: source of randomness.
 
     >>> sum(random_parts(10, 3))
@@ -88,11 +88,11 @@ def random_parts(total: int, count: int, generator: torch.Generator | None = Non
 
 
 def corrupt(tokens: Sequence[Token], spans: Sequence[Span], sentinels: Sequence[Token]) -> Corrupted:
-    """Cut these spans out of a text.
+    """Cut the given spans out of a text.
 
     Args:
         tokens: words or ids, none of them a sentinel.
-        spans: in order, none empty, none touching another.
+        spans: in order, none of them empty or touching another.
         sentinels: more than there are spans.
 
     >>> words = "Thank you for inviting me to your party last week .".split()
@@ -127,14 +127,14 @@ def span_corruption(
 
 
 def fill(inputs: Sequence[Token], targets: Sequence[Token], sentinels: Sequence[Token]) -> list[Token]:
-    """The text again: each sentinel of the inputs replaced by what the targets say it stands for.
+    """Restore a text: replace each sentinel in the inputs by what the targets say it stands for.
 
-    A model's targets may say nothing of a sentinel, or stop early: it then stands for nothing.
+    A model's targets may not mention a sentinel, or stop early: the sentinel then stands for nothing.
 
     Args:
-        inputs: with sentinels.
-        targets: written by a model, or of ``corrupt``.
-        sentinels: all that there may be.
+        inputs: a text with sentinels.
+        targets: written by a model, or made by ``corrupt``.
+        sentinels: all that may occur.
 
     >>> fill(["Thank", "you", "<X>", "me"], ["<X>", "for", "inviting", "<Y>"], ["<X>", "<Y>"])
     ['Thank', 'you', 'for', 'inviting', 'me']

@@ -1,12 +1,12 @@
-"""Chapter 12: a task for an encoder-decoder: dates, as people write them, into ISO 8601.
+"""Chapter 12: a task for an encoder-decoder: turn dates, as people write them, into ISO 8601.
 
     the twelfth of March, nineteen eighty-seven    1987-03-12
     Thursday, 12 Mar 1987                          1987-03-12
     12.III.1987                                    1987-03-12
 
-Some digits are copied, and to another place; months are looked up, in words, abbreviations and Roman numerals; days and
-years may be words. The weekday says nothing new. Dates are held out, all writings of them: what is right on one of
-those was not remembered.
+Some digits are copied, but to another place; months are looked up, whether words, abbreviations or Roman numerals; days
+and years may be words. The weekday says nothing new. A held-out date is held out in every form: a right answer to it
+cannot have been remembered.
 """
 
 import datetime
@@ -21,7 +21,7 @@ from torch import Tensor
 from bertcourse.decoders.encoder_decoder import EncoderDecoder, translate
 from bertcourse.decoders.language_model import SmallModel, pad_texts
 
-# Writes more than 98 of 100 held-out dates in full.
+# Gets more than 98 of 100 held-out dates entirely right.
 DATE_MODEL = SmallModel(
     hidden_size=64,
     num_hidden_layers=2,
@@ -66,7 +66,7 @@ def number_words(number: int) -> str:
 
 
 def ordinal_words(number: int) -> str:
-    """Its place in a row, in words.
+    """The ordinal of a number below a hundred, in words.
 
     >>> ordinal_words(3), ordinal_words(20), ordinal_words(31)
     ('third', 'twentieth', 'thirty-first')
@@ -77,7 +77,7 @@ def ordinal_words(number: int) -> str:
 
 
 def ordinal(number: int) -> str:
-    """Its place in a row, in digits.
+    """The ordinal of a number, in digits.
 
     >>> ordinal(1), ordinal(12), ordinal(23)
     ('1st', '12th', '23rd')
@@ -87,7 +87,7 @@ def ordinal(number: int) -> str:
 
 
 def year_words(year: int) -> str:
-    """A year from 1100 on, as it is read aloud.
+    """A year, from 1100 on, as it is read aloud.
 
     >>> year_words(1987), year_words(1905), year_words(1900), year_words(2000), year_words(2007), year_words(2031)
     ('nineteen eighty-seven', 'nineteen oh five', 'nineteen hundred', 'two thousand', 'two thousand seven',
@@ -101,7 +101,7 @@ def year_words(year: int) -> str:
     return f"{number_words(century)} {number_words(rest)}"
 
 
-# How a date is written. Each says everything; days come before months where both are digits.
+# How a date is written. Each form gives the whole date; days come before months if both are digits.
 FORMS: dict[str, Callable[[datetime.date], str]] = {
     "British": lambda d: f"{d.day} {MONTHS[d.month - 1]} {d.year}",
     "American": lambda d: f"{MONTHS[d.month - 1]} {d.day}, {d.year}",
@@ -117,7 +117,7 @@ FORMS: dict[str, Callable[[datetime.date], str]] = {
 
 
 class DateExample(NamedTuple):
-    """A date twice.
+    """The same date in two notations.
 
     Attributes:
         written: such as "12 March 1987".
@@ -142,7 +142,7 @@ class DateExamples(NamedTuple):
 
 
 def date_examples(num_train: int = 20_000, num_test: int = 500, seed: int = 0) -> DateExamples:
-    """Dates of three centuries, each written in a random form.
+    """Dates from three centuries, each written in a random form.
 
     Args:
         num_train: how many to learn from; a date may come more than once.
@@ -168,7 +168,7 @@ class CharacterVocabulary:
     """Characters as tokens, after three special ones: padding, start and stop.
 
     Args:
-        texts: whose characters.
+        texts: the texts whose characters are numbered.
 
     >>> CharacterVocabulary(["abba"]).encode("ab")
     [1, 3, 4, 2]
@@ -218,8 +218,8 @@ def collate_pairs(examples: Sequence[DateExample], vocabulary: CharacterVocabula
     """B examples as tensors.
 
     Args:
-        examples: what is written, and what is to be.
-        vocabulary: of both.
+        examples: dates as written, and in ISO 8601.
+        vocabulary: of both sides.
     """
     sides = [[vocabulary.encode(example[side]) for example in examples] for side in (0, 1)]
     return PairBatch(*pad_texts(sides[0], vocabulary.pad_id), *pad_texts(sides[1], vocabulary.pad_id))
@@ -231,7 +231,7 @@ def pair_batches(
     batch_size: int,
     generator: torch.Generator | None = None,
 ) -> Iterator[PairBatch]:
-    """Batches without end, each time round in another order.
+    """Endless batches, in a new order on every pass.
 
     Args:
         examples: at least ``batch_size`` of them.
@@ -239,6 +239,8 @@ def pair_batches(
         batch_size: B.
         generator: source of randomness.
     """
+    if not 1 <= batch_size <= len(examples):
+        raise ValueError(f"batch_size must be between 1 and the number of examples, {len(examples)}; got {batch_size}.")
     while True:
         order = torch.randperm(len(examples), generator=generator).tolist()
         for start in range(0, len(order) - batch_size + 1, batch_size):
@@ -248,12 +250,12 @@ def pair_batches(
 def translations(
     model: EncoderDecoder, vocabulary: CharacterVocabulary, texts: Sequence[str], batch_size: int = 256
 ) -> list[str]:
-    """What the model writes for each text, the most likely character each time.
+    """What the model writes for each text if it takes the most likely character each time.
 
     Args:
-        model: trained.
-        vocabulary: of its characters.
-        texts: sources.
+        model: a trained model.
+        vocabulary: its characters.
+        texts: the sources.
         batch_size: how many at a time.
     """
     found = []
@@ -265,7 +267,7 @@ def translations(
 
 
 def exact_share(written: Sequence[str], examples: Sequence[DateExample]) -> float:
-    """Which share of the dates is right in every character.
+    """The share of dates that are right in every character.
 
     >>> exact_share(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
     0.5
@@ -274,7 +276,7 @@ def exact_share(written: Sequence[str], examples: Sequence[DateExample]) -> floa
 
 
 def character_share(written: Sequence[str], examples: Sequence[DateExample]) -> float:
-    """Which share of the dates' ten characters stands in its place.
+    """The share of the dates' ten characters that are right, place by place.
 
     >>> character_share(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
     0.9
@@ -284,12 +286,12 @@ def character_share(written: Sequence[str], examples: Sequence[DateExample]) -> 
 
 
 def nearest_examples(texts: Sequence[str], train: Sequence[DateExample], block_size: int = 1000) -> list[DateExample]:
-    """For each text the training example that is written most alike, by edit distance: a baseline that only remembers.
+    """For each text the training example that is written most similarly, by edit distance: a baseline by memory alone.
 
     Args:
-        texts: to be looked up.
-        train: to look among; the first of several that are as near.
-        block_size: how many, of like length, are looked at together; what is found does not depend on it.
+        texts: the texts to look up.
+        train: the examples to search; of equally near ones, the first is taken.
+        block_size: how many, of similar length, are searched together; the result does not depend on it.
     """
     lengths = np.array([len(example.written) for example in train])
     order = np.argsort(lengths, kind="stable")
@@ -308,11 +310,11 @@ def nearest_examples(texts: Sequence[str], train: Sequence[DateExample], block_s
 
 
 def edit_distances(text: str, codes: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """How many characters must be inserted, deleted or replaced to make each of N texts of this one (Levenshtein 1966).
+    """How many characters to insert, delete or replace to turn a text into each of N others (Levenshtein 1966).
 
     Args:
-        text: one.
-        codes: (L, N), the others' characters as numbers, a column for each, 0 after its end.
+        text: the one text.
+        codes: (L, N), the others' characters as numbers, one column per text, with 0 after its end.
         lengths: (N,), how long they are.
 
     Returns:
@@ -322,7 +324,7 @@ def edit_distances(text: str, codes: np.ndarray, lengths: np.ndarray) -> np.ndar
     [1]
     """
     rows = np.arange(len(codes) + 1, dtype=codes.dtype)[:, None]
-    distances = np.repeat(rows, codes.shape[1], axis=1)  # (L + 1, N): from the text so far to each beginning
+    distances = np.repeat(rows, codes.shape[1], axis=1)  # (L + 1, N): from the text so far to each prefix
     for i, character in enumerate(text, 1):
         best = np.empty_like(distances)
         best[0] = i

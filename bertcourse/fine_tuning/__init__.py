@@ -1,4 +1,4 @@
-"""Chapter 7: fine-tuning. A few numbers on top of BERT, trained on some labelled examples, classify texts and pairs.
+"""Chapter 7: fine-tuning. A few weights on top of BERT, trained on some labelled examples, classify texts and pairs.
 
 In reading order: ``readers``, ``heads``, ``classifiers``, ``config``, ``freezing``, ``batches``, ``trainer``,
 ``public_sets``.

@@ -7,7 +7,7 @@ from torch import nn
 
 
 def rows_of(model: nn.Module, examples: Sequence, split: str) -> list:
-    """What a model reads of a split, which errors name."""
+    """A split as the rows that a model reads; errors name the split."""
     if not len(examples):
         raise ValueError(f"{split} must hold at least one example; it is empty. Was the split cut to 0?")
     try:
@@ -17,7 +17,7 @@ def rows_of(model: nn.Module, examples: Sequence, split: str) -> list:
 
 
 def check_classes(model: nn.Module, rows: Sequence) -> None:
-    """Refuse to learn from one class only."""
+    """Refuse to learn from a single class."""
     if labels := getattr(model, "labels", None):
         present = {index for row in rows for index in (row.target if isinstance(row.target, list) else [row.target])}
         if len(present) < 2:
@@ -29,13 +29,13 @@ def check_classes(model: nn.Module, rows: Sequence) -> None:
 
 
 def shuffled_buckets(lengths: Sequence[int], batch_size: int, rng: np.random.Generator) -> list[list[int]]:
-    """Batches of an epoch: in random order, and each of examples of like length, so that little is padding (Khomenko et
-    al. 2016, "Accelerating Recurrent Neural Network Training Using Sequence Bucketing").
+    """The batches of an epoch in random order, each with examples of similar length, so that there is little padding
+    (Khomenko et al. 2016, "Accelerating Recurrent Neural Network Training Using Sequence Bucketing").
 
     Args:
-        lengths: of each example.
-        batch_size: examples of a batch; one may have fewer.
-        rng: of the shuffles, before the sort by length, which decides who meets whom, and after it.
+        lengths: the length of each example.
+        batch_size: examples per batch; one batch may have fewer.
+        rng: for two shuffles: one before the sort by length, which decides which examples meet, and one after it.
 
     Returns:
         Batches as lists of indices into ``lengths``; every index is in exactly one.

@@ -1,4 +1,4 @@
-"""Chapter 7: a text, or a pair of texts, to one of K classes.
+"""Chapter 7: from a text, or a pair of texts, to one of K classes.
 
     p = softmax(W · h + b)      h (D,) from [CLS], W (K, D), b (K,)
 
@@ -22,19 +22,19 @@ POOLINGS = ("cls", "mean")
 
 
 class SequenceClassifier(Head):
-    """BERT with a linear map on top: a text, or a pair of texts, to one of K classes.
+    """BERT with a linear map on top: from a text, or a pair of texts, to one of K classes.
 
     Paper:
-        Devlin et al. 2019, section 4.1; the mean of all tokens from Reimers & Gurevych 2019.
+        Devlin et al. 2019, section 4.1; the mean of all tokens is from Reimers & Gurevych 2019.
 
     Inputs:
-        Texts, or pairs such as premise and hypothesis. What is longer than ``max_length`` is cut, of a pair the longer.
+        Texts, or pairs such as premise and hypothesis. They are cut to ``max_length``, a pair at its longer text.
 
     Args:
         encoder, tokenizer, max_length, dropout, seed: as for ``Head``.
         labels: the K classes.
-        pooling: "cls" is BERT's: tanh of a linear map of [CLS], the encoder's pooler (a new one, if it has none);
-            "mean" that of all tokens' vectors, for which ``transformers`` has no class.
+        pooling: "cls" is BERT's own: the encoder's pooler, tanh of a linear map of [CLS] (a new one if it has none);
+            "mean" is the mean of all tokens' vectors, for which ``transformers`` has no class.
 
     >>> from bertcourse.bert import load_pretrained
     >>> classifier = SequenceClassifier(*load_pretrained("course"), labels=["hardware", "software", "billing"])
@@ -77,7 +77,7 @@ class SequenceClassifier(Head):
         return F.cross_entropy(self(*self.batch(rows)), targets)
 
     def encode(self, texts: Sequence[str | tuple[str, str]]) -> list[Row]:
-        """Texts as rows [CLS] text [SEP], pairs as [CLS] text [SEP] text [SEP], without target."""
+        """Texts as rows [CLS] text [SEP], pairs as [CLS] text [SEP] text [SEP], without targets."""
         if isinstance(texts, str):
             raise ValueError(f"texts must be a list of strings or of pairs; got a string, {texts!r:.60}. Write [text].")
         for number, text in enumerate(texts := list(texts)):
@@ -119,7 +119,7 @@ class SequenceClassifier(Head):
 
     @property
     def architecture(self) -> str:
-        """See ``Head``; ``transformers`` knows no class with the mean."""
+        """See ``Head``; ``transformers`` has no class with the mean."""
         return self.hugging_face_class if self.pooling == "cls" else type(self).__name__
 
 

@@ -8,30 +8,30 @@ from bertcourse.training.steps import trapezoid
 
 @dataclass(frozen=True)
 class FineTuningConfig:
-    """All that decides a run beside model and data; ValueError, naming the field, if one is out of range.
+    """Everything that a run depends on besides model and data; ValueError, naming the field, if one is out of range.
 
     Attributes:
         epochs: how often each example is seen.
-        batch_size: rows of a step.
+        batch_size: rows per step.
         learning_rate: its highest value, in the encoder.
-        head_learning_rate: the same in the head, which starts from noise; 0 for that of the encoder.
+        head_learning_rate: the same in the head, which starts from noise; 0 for the encoder's.
         layer_decay: each layer learns at this times the rate of the one above it.
-        trainable: "all", "blocks", "head", or k for the last k blocks with the head; see ``freezing.freeze``.
-        warmup: share of the training in which the learning rate rises; then it falls to zero.
-        weight_decay: of matrices.
-        clip: longest gradient.
-        average_last: share of the training, at its end, over which the weights are averaged: from then on their mean is
+        trainable: "all", "blocks", "head", or k for the head and the last k blocks; see ``freezing.freeze``.
+        warmup: the share of the training in which the learning rate rises; after that it falls to zero.
+        weight_decay: applied to matrices only.
+        clip: the longest a gradient may be.
+        average_last: the share of the training, at its end, over which weights are averaged: from then on their mean is
             what is measured and kept; 0 for no average.
-        evaluations: measurements on dev, evenly over the training; 0 for one per epoch.
-        patience: stop after so many measurements without a better one; 0 never stops.
-        minutes: train for so long, the schedule with it, unless the epochs are over before; 0 for as long as these
-            take. The last step and measurement run over.
-        seed: of order and dropout. The head's initial weights have the seed of the head.
-        precision: "float32", "bfloat16" (autocast), or "auto": what is faster here.
-        checkpoint_minutes: minutes between two checkpoints, if there is a folder for them.
+        evaluations: measurements on dev, spread evenly over the training; 0 for one per epoch.
+        patience: stop after this many measurements without a better one; 0 never stops.
+        minutes: train for this long, with the schedule to match, unless the epochs end earlier; 0 for as long as they
+            take. The last step and measurement may run over.
+        seed: of order and dropout. The head's initial weights come from the head's own seed.
+        precision: "float32", "bfloat16" (autocast), or "auto": whichever is faster here.
+        checkpoint_minutes: minutes between checkpoints, if there is a folder for them.
 
-    Values from Devlin et al. 2019, appendix A.3; warm-up and linear decay: Mosbach et al. 2021, "On the Stability of
-    Fine-tuning BERT"; average: Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
+    The values are from Devlin et al. 2019, appendix A.3; warm-up and linear decay from Mosbach et al. 2021, "On the
+    Stability of Fine-tuning BERT"; averaging from Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
     """
 
     epochs: int = 3
@@ -62,7 +62,7 @@ class FineTuningConfig:
         require(self, "layer_decay", "above 0 and at most 1", lambda value: 0 < value <= 1)
 
     def rate_at(self, progress: float) -> float:
-        """The learning rate at a share of the training, from 0 to 1, as a share of its highest value.
+        """The learning rate at ``progress``, a share of the training from 0 to 1, as a share of its highest value.
 
         >>> [FineTuningConfig(warmup=0.2).rate_at(progress) for progress in (0.1, 0.2, 0.6, 1.0)]
         [0.5, 1.0, 0.5, 0.0]

@@ -34,7 +34,7 @@ def freeze(model: nn.Module, trainable: str | int = "all") -> int:
             blocks.
 
     Returns:
-        How many numbers learn.
+        How many parameters learn, counted as single numbers.
     """
     num_blocks = count_blocks(model)
     if trainable == "all":
@@ -62,7 +62,7 @@ def count_blocks(model: nn.Module) -> int:
 def parameter_groups(
     model: nn.Module, learning_rate: float, head_learning_rate: float, layer_decay: float, weight_decay: float
 ) -> list[dict]:
-    """Groups for AdamW of what learns, each with its highest learning rate as ``peak``.
+    """AdamW's groups of the weights that learn, each with its highest learning rate as ``peak``.
 
     Args:
         model: a head.

@@ -32,10 +32,10 @@ class Row(NamedTuple):
 
     Attributes:
         ids, type_ids: of its tokens, [CLS] and [SEP] included.
-        source: index of the example it comes from; a long one has several rows.
-        places: for each token the index of its word, or its characters (start, end); None for a token of neither. Empty
-            where a row has one answer as a whole.
-        target: the index of a class, those of the tags, or the tokens (start, end); None if not known.
+        source: index of the example it comes from; a long example has several rows.
+        places: for each token the index of its word, or its characters (start, end); None for a token that has neither.
+            Empty if the row has a single answer as a whole.
+        target: the index of a class, the indices of tags, or the tokens (start, end); None if not known.
     """
 
     ids: list[int]
@@ -51,21 +51,21 @@ class Row(NamedTuple):
 
 
 class Head(nn.Module):
-    """A copy of an encoder, to which a subclass adds a few numbers and what they mean.
+    """A copy of an encoder, to which a subclass adds a few weights and their meaning.
 
     A subclass defines ``forward(input_ids, attention_mask, token_type_ids)``; ``encode(texts)`` and ``rows(examples)``,
-    which make rows without and with target; ``loss(rows)``; and ``measure(examples, rows)``, the scores.
+    which make rows without and with targets; ``loss(rows)``; and ``measure(examples, rows)``, the scores.
 
     Args:
         encoder: any BERT; it is copied, so that several heads can start from one.
         tokenizer: its tokenizer.
-        max_length: the most tokens to read at once, 8 or more; None for the longest the encoder can.
+        max_length: the most tokens to read at once, 8 or more; None for as many as the encoder can.
         dropout: probability of dropping a number that goes into the head, in training.
         seed: of the head's initial weights, drawn from N(0, initializer_range²).
     """
 
     hugging_face_class: str
-    has_dropout = True  # whether Hugging Face's class has dropout before the head, so that a file may leave it out
+    has_dropout = True  # whether Hugging Face's class has dropout before the head; a file need not mention it then
 
     def __init__(
         self,
@@ -115,14 +115,14 @@ class Head(nn.Module):
         return Batch(*(part.to(self.device) for part in pad_rows([r.ids for r in rows], [r.type_ids for r in rows])))
 
     def logits(self, rows: Sequence[Row], max_tokens: int = 4096) -> list[Tensor]:
-        """Each row's logits without dropout, padding cut off.
+        """Each row's logits, without dropout and with padding cut off.
 
         Args:
-            rows: of ``encode`` or ``rows``.
+            rows: from ``encode`` or ``rows``.
             max_tokens: B × L of a batch.
 
         Returns:
-            For each row a tensor on the CPU: (K,) of a classifier, (L, K) of a tagger, (L, 2) of a reader.
+            For each row a tensor on the CPU: (K,) from a classifier, (L, K) from a tagger, (L, 2) from a reader.
         """
         results: list[Tensor] = [torch.empty(0)] * len(rows)
         with evaluation_mode(self):

@@ -27,14 +27,14 @@ class Splits(NamedTuple):
 def sst2(held_out: bool = True, shortest: int = 1) -> Splits:
     """SST-2: is a phrase of a film review positive or negative? 58,886 phrases, 860 sentences, and the official 872.
 
-    The official train split has sentences, and phrases cut from them. ``dev`` is an eighth of its sentences, and
-    ``train`` has no phrase cut from them: with phrases drawn at random as dev, a model was right on 96 % of dev and
-    89 % of test. Texts are ``untokenized``.
+    The official train split has sentences and phrases cut from them. ``dev`` is an eighth of these sentences, and
+    ``train`` has no phrase cut from one in ``dev``: when phrases were drawn at random as dev, a model was right on 96 %
+    of dev but 89 % of test. Texts are ``untokenized``.
 
     Args:
-        held_out: False for the whole official train split, 67,349 phrases, dev among them: to learn from once dev has
-            chosen the settings.
-        shortest: words that a phrase of train must have, unless it is a sentence; more than a quarter have fewer than
+        held_out: False for the whole official train split of 67,349 phrases, including dev: to learn from once dev has
+            served to choose the settings.
+        shortest: how many words a train phrase must have, unless it is a sentence; more than a quarter have fewer than
             four.
 
     Socher et al. 2013, "Recursive Deep Models"; GLUE, Wang et al. 2019.
@@ -56,7 +56,7 @@ def sst2(held_out: bool = True, shortest: int = 1) -> Splits:
 
 
 def untokenized(text: str) -> str:
-    """Words that the Penn Treebank cuts in two, and its quotes, as people write them.
+    """A text with the words that the Penn Treebank cuts in two, and its quotes, written as people write them.
 
     >>> print(untokenized("it does n't ``work''"))
     it doesn't "work"
@@ -74,7 +74,7 @@ def rte() -> Splits:
 
 
 def split_by(examples: Sequence, group_of: Callable[..., Hashable], seed: int = 0) -> Splits:
-    """Examples into 80/10/10 % by whole groups, so that no document is in two splits.
+    """Split examples 80/10/10 % by whole groups, so that no document is in two splits.
 
     Args:
         examples: in any order, which is kept.
@@ -92,7 +92,7 @@ def split_by(examples: Sequence, group_of: Callable[..., Hashable], seed: int = 
 
 
 def sentences_of(phrases: Sequence[str]) -> list[int]:
-    """For each phrase the index of the sentence that it was cut from: the longest one with its words in a row.
+    """For each phrase the index of the sentence that it was cut from: the longest that has its words in a row.
 
     >>> sentences_of(["a fine", "a fine film", "film", "fine film ."])
     [1, 1, 1, 3]

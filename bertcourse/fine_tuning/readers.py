@@ -26,12 +26,12 @@ class LabeledText(NamedTuple):
 
 
 def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> list[LabeledText]:
-    """Texts with labels, one per line, tabs between the columns: the course's own sets, and GLUE's SST-2 and RTE.
+    """Labelled texts, one per line, with tabs between the columns: the course's own sets, and GLUE's SST-2 and RTE.
 
     Args:
         path: a UTF-8 file. Its first line names the columns: "label", and "text" or "sentence", or for pairs "premise"
             and "hypothesis" or "sentence1" and "sentence2"; others are ignored.
-        columns: their names, for a file without such a line.
+        columns: the columns' names, for a file without such a line.
     """
     lines = read_lines(path)
     if columns is None:
@@ -60,8 +60,8 @@ def read_nli(path: str | os.PathLike) -> list[LabeledText]:
     """Pairs of premise and hypothesis from SNLI (Bowman et al. 2015) or MultiNLI (Williams et al. 2018).
 
     Args:
-        path: a UTF-8 file, a JSON object per line with sentence1, sentence2 and gold_label. Pairs on which the
-            annotators did not agree, gold_label "-", are left out, as in the papers.
+        path: a UTF-8 file, with one JSON object per line that has sentence1, sentence2 and gold_label. Pairs on which
+            the annotators did not agree, with gold_label "-", are left out, as in the papers.
     """
     examples = []
     for number, line in read_lines(path):
@@ -96,7 +96,7 @@ def read_lines(path: str | os.PathLike, keep_empty: bool = False) -> Iterator[tu
 
 
 def read_whole(path: Path) -> str:
-    """A file's text; of a zip, that of the one file in it."""
+    """A file's text, or for a zip, that of the one file in it."""
     if not path.is_file():
         raise FileNotFoundError(f"expected a file of labelled data at {path}; there is none.")
     try:

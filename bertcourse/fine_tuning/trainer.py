@@ -1,12 +1,12 @@
-"""Chapters 7 to 10: fine-tuning, one loop for every head.
+"""Chapters 7 to 10: fine-tuning, with one loop for every head.
 
-A batch of rows of like length goes through the model; the gradient is clipped, AdamW takes a step, the learning rate
-rises and falls; now and then the model answers the dev split, and its best weights are kept. Whatever is random is
-drawn from the seed and the step, so that a run which was interrupted goes on as if it had not been.
+A batch of rows of similar length goes through the model; the gradient is clipped, AdamW takes a step, the learning rate
+rises and falls; now and then the model is measured on dev, and its best weights are kept. Everything random is drawn
+from the seed and the step, so that an interrupted run goes on as if it had never stopped.
 
-``plain_fine_tune`` is the specification, the loop without anything around it; a test holds ``fine_tune`` equal, bit by
-bit. Both ask of a model what the heads have: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the
-score to go by first, ``options()`` and ``save(folder)``.
+``plain_fine_tune`` is the specification, the bare loop; a test checks that ``fine_tune`` equals it, bit for bit. Both
+expect a model to have the methods of a head: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the
+score that decides first, ``options()`` and ``save(folder)``.
 """
 
 import contextlib
@@ -48,14 +48,14 @@ DATA = "SHA-256 of train and dev"
 
 
 class FineTuned(NamedTuple):
-    """What came of a run; the model itself has the best weights now.
+    """The result of a run; the model itself now has the best weights.
 
     Attributes:
         scores: of the best weights on dev, in percent.
-        step: after which they were found.
-        steps: that were taken.
-        seconds: that the run took, measurements included.
-        examples_per_second: rows, while training: of a long text each window counts.
+        step: the step after which these were found.
+        steps: how many were taken.
+        seconds: how long the run took, measurements included.
+        examples_per_second: rows per second while training; each window of a long text counts.
         history: for each measurement its step, epoch, seconds, mean training loss (nats) since the last one, and
             scores.
     """
@@ -69,12 +69,12 @@ class FineTuned(NamedTuple):
 
 
 def plain_fine_tune(model: nn.Module, batches: Sequence[Sequence], config: FineTuningConfig) -> list[float]:
-    """Minimize a head's loss by AdamW; all weights learn, those of encoder and head at their own rates.
+    """Minimize a head's loss by AdamW; all weights learn, encoder and head each at its own rate.
 
     Args:
         model: a head; trained in place.
-        batches: of all epochs, each a list of the model's rows.
-        config: of which the learning rates, weight decay and clipping are used.
+        batches: those of all epochs, each a list of the model's rows.
+        config: only its learning rates, weight decay and clipping are used.
 
     Returns:
         The loss of each step, in nats.
@@ -96,7 +96,7 @@ def plain_fine_tune(model: nn.Module, batches: Sequence[Sequence], config: FineT
 
 
 def config_of(settings: dict) -> FineTuningConfig:
-    """Settings by name as the configuration of a run."""
+    """The configuration of a run, from settings by name."""
     names = [field.name for field in dataclasses.fields(FineTuningConfig)]
     if unknown := set(settings) - set(names):
         raise ValueError(f"settings must be among {', '.join(names)}; got {', '.join(sorted(unknown))}.")
@@ -111,24 +111,24 @@ def fine_tune(
     resume: bool = False,
     **settings,
 ) -> FineTuned:
-    """Train a head and its encoder on labelled examples; the weights that do best on dev stay (Devlin et al. 2019,
+    """Train a head and its encoder on labelled examples; the weights that do best on dev are kept (Devlin et al. 2019,
     section 3.2 and appendix A.3).
 
     Args:
         model: a ``SequenceClassifier``, ``TokenClassifier``, ``SpanPredictor``, ``FeatureTagger`` or ``BiEncoder``;
             trained in place, on its device, and left in evaluation mode.
-        train, dev: examples of its kind.
-        output: a folder, for checkpoints, the log ``log.jsonl`` and at the end the model, in the folder ``model``. With
-            it Ctrl-C or SIGTERM end the run after the step at hand, to be resumed. None writes nothing.
-        resume: go on from the checkpoint in ``output``; the model must be made as before.
+        train, dev: examples of the model's kind.
+        output: a folder for checkpoints, the log ``log.jsonl`` and, at the end, the model in the subfolder ``model``.
+            With it, Ctrl-C or SIGTERM ends the run after the current step, to be resumed later. None writes nothing.
+        resume: continue from the checkpoint in ``output``; the model must be made as before.
         settings: fields of ``FineTuningConfig``, such as ``epochs=5``.
 
     Raises:
-        ValueError: if there is no such setting, or one is out of range; a split is empty, train has one class only, or
-            an example does not fit the model; or the run to resume had other settings or data.
-        FloatingPointError: if loss or gradient are no numbers, naming step and batch; the weights are those before.
-        FileExistsError, FileNotFoundError: if ``output`` has a checkpoint and is not to be resumed, or the reverse.
-        Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
+        ValueError: if a setting is unknown or out of range; a split is empty, train has only one class, or an example
+            does not fit the model; or the run to resume had other settings or data.
+        FloatingPointError: if loss or gradient is not finite, naming step and batch; the weights stay as they were.
+        FileExistsError, FileNotFoundError: if ``output`` has a checkpoint but ``resume`` is False, or the reverse.
+        Interrupted: after SIGINT or SIGTERM, once a checkpoint is written.
     """
     config = config_of(settings)
     if resume and output is None:
@@ -143,15 +143,15 @@ def fine_tune(
 
 @dataclasses.dataclass
 class FineTuningProgress:
-    """How far a run is.
+    """How far a run has come.
 
     Attributes:
-        step: updates of the weights.
-        seconds, train_seconds: that it took, with measurements and without.
+        step: how many updates of the weights are done.
+        seconds, train_seconds: how long it has taken, with measurements and without.
         scores, best_step: of the best measurement on dev.
-        worse: measurements since then.
-        loss, losses: mean training loss since the last measurement, over so many steps.
-        averaged: steps whose weights are in the average.
+        worse: how many measurements were made since then.
+        loss, losses: mean training loss since the last measurement, and how many steps that is.
+        averaged: how many steps the average of the weights includes.
         precision: "float32" or "bfloat16".
         is_over: whether there is nothing left to do.
         history: as in ``FineTuned``.
@@ -172,7 +172,7 @@ class FineTuningProgress:
 
 
 class FineTuningRun:
-    """A run: what it is made of, and the loop; arguments as for ``fine_tune``."""
+    """A run: its parts and its loop; arguments as for ``fine_tune``."""
 
     def __init__(
         self,
@@ -188,12 +188,12 @@ class FineTuningRun:
         self.model, self.dev, self.config, self.output = model, dev, config, output
         self.rows, self.dev_rows = rows_of(model, train, "train"), rows_of(model, dev, "dev")
         check_classes(model, self.rows)
-        if check_training := getattr(model, "check_training", None):  # what else a model must have to learn anything
+        if check_training := getattr(model, "check_training", None):  # whatever else a model needs to learn anything
             check_training(self.rows, config.batch_size)
         self.data = hashlib.sha256(repr([list(train), list(dev)]).encode()).hexdigest()
         self.device = next(model.parameters()).device
         freeze(model, config.trainable)
-        model.zero_grad(set_to_none=True)  # those of before
+        model.zero_grad(set_to_none=True)  # gradients from before the run
         head_rate = config.head_learning_rate or config.learning_rate
         groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
         self.optimizer = torch.optim.AdamW(groups, fused=True)
@@ -264,7 +264,7 @@ class FineTuningRun:
 
     @property
     def done(self) -> float:
-        """The share of the training that lies behind, from 0 to 1: of the steps, or of the minutes if that is more."""
+        """The share of the training that is done, from 0 to 1: by steps, or by minutes if that is more."""
         share = self.progress.step / (self.config.epochs * self.steps_of_epoch)
         if self.config.minutes:
             share = max(share, self.progress.seconds / (60 * self.config.minutes))
@@ -285,7 +285,7 @@ class FineTuningRun:
         return self.planned[1]
 
     def backward(self, batch: list) -> tuple[float, float]:
-        """The gradient of a batch, clipped; its loss, and the gradient's norm before."""
+        """Compute and clip a batch's gradient; its loss, and the gradient's norm before clipping."""
         self.model.train()
         torch.manual_seed(seed_of(self.config.seed, DROPOUT, self.progress.step, 0))
         with autocast(self.device, self.progress.precision):
@@ -296,11 +296,11 @@ class FineTuningRun:
 
     @staticmethod
     def learned(model: nn.Module) -> dict[str, nn.Parameter]:
-        """The weights of a model that learn, by name."""
+        """A model's trainable weights, by name."""
         return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
 
     def measure(self, model: nn.Module) -> None:
-        """Answer the dev split; keep the weights if they do better than all before; end the run if patience is over."""
+        """Measure on dev; keep the weights if they do better than all before; end the run if patience runs out."""
         progress = self.progress
         scores = model.measure(self.dev, self.dev_rows)
         epoch = round(progress.step / self.steps_of_epoch, 4)
@@ -317,7 +317,7 @@ class FineTuningRun:
             progress.is_over = bool(self.config.patience) and progress.worse >= self.config.patience
 
     def show(self, bar: tqdm) -> None:
-        """The progress bar: loss, best score, and how long it will take by the clock."""
+        """Update the progress bar: loss, best score, and how long the run will take by the clock."""
         if bar.disable:
             return
         name, best = next(iter((self.progress.scores or {"dev": math.nan}).items()))
@@ -325,7 +325,7 @@ class FineTuningRun:
         move_bar(bar, self.examples_seen, self.done)
 
     def choose_precision(self) -> str:
-        """ "float32" or "bfloat16": what the settings say, or what is faster on a batch of middling length."""
+        """ "float32" or "bfloat16": what the settings say, or whichever is faster on a batch of medium length."""
         if self.config.precision != "auto":
             return self.config.precision
         by_length = sorted(self.rows, key=lambda row: row.length)
@@ -348,7 +348,7 @@ class FineTuningRun:
         write_checkpoint(self.output / CHECKPOINT, self.model, self.optimizer, header, kept)
 
     def load(self, path: Path) -> FineTuningProgress:
-        """Go on from a checkpoint; ValueError if it is damaged, or of another run or model."""
+        """Restore the state in a checkpoint; ValueError if it is damaged, or from another run or model."""
         header, tensors = read_checkpoint(path)
         try:
             progress = FineTuningProgress(**json.loads(header["progress"]))
@@ -374,7 +374,7 @@ class FineTuningRun:
 
 
 def description(model: nn.Module) -> dict:
-    """What a head is, apart from its weights, as JSON would give it back: its class, labels, dropout and options."""
+    """What defines a head apart from its weights, as JSON returns it: its class, labels, dropout and options."""
     labels, dropout = getattr(model, "labels", None), getattr(model, "dropout", None)
     made = {
         "head": type(model).__name__,

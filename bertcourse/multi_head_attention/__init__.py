@@ -1,4 +1,4 @@
-"""Chapter 2: multi-head attention and the encoder block (``encoder``); the faster forms of two steps (``fast``)."""
+"""Chapter 2: multi-head attention and the encoder block (``encoder``); faster forms of two of its steps (``fast``)."""
 
 from bertcourse.multi_head_attention.encoder import (
     ACTIVATIONS,

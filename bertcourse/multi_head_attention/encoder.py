@@ -1,8 +1,8 @@
-"""Chapter 2: multi-head attention and the encoder block, in the order in which data meets them.
+"""Chapter 2: multi-head attention and the encoder block, in the order that data meets them.
 
 H attentions side by side, each in D/H dimensions, cost no more than one in D (Vaswani et al. 2017, section 3.2.2).
-Around them stand the parts that make a stack of them trainable: positions, a feed-forward network, residual
-connections and layer normalization.
+Around them are the parts that turn them into a trainable stack: positions, a feed-forward network, residual connections
+and layer normalization.
 """
 
 from typing import Literal, NamedTuple
@@ -26,7 +26,8 @@ ACTIVATIONS = {
 def sinusoidal_positions(length: int, hidden_size: int) -> Tensor:
     """One vector per position, made of sines and cosines of ever longer wavelength (Vaswani et al. 2017, section 3.5).
 
-    Column 2i holds sin(p / 10000^(2i/D)), column 2i + 1 the cosine, so that p + k is a rotation of p for every k.
+    Column 2i holds sin(p / 10000^(2i/D)), column 2i + 1 the cosine, so that for every k the vector of p + k is a
+    rotation of the vector of p.
 
     Args:
         length: L, how many positions.
@@ -50,7 +51,7 @@ class LearnedPositions(nn.Embedding):
     """One trainable vector per position, as in BERT (Devlin et al. 2019, figure 2): position p is row p of a table.
 
     Args:
-        max_length: how many positions the table has; there is no vector for a longer text.
+        max_length: how many positions the table has; a longer text is refused.
         hidden_size: D.
     """
 
@@ -99,18 +100,18 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Let each position gather from the others, in each head on its own terms.
+        """Let each position gather information from the others, separately in each head.
 
         Args:
             x: (B, L, D).
             mask: boolean, broadcastable to (B, H, L, L), True where a query may attend; None for everywhere.
-            need_weights: return the weights too. This takes the plain path of chapter 1, which keeps them; without,
-                torch's fused kernel runs, which never writes them down.
+            need_weights: return the weights too. This takes chapter 1's plain path, which keeps them; otherwise torch's
+                fused kernel runs, which never stores them.
 
         Returns:
             ``(output, weights)``: (B, L, D), and (B, H, L, L) or None.
         """
-        if x.dim() != 3:  # or heads and positions would trade places
+        if x.dim() != 3:  # otherwise heads and positions would trade places
             raise ValueError(f"x must have shape (B, L, {self.query.in_features}); got {tuple(x.shape)}.")
         query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
         attend = scaled_dot_product_attention if need_weights else fused_attention
@@ -119,13 +120,13 @@ class MultiHeadAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """W₂ f(W₁x + b₁) + b₂ at every position by itself (Vaswani et al. 2017, section 3.3).
+    """W₂ f(W₁x + b₁) + b₂ applied to every position separately (Vaswani et al. 2017, section 3.3).
 
     Args:
         hidden_size: D.
         intermediate_size: rows of W₁, 4·D in BERT.
-        activation: f, one of ``ACTIVATIONS``. BERT's is GELU(x) = x·Φ(x), with Φ the distribution function of the
-            normal distribution (Hendrycks & Gimpel 2016).
+        activation: f, one of ``ACTIVATIONS``. BERT's is GELU(x) = x·Φ(x), where Φ is the distribution function of the
+            standard normal distribution (Hendrycks & Gimpel 2016).
     """
 
     def __init__(self, hidden_size: int, intermediate_size: int, activation: str = "gelu"):
@@ -155,7 +156,7 @@ class EncoderBlock(nn.Module):
         intermediate_size: width of the feed-forward network.
         norm: "post" or "pre".
         activation: of the feed-forward network.
-        dropout: probability of dropping a value of a sublayer's result in training.
+        dropout: probability of dropping a value of a sublayer's output in training.
         attention_dropout: probability of dropping an attention weight in training.
         layer_norm_eps: added to the variance in layer normalization.
     """
@@ -201,8 +202,8 @@ class EncoderOutput(NamedTuple):
 
     Attributes:
         last_hidden_state: (B, L, D).
-        hidden_states: None, or what went into each layer and what came out of the last (of a pre-LN stack, after its
-            final normalization): layers + 1 tensors (B, L, D).
+        hidden_states: None, or the input of each layer and the output of the last (in a pre-LN stack, after the final
+            normalization): layers + 1 tensors (B, L, D).
         attentions: None, or a tensor of weights (B, H, L, L) for each layer.
     """
 
@@ -212,7 +213,7 @@ class EncoderOutput(NamedTuple):
 
 
 class TransformerEncoder(nn.Module):
-    """A stack of encoder blocks. Pre-LN adds a layer normalization at the end, as nothing else normalizes the stream.
+    """A stack of encoder blocks; pre-LN adds a layer normalization at the end, as nothing else normalizes the stream.
 
     Args:
         num_layers: how many blocks.
@@ -248,9 +249,9 @@ class TransformerEncoder(nn.Module):
         """Run the stack.
 
         Args:
-            x: (B, L, D), embeddings with their positions added.
+            x: (B, L, D), embeddings with positions already added.
             mask: as for ``MultiHeadAttention.forward``.
-            output_hidden_states: keep what goes into each layer.
+            output_hidden_states: keep the input of each layer, and the final result.
             output_attentions: keep each layer's weights; this takes the plain path.
         """
         hidden_states, attentions = [], []
@@ -268,7 +269,7 @@ class TransformerEncoder(nn.Module):
 
 
 def check_heads(hidden_size: int, num_heads: int) -> None:
-    """Refuse a hidden size that cannot be cut into equal heads."""
+    """Refuse a hidden size that cannot be split into equal heads."""
     if num_heads < 1 or hidden_size % num_heads:
         raise ValueError(
             f"hidden_size must be a multiple of num_heads, as each head gets hidden_size / num_heads dimensions; got "

@@ -1,4 +1,4 @@
-"""Chapter 2: the two steps that have a faster form, the same results in less memory."""
+"""Chapter 2: faster forms of two steps, with the same results in less memory."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from bertcourse.self_attention import check_mask, scaled_dot_product_attention
 def fused_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, dropout: float = 0.0
 ) -> tuple[Tensor, None]:
-    """``scaled_dot_product_attention`` by torch's fused kernel, which never holds all L×L weights in memory.
+    """``scaled_dot_product_attention`` with torch's fused kernel, which never holds all L×L weights in memory.
 
     Dao et al. 2022, "FlashAttention".
 
@@ -27,25 +27,25 @@ def fused_attention(
     check_mask(mask)
     if mask is None:
         return F.scaled_dot_product_attention(query, key, value, dropout_p=dropout), None
-    mask = torch.atleast_2d(mask)  # kernels want a dimension of the queries, and all of the keys
+    mask = torch.atleast_2d(mask)  # kernels need a dimension for the queries, and all of the keys
     mask = mask.expand(*mask.shape[:-1], key.shape[-2])
-    blind = ~mask.any(dim=-1, keepdim=True)  # may attend nowhere, for which kernels give NaN, in gradients at least
+    blind = ~mask.any(dim=-1, keepdim=True)  # these may attend nowhere: kernels give NaN, at least in gradients
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask | blind, dropout_p=dropout)
     return output.masked_fill(blind, 0.0), None
 
 
 def overwriting(activation: Callable[[Tensor], Tensor], layer: nn.Module) -> Callable[[Tensor], Tensor]:
-    """An activation to apply to what ``layer`` gave: in place, if it is GELU and nobody needs that result again.
+    """An activation for the output of ``layer``: in place, if it is GELU and nothing needs that output afterwards.
 
-    A new tensor of this size takes longer than the function. Autograd needs the result again, and so may a hook, or a
-    layer put in the place of ``nn.Linear``.
+    Allocating a new tensor of this size takes longer than the function itself. Autograd needs the output later, and so
+    may a hook, or a layer that replaces ``nn.Linear``.
 
     Args:
         activation: one of ``ACTIVATIONS``.
         layer: the linear map before it.
 
     Returns:
-        A function with the values of ``activation``.
+        A function that computes the same values as ``activation``.
     """
     nobody_needs_it = not torch.is_grad_enabled() and type(layer) is nn.Linear and not layer._forward_hooks
     return torch.ops.aten.gelu_ if activation is F.gelu and nobody_needs_it else activation

@@ -9,7 +9,7 @@ from bertcourse.named_entities.tags import convert_tags, split_tag
 
 
 class TaggedSentence(NamedTuple):
-    """A sentence with a tag for each word, and the number of the document that it is from, in its file."""
+    """A sentence with a tag for each word, and the number of its document within the file."""
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -17,12 +17,12 @@ class TaggedSentence(NamedTuple):
 
 
 def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSentence]:
-    """Sentences with entity tags, one word per line, an empty line between sentences.
+    """Sentences with entity tags, from a file with one word per line and an empty line between sentences.
 
     Args:
-        path: a UTF-8 file; its lines have 2 columns (word, tag) or, as CoNLL-2003's, 4 (word, part of speech, chunk,
-            tag), with tabs or spaces between. A line that begins with -DOCSTART- begins a document.
-        scheme: of the result, one of ``tags.SCHEMES``. The file may have any, and is repaired by the rule of ``tags``.
+        path: a UTF-8 file; its lines have 2 columns (word, tag) or, as in CoNLL-2003, 4 (word, part of speech, chunk,
+            tag), separated by tabs or spaces. A line that begins with -DOCSTART- begins a document.
+        scheme: of the result, one of ``tags.SCHEMES``. The file may use any, and is repaired by the rule in ``tags``.
 
     Source: Tjong Kim Sang & De Meulder 2003, "Introduction to the CoNLL-2003 Shared Task".
     """

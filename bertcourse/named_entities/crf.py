@@ -4,8 +4,8 @@ A linear-chain conditional random field gives a sequence of tags the probability
 
     p(y | x) = exp(s(x, y)) / Z(x)
 
-and learns the scores of the steps with the rest (Lafferty et al. 2001; Lample et al. 2016, section 2.2). A sentence
-that is over keeps its scores while the others of its batch go on.
+and learns the scores of the steps along with the rest (Lafferty et al. 2001; Lample et al. 2016, section 2.2). When a
+sentence ends, it keeps its scores while the others in its batch go on.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ DECODERS = ("argmax", "viterbi", "crf")
 
 @torch.no_grad()
 def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] | None = None) -> list[list[int]]:
-    """The tags with the highest score, for each sentence as many as it has words: ``linear_chain.plain_viterbi``.
+    """The best sequence of tags for each sentence, one tag per word, as ``linear_chain.plain_viterbi`` finds it.
 
     Args:
         emissions: (B, L, K), a score for each tag at each word.
@@ -35,7 +35,7 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
     lengths = check_emissions(emissions, transitions, lengths)
     best, steps = transitions.start + emissions[:, 0], []
     for t in range(1, emissions.shape[1]):
-        scores, before = (best[:, :, None] + transitions.pair).max(dim=1)  # over the tag before
+        scores, before = (best[:, :, None] + transitions.pair).max(dim=1)  # over the previous tag
         steps.append(before)
         best = torch.where((t < lengths)[:, None], scores + emissions[:, t], best)
     scores, last = (best + transitions.end).max(dim=1)
@@ -55,7 +55,7 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
 
 
 def check_emissions(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] | None) -> Tensor:
-    """Lengths as a tensor (B,), if shapes fit."""
+    """The lengths as a tensor (B,), if all shapes fit."""
     size = len(transitions.start)
     if emissions.dim() != 3 or emissions.shape[2] != size or 0 in emissions.shape:
         raise ValueError(f"emissions must have shape (B, L, {size}), no dimension 0; got {tuple(emissions.shape)}.")
@@ -80,7 +80,7 @@ class CRF(nn.Module):
 
     @property
     def transitions(self) -> Transitions:
-        """The scores that are learned."""
+        """The learned scores."""
         return Transitions(self.start, self.pair, self.end)
 
     def forward(self, emissions: Tensor, tags: Tensor, lengths: Sequence[int] | None = None) -> Tensor:
@@ -88,7 +88,7 @@ class CRF(nn.Module):
 
         Args:
             emissions: (B, L, K).
-            tags: (B, L), indices; any beyond a sentence's length.
+            tags: (B, L), indices; beyond a sentence's length they may be anything.
             lengths: of each sentence; None for L.
         """
         return self.log_partition(emissions, lengths) - self.score(emissions, tags, lengths)
@@ -119,7 +119,7 @@ class CRF(nn.Module):
 
         Args:
             emissions, lengths: as for ``forward``.
-            allowed: what a notation forbids, on top of what is learned; None for nothing.
+            allowed: the steps that a notation allows, added to the learned scores; None for all steps.
         """
         transitions = self.transitions
         if allowed is not None:
@@ -128,7 +128,7 @@ class CRF(nn.Module):
 
 
 class TagDecoder(nn.Module):
-    """What a tagger does with its scores: a loss to learn by, and the tags to give.
+    """What a tagger does with its scores: compute a loss to learn from, and choose the tags.
 
     Args:
         labels: K tags.
@@ -146,7 +146,7 @@ class TagDecoder(nn.Module):
         self.crf = CRF(len(self.labels)) if decoder == "crf" else None
 
     def loss(self, emissions: Sequence[Tensor], targets: Sequence[Sequence[int]]) -> Tensor:
-        """A mean over words: of their cross-entropy, or of the CRF's negative log-likelihood.
+        """The mean over words of the cross-entropy, or of the CRF's negative log-likelihood.
 
         Args:
             emissions: for each sentence (words, K) scores.

@@ -1,6 +1,6 @@
-"""Chapter 8: BERT as a source of features. The encoder is not touched; a small model learns on the vectors it gives.
+"""Chapter 8: BERT as a source of features. The encoder stays as it is; a small model learns on top of its vectors.
 
-Any layers can be taken, added up, with learned weights if you like, or side by side: Devlin et al. 2019, table 7, found
+Any layers can be used, added up (with learned weights, if you like) or side by side: Devlin et al. 2019, table 7, found
 the last four side by side nearly as good as fine-tuning. The vectors are computed once; then an epoch takes a second.
 """
 
@@ -50,24 +50,24 @@ class FeatureRow(NamedTuple):
 
 
 class FeatureTagger(nn.Module):
-    """A tag for each word from the encoder's vectors, by a linear map, or by a BiLSTM before it.
+    """A tag for each word from the encoder's vectors, by a linear map, with or without a BiLSTM before it.
 
-    A word's vector is the mean over its tokens, as in chapter 5. ``fine_tune`` trains it as it does any head; only what
-    stands on the features learns.
+    A word's vector is the mean over its tokens, as in chapter 5. ``fine_tune`` trains the tagger like any head; only
+    what stands on top of the features learns.
 
     Args:
-        encoder: any BERT, in evaluation mode; it is neither copied nor changed, nor saved.
+        encoder: any BERT, in evaluation mode; it is not copied, changed or saved.
         tokenizer: its tokenizer.
         labels: the K tags.
-        layers: which; 0 is the embeddings, -1 the last layer.
+        layers: which layers to use; 0 is the embeddings, -1 the last layer.
         pooling: "sum" or "mean" of the layers; "concat", side by side; or "weighted", a mean whose weights are learned
-            with the map, a softmax over one number a layer.
-        lstm_size: of each direction of a BiLSTM of two layers, 768 in the paper; 0 for the linear map alone.
+            with the map, as a softmax over one number per layer.
+        lstm_size: of each direction of a two-layer BiLSTM, 768 in the paper; 0 for the linear map alone.
         decoder, scheme: as for ``TokenClassifier``.
         dropout: probability of dropping a number that goes into the linear map, in training.
         seed: of the initial weights.
         cache: a folder that keeps the vectors of all layers, so that further taggers on the same encoder and sentences
-            find them, whichever layers they take; None computes them again.
+            find them, whichever layers they use; None computes them each time.
 
     Source: Devlin et al. 2019, section 5.3 and table 7; the learned weights from Peters et al. 2018, equation 1.
     """
@@ -91,7 +91,7 @@ class FeatureTagger(nn.Module):
             raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
         if lstm_size < 0:
             raise ValueError(f"lstm_size must be at least 0; got {lstm_size}.")
-        self.__dict__["encoder"] = encoder  # past nn.Module, which would count it as a part of this model
+        self.__dict__["encoder"] = encoder  # bypasses nn.Module, which would count it as part of this model
         self.tokenizer, self.labels, self.pooling, self.cache = tokenizer, check_labels(labels), pooling, cache
         self.layers = check_layers(layers, encoder.config.num_hidden_layers)
         size = encoder.config.hidden_size * (len(self.layers) if pooling == "concat" else 1)
@@ -106,7 +106,7 @@ class FeatureTagger(nn.Module):
         self.decoder = TagDecoder(self.labels, decoder, scheme)
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[FeatureRow]:
-        """Sentences of words as vectors, without target; one without words has no row."""
+        """Sentences of words as vectors, without targets; a sentence without words has no row."""
         words = readable_words(self.tokenizer, sentences)
         layers = self.layers if self.cache is None else list(range(self.encoder.config.num_hidden_layers + 1))
         stacks = cached_word_vectors(self.encoder, self.tokenizer, words, layers, "stack", cache=self.cache)
@@ -125,7 +125,7 @@ class FeatureTagger(nn.Module):
 
     @property
     def layer_weights(self) -> Tensor:
-        """(layers,), the weights of "weighted", which sum to 1; of the others, all alike."""
+        """(layers,), the weights of "weighted", which sum to 1; for other poolings they are all equal."""
         return torch.ones(len(self.layers)) / len(self.layers) if self.mix is None else self.mix.softmax(0)
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[FeatureRow]:
@@ -152,7 +152,7 @@ class FeatureTagger(nn.Module):
         return self.decoder.loss(self(rows), [row.target for row in rows])
 
     def tags(self, rows: Sequence[FeatureRow], lengths: Sequence[int]) -> list[list[str]]:
-        """The tags of sentences of ``lengths`` words, from the rows of all of them."""
+        """The tags of sentences of ``lengths`` words, given the rows of all these sentences."""
         results: list[list[str]] = [[] for _ in lengths]
         with evaluation_mode(self):
             emissions = [scores.float().cpu() for scores in self(rows)] if rows else []
@@ -166,7 +166,7 @@ class FeatureTagger(nn.Module):
         return self.tags(self.encode(sentences), [len(words) for words in sentences])
 
     def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[FeatureRow]) -> dict[str, float]:
-        """F1, precision and recall of entities, and accuracy of words, in percent; ``rows`` are of these examples."""
+        """F1, precision and recall of entities, and accuracy of words, in percent; ``rows`` are the examples'."""
         return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
 
     def score(self, examples: Sequence[TaggedSentence]) -> dict[str, float]:
@@ -174,7 +174,7 @@ class FeatureTagger(nn.Module):
         return self.measure(examples, self.rows(examples))
 
     def options(self) -> dict:
-        """The arguments of the tagger, but for the labels."""
+        """The arguments of the tagger, except the labels."""
         return {
             "layers": self.layers,
             "pooling": self.pooling,

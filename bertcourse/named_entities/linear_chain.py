@@ -1,13 +1,13 @@
 """Chapter 8: the score of a sequence of tags, the best sequence, and the sum over all of them, for one sentence.
 
-A tagger scores each tag at each word by itself. A linear chain adds a score for each step from tag to tag, which is
-minus infinity where a notation forbids the step, O I-PER for one, or learned by a conditional random field:
+A tagger scores the tags of each word by themselves. A linear chain adds a score for each step from tag to tag: minus
+infinity where a notation forbids the step, such as O I-PER, or a score that a conditional random field learns:
 
     s(x, y) = start[y_1] + Σ_t emission[t, y_t] + Σ_t pair[y_t-1, y_t] + end[y_T]
     best    = argmax_y s(x, y)                                  Viterbi's algorithm
     log Z   = log Σ_y exp(s(x, y))                              the forward algorithm
 
-Both go through a sentence with K² steps per word, though it has K^T sequences. These are the
+Both go through a sentence with K² steps per word, although it has K^T sequences of tags. These functions are the
 specification; ``crf`` does the same for a batch of sentences.
 """
 
@@ -21,12 +21,12 @@ from bertcourse.named_entities.tags import OUTSIDE, SCHEMES, check_scheme, goes_
 
 
 class Transitions(NamedTuple):
-    """A score for each step from tag to tag; minus infinity where it must not be.
+    """A score for each step from tag to tag; minus infinity where the step is forbidden.
 
     Attributes:
-        start: (K,), of the first tag.
-        pair: (K, K), of the tag of the column after that of the row.
-        end: (K,), of the last tag.
+        start: (K,), for the first tag.
+        pair: (K, K), for the column's tag after the row's tag.
+        end: (K,), for the last tag.
     """
 
     start: Tensor
@@ -35,7 +35,7 @@ class Transitions(NamedTuple):
 
 
 def path_score(emissions: Tensor, transitions: Transitions, path: Sequence[int]) -> Tensor:
-    """s(x, y) of the tags ``path``, one per word, with emissions (L, K)."""
+    """s(x, y) for the tags y in ``path``, one per word, with emissions (L, K)."""
     start, pair, end = transitions
     steps = sum(pair[before, tag] for before, tag in zip(path, path[1:]))
     return start[path[0]] + emissions[range(len(path)), list(path)].sum() + steps + end[path[-1]]
@@ -44,7 +44,7 @@ def path_score(emissions: Tensor, transitions: Transitions, path: Sequence[int])
 def plain_viterbi(emissions: Tensor, transitions: Transitions) -> list[int]:
     """The sequence of tags with the highest score: Viterbi 1967.
 
-    ``best[k]`` is the highest score of all beginnings that end in tag k.
+    ``best[k]`` is the highest score of any beginning that ends in tag k.
 
     Args:
         emissions: (L, K), a score for each tag at each word.
@@ -52,7 +52,7 @@ def plain_viterbi(emissions: Tensor, transitions: Transitions) -> list[int]:
     """
     best, came_from = transitions.start + emissions[0], []
     for at_word in emissions[1:]:
-        best, before = (best[:, None] + transitions.pair).max(dim=0)  # over the tag before
+        best, before = (best[:, None] + transitions.pair).max(dim=0)  # over the previous tag
         best = best + at_word
         came_from.append(before)
     path = [int((best + transitions.end).argmax())]
@@ -74,8 +74,9 @@ def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitio
 
     Args:
         labels: K tags.
-        scheme: one of ``tags.SCHEMES``. IO allows all; IOB1 has B- after its own type only; BIO has I- after B- or I-
-            of its type only; in BIOES I- and E- stand after B- or I- of their type, and these after nothing else.
+        scheme: one of ``tags.SCHEMES``. IO allows every step; IOB1 allows B- only after its own type; BIO allows I-
+            only after B- or I- of its type; in BIOES, I- and E- come only after B- or I- of their type, and after these
+            nothing else may come.
 
     Source: Jurafsky & Martin, "Speech and Language Processing", chapter 17.
     """
@@ -102,7 +103,7 @@ def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitio
 def invalid_steps(tags: Sequence[str], scheme: str = "BIO") -> list[int]:
     """Where a sentence's tags break their notation: the indices of tags that must not follow the one before them.
 
-    Its length stands for its end, which no B- or I- of BIOES may be.
+    The sentence's length as an index stands for its end, which in BIOES must not come after B- or I-.
 
     >>> invalid_steps(["O", "I-PER", "I-PER", "I-LOC"])
     [1, 3]

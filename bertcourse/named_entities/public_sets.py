@@ -8,7 +8,7 @@ from bertcourse.named_entities.conll import TaggedSentence, read_conll
 
 
 def wikigold() -> Splits:
-    """Wikigold: persons, organizations, places and others in 145 Wikipedia articles, 80/10/10 % of them, in BIO.
+    """Wikigold: persons, organizations, places and others in 145 Wikipedia articles (split 80/10/10 %), in BIO.
 
     Source: Balasuriya et al. 2009, "Named Entity Recognition in Wikipedia".
     """
@@ -25,7 +25,7 @@ def wnut17() -> Splits:
 
 
 def join_sentences(sentences: Sequence[TaggedSentence], most_words: int) -> list[TaggedSentence]:
-    """Consecutive sentences of a document as one, of ``most_words`` at most, so that a tagger reads them in context.
+    """Join consecutive sentences of a document, up to ``most_words`` words, so that a tagger reads them in context.
 
     Source: Devlin et al. 2019, section 5.3, who give BERT "the maximal document context provided by the data".
 

@@ -2,7 +2,7 @@
 
     precision = correct / found,   recall = correct / gold,   F1 = 2 · correct / (found + gold),
 
-where an entity that was found is correct if a gold one has both its ends and its type (Tjong Kim Sang & De Meulder
+where a found entity is correct if a gold entity has the same two ends and the same type (Tjong Kim Sang & De Meulder
 2003, section 2.3).
 """
 
@@ -28,7 +28,7 @@ class EntityScores(NamedTuple):
 
     @classmethod
     def of(cls, correct: int, found: int, gold: int) -> "EntityScores":
-        """The scores of some counts; 0 where there is nothing to divide by."""
+        """The scores that follow from counts; 0 where there is nothing to divide by."""
         precision, recall = correct / found if found else 0.0, correct / gold if gold else 0.0
         return cls(precision, recall, 2 * correct / (found + gold) if found + gold else 0.0, correct, found, gold)
 
@@ -36,11 +36,11 @@ class EntityScores(NamedTuple):
 def entity_scores(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str | None = None
 ) -> dict[str, EntityScores]:
-    """Precision, recall and F1 of entities, for each type and for "all", which counts every entity alike.
+    """Precision, recall and F1 of entities, for each type and for "all", where every entity counts the same.
 
     Args:
         gold, predicted: for each sentence its tags.
-        scheme: None, as seqeval's default mode; one of ``SCHEMES``, as its strict mode.
+        scheme: None reads tags as seqeval's default mode does; one of ``SCHEMES``, as its strict mode does.
 
     >>> entity_scores([["B-PER", "I-PER", "B-LOC"]], [["B-PER", "I-PER", "B-ORG"]])["all"].f1
     0.5
@@ -57,7 +57,7 @@ def entity_scores(
 def entity_pairs(
     gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str | None = None
 ) -> list[tuple[set[Entity], set[Entity]]]:
-    """For each sentence the gold entities and those found."""
+    """For each sentence the gold entities and the found ones."""
     if len(gold) != len(predicted) or not len(gold):
         raise ValueError(
             f"gold and predicted must be tags of the same sentences, one or more; got {len(gold)} and {len(predicted)}."
@@ -89,7 +89,7 @@ def compare_taggers(
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
-    """Is the F1 of one tagger better than another's by more than luck? Sentences are drawn again, with replacement.
+    """Is the F1 of one tagger better than another's by more than luck? Sentences are resampled, with replacement.
 
     Args:
         gold, system, baseline: for each sentence its tags.

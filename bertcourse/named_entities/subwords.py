@@ -1,4 +1,4 @@
-"""Chapter 8: from tags of words to tags of subwords, which a tagger learns, and back.
+"""Chapter 8: from the tags of words to the tags of subwords that a tagger learns, and back.
 
 words      Mt.           Sanitas          is
 tags       B-LOC         I-LOC            O
@@ -22,9 +22,9 @@ def subword_tags(word_ids: Sequence[int | None], tags: Sequence[str], subwords: 
     Args:
         word_ids: for each token the index of its word, None for [CLS] and [SEP].
         tags: one per word.
-        subwords: "first", only a word's first token has a tag; "all", the tokens of a word share its tag as the
-            words of an entity would, so that B-PER becomes B-PER I-PER; or "copy", each token has the word's tag, so
-            that B-PER becomes B-PER B-PER.
+        subwords: "first", only a word's first token has a tag; "all", the tokens of a word are tagged like words of an
+            entity, so that B-PER becomes B-PER I-PER; or "copy", each token has the word's tag, so that B-PER becomes
+            B-PER B-PER.
 
     Source: Devlin et al. 2019, section 5.3, for "first"; Jurafsky & Martin, section 11.5.3, for "copy".
 
@@ -53,7 +53,7 @@ def subword_tags(word_ids: Sequence[int | None], tags: Sequence[str], subwords: 
 def word_tags(word_ids: Sequence[int | None], token_tags: Sequence[str | None]) -> list[str]:
     """The way back: a tag for each word, that of its first token.
 
-    A word that ends an entity, as its last token's E- says, gets E-, or S- if it also begins it.
+    A word gets E- if its last token has E-, which means that it ends an entity, or S- if it begins the entity, too.
 
     Args:
         word_ids: for each token the index of its word, None for [CLS] and [SEP].
@@ -74,7 +74,7 @@ def word_tags(word_ids: Sequence[int | None], token_tags: Sequence[str | None]) 
 
 
 def word_spans(word_ids: Sequence[int | None]) -> list[tuple[int, int]]:
-    """Where each word's tokens are, from ``first`` to before ``end``, in order.
+    """Where each word's tokens are, in order: from ``first`` up to, but not including, ``end``.
 
     >>> word_spans([None, 0, 0, 1, None])
     [(1, 3), (3, 4)]

@@ -1,6 +1,6 @@
 """Chapter 8: a tag for each word, from the vector of its first token: softmax(W · h_i), K × D numbers.
 
-Devlin et al. 2019, section 5.3. Sequences that a scheme forbids are left to ``crf``.
+Devlin et al. 2019, section 5.3. ``crf`` takes care of sequences that a notation forbids.
 """
 
 from collections.abc import Sequence
@@ -27,18 +27,18 @@ class TokenClassifier(Head):
 
     Args:
         encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer sentence is read in overlapping
-            windows; each word's scores are from the window with most text on both sides of it. A word without a
+            windows; each word's scores are from the window with most text on both sides of it. A word that gives no
             token is read as [UNK].
         labels: the K tags, as ``tags.tag_set`` makes them.
-        subwords: "first", "all" or "copy", which tokens of a word have a tag, and which; see ``subwords``.
-        decoder: "argmax" takes the best tag of each token by itself; "viterbi" the best sequence of the sentence's
-            tokens that ``scheme`` allows; "crf" learns which tag follows which, too (in a long sentence, window by
-            window). A word has the tag of its first token, so that with subwords "all" or "copy" now and then a
-            sequence that is allowed for tokens is not for words.
+        subwords: "first", "all" or "copy": which tokens of a word have a tag, and which tag; see ``subwords``.
+        decoder: "argmax" takes the best tag of each token by itself; "viterbi" takes the best sequence of tags that
+            ``scheme`` allows for the sentence's tokens; "crf" also learns which tag follows which (in a long sentence,
+            window by window). A word has the tag of its first token; so with subwords "all" or "copy" a sequence that
+            is allowed for tokens may now and then not be allowed for words.
         scheme: notation of the labels, one of ``tags.SCHEMES``.
-        capitals: words with a first letter in upper case are read as of segment B, all others as of segment A. An
-            uncased tokenizer drops capitals, and a single sentence does not need its segments: so the one can carry
-            the other. Fine-tuning learns what segment B means now.
+        capitals: whether words that start with a capital are read as segment B, and all others as segment A. An
+            uncased tokenizer drops capitals, and a single sentence does not need segments, so segments can stand for
+            capitals. Fine-tuning learns what segment B now means.
 
     Source: Devlin et al. 2019, section 5.3 and figure 4 (d); Lample et al. 2016 for the CRF.
     """
@@ -62,7 +62,7 @@ class TokenClassifier(Head):
         if capitals and self.config.type_vocab_size < 2:
             raise ValueError("capitals need an encoder with two segments; this one has type_vocab_size 1.")
         self.capitals = capitals
-        subword_tags([], [], subwords)  # refuses what it does not know
+        subword_tags([], [], subwords)  # refuses an unknown value
         self.labels, self.subwords = check_labels(labels), subwords
         self.bert.pooler = None
         (self.classifier,) = self.new_layers(len(self.labels))
@@ -94,7 +94,7 @@ class TokenClassifier(Head):
         }
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Row]:
-        """Sentences of words as rows without target; ``places`` are indices of words."""
+        """Sentences of words as rows without targets; ``places`` are indices of words."""
         written, sentences = sentences, readable_words(self.tokenizer, sentences)
         everything = [range(len(words)) for words in sentences]
         windows = make_windows(self.tokenizer, sentences, everything, self.max_length, (self.max_length - 2) // 2)
@@ -134,11 +134,11 @@ class TokenClassifier(Head):
         return self.decoder.loss(emissions, [row.target for row in rows])
 
     def tags(self, rows: Sequence[Row], lengths: Sequence[int]) -> list[list[str]]:
-        """The tags of sentences of ``lengths`` words, from the rows of all of them."""
+        """The tags of sentences of ``lengths`` words, given the rows of all these sentences."""
         results = [["O"] * length for length in lengths]
         words: dict[int, list[int]] = {}
         emissions: dict[int, list[Tensor]] = {}
-        for row, scores in zip(rows, self.logits(rows)):  # the windows of a sentence one after the other
+        for row, scores in zip(rows, self.logits(rows)):  # the windows of a sentence come one after another
             where = self.positions(row)
             words.setdefault(row.source, []).extend(row.places[i] for i in where)
             emissions.setdefault(row.source, []).append(scores[where])
@@ -153,12 +153,12 @@ class TokenClassifier(Head):
         return self.tags(self.encode(sentences), [len(words) for words in sentences])
 
     def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[Row]) -> dict[str, float]:
-        """F1, precision and recall of entities, and accuracy of words, in percent; ``rows`` are of these examples."""
+        """F1, precision and recall of entities, and accuracy of words, in percent; ``rows`` are the examples'."""
         return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
 
 
 def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Sentences in which a word that gives no token, such as a lone control character, is [UNK]."""
+    """The sentences, with [UNK] for every word that gives no token, such as a lone control character."""
     check_sentences("sentences", sentences)
     sentences = [list(words) for words in sentences]
     encodings = whole_texts(tokenizer).encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)

@@ -1,17 +1,17 @@
 """Chapter 8: entities as tags on words.
 
-An entity is a span of words with a type. Five notations say the same, or nearly:
+An entity is a span of words with a type. Five notations say the same thing, or nearly:
 
     BRACKET  [PER Jane Villanueva] of [ORG United]
-    IO       I-PER I-PER O I-ORG           neighbours of one type melt into one
+    IO       I-PER I-PER O I-ORG           adjacent entities of one type merge
     IOB1     I-PER I-PER O I-ORG           B- only where an entity follows one of its own type
     BIO      B-PER I-PER O B-ORG
     BIOES    B-PER E-PER O S-ORG
 
 A model may write tags that no notation allows, such as O I-PER. One repair rule reads them all, that of the CoNLL
 script and of seqeval's default mode: an entity begins at B- or S-, and at any other tag that does not continue the one
-before, which is so after O, E-, S- or a tag of another type; it goes on to the next beginning or O. Strict reading
-repairs nothing: what is not an entity by the notation's own rules is none.
+before it, that is, after O, E-, S- or a tag of another type; it lasts until the next beginning or O. Strict reading
+repairs nothing: only what the notation's own rules allow is an entity.
 """
 
 import re
@@ -24,7 +24,7 @@ OUTSIDE = ("O", "")  # prefix and type of O
 
 
 class Entity(NamedTuple):
-    """A span of words with a type such as "PER": from the word ``start`` to before ``end``."""
+    """A span of words with a type such as "PER": from word ``start`` up to, but not including, word ``end``."""
 
     type: str
     start: int
@@ -101,7 +101,7 @@ def split_tag(tag: str, prefixes: str = "IOBES") -> tuple[str, str]:
 
 
 def goes_on(before: tuple[str, str], here: tuple[str, str]) -> bool:
-    """Whether a tag continues the entity of the one before."""
+    """Whether a tag continues the entity of the tag before it."""
     return before[0] in "BI" and here[0] in "IE" and before[1] == here[1]
 
 
@@ -121,7 +121,7 @@ def read_strictly(tags: Sequence[str], scheme: str) -> list[Entity]:
 
 
 def begins_strictly(before: tuple[str, str], here: tuple[str, str], scheme: str) -> bool:
-    """Whether an entity begins here. seqeval lets one begin at I- after any B- in IOB1."""
+    """Whether an entity begins here. In IOB1, seqeval lets one begin at I- after any B-."""
     if here == OUTSIDE:
         return False
     if scheme == "IO":
@@ -133,7 +133,7 @@ def begins_strictly(before: tuple[str, str], here: tuple[str, str], scheme: str)
 
 
 def ends_strictly(last: tuple[str, str], following: tuple[str, str], scheme: str) -> bool:
-    """Whether an entity may end so."""
+    """Whether an entity may end with this tag."""
     if scheme == "BIOES":
         return last[0] in "ES"
     return scheme != "IOB1" or not (last[0] == following[0] == "B" and last[1] != following[1])
@@ -146,7 +146,7 @@ def check_scheme(scheme: str) -> None:
 
 
 def sorted_entities(entities: Sequence[Entity], length: int) -> list[Entity]:
-    """Entities from left to right; one that has no word, is outside the sentence or overlaps another is refused."""
+    """Entities from left to right; one that has no words, leaves the sentence or overlaps another is refused."""
     entities, end = sorted(entities, key=lambda entity: entity.start), 0
     for entity in entities:
         if not end <= entity.start < entity.end <= length:
@@ -188,7 +188,7 @@ def entity_types(tags: Sequence[str]) -> list[str]:
 
 
 def read_brackets(text: str) -> tuple[list[str], list[Entity]]:
-    """Words and entities of a text with brackets, the types in capitals.
+    """The words and entities of a text with brackets, with types in capitals.
 
     Source: Jurafsky & Martin, "Speech and Language Processing", 3rd edition, chapter 17.
 
@@ -217,7 +217,7 @@ def read_brackets(text: str) -> tuple[list[str], list[Entity]]:
 
 
 def write_brackets(words: Sequence[str], entities: Sequence[Entity]) -> str:
-    """The text that ``read_brackets`` reads; whatever it would read otherwise is refused.
+    """The text that ``read_brackets`` reads; anything that it would read differently is refused.
 
     >>> write_brackets(["Jane", "of", "United"], [Entity("PER", 0, 1)])
     '[PER Jane] of United'

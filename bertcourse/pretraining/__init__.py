@@ -1,9 +1,9 @@
-"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs``, ``objective``, and beside them what is fast in
+"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs`` and ``objective``, with their fast versions in
 ``masking_fast``, ``pairs_fast`` and ``objective_fast``; ``corpus``, ``small_world``, ``small_world_probes``,
 ``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``trainer``, ``command``.
 
-A corpus is cut into rows of tokens, some of them are hidden, and a BERT learns to guess them, and whether one segment
-of a row follows the other.
+A corpus is cut into rows of tokens and some of the tokens are hidden; a BERT learns to guess them, and to tell whether
+one segment of a row follows the other.
 """
 
 from bertcourse.pretraining.batches import RowMaker, fixed_batches
@@ -25,7 +25,7 @@ from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.small_world_probes import sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import pretrain
-from bertcourse.training import read_log  # lecture 4 reads runs by it; described in ``training``
+from bertcourse.training import read_log  # lecture 4 reads runs with it; documented in ``training``
 
 __all__ = [
     "IGNORE",

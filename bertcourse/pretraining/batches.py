@@ -1,7 +1,7 @@
-"""Chapter 4: in which order a run reads its corpus: shards, rows of like length, masks; all a function of the seed.
+"""Chapter 4: how a run goes through its corpus: shards, rows of similar length and masks, all determined by the seed.
 
-Nothing random is remembered from one step to the next: shuffles and masks are drawn from generators seeded by the run's
-seed and the place in the corpus. A run can therefore go on anywhere, on any number of processes.
+Nothing random is carried over from one step to the next: shuffles and masks are drawn from generators seeded by the
+run's seed and the place in the corpus. So a run can be resumed anywhere, on any number of processes.
 """
 
 from collections.abc import Callable, Iterator
@@ -24,9 +24,9 @@ class Position(NamedTuple):
     """A place in the run's corpus.
 
     Attributes:
-        part: how many shards were begun before this one, over all epochs.
-        batch: batches of it that were read.
-        length: the most tokens of its rows.
+        part: how many shards were started before this one, over all epochs.
+        batch: how many of its batches have been read.
+        length: the maximum number of tokens in its rows.
     """
 
     part: int = 0
@@ -40,7 +40,7 @@ class RowMaker:
 
     Attributes:
         packing: "sentence-pairs", "full-sentences" or "doc-sentences".
-        short_rate: for sentence pairs.
+        short_rate: for sentence pairs only.
     """
 
     packing: str
@@ -54,21 +54,21 @@ class RowMaker:
 
 
 class Batches:
-    """Batches of rows, in order, for one process of several.
+    """The batches of a run, in order, for one process out of several.
 
     A batch is cut into chunks of equal size; chunk c goes to process c mod P, which sums the gradients of its chunks.
-    What is in a chunk, its masks included, does not depend on P.
+    What a chunk contains, including its masks, does not depend on P.
 
     Args:
         shards: the corpus.
         vocabulary: of its tokenizer.
         row_maker: how to make rows.
-        batch_size: rows of a batch, over all processes.
-        chunks: how many chunks a batch has.
-        seed: of all that is random here.
-        static_copies: 0 draws new masks whenever a text is read; n repeats what was made of the first n epochs.
-        mask: hides tokens: ``mask_tokens``, or chapter 11's ``mask_spans``.
-        masking: further arguments of it.
+        batch_size: rows per batch, over all processes.
+        chunks: chunks per batch.
+        seed: of everything random here.
+        static_copies: 0 draws new masks every time a text is read; n reuses the rows and masks of the first n epochs.
+        mask: the function that hides tokens: ``mask_tokens``, or chapter 11's ``mask_spans``.
+        masking: further arguments for ``mask``.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class Batches:
     def next_batch(
         self, length: int, rank: int = 0, processes: int = 1, rate: float = 0.15
     ) -> list[tuple[MaskedTokens, RowBatch]]:
-        """The chunks of the next batch that process ``rank`` of ``processes`` has: tokens (B, L) of which a share
-        ``rate`` is hidden, and rows of at most ``length`` tokens, special ones included."""
-        if self.position.length != length:  # at the beginning, or rows grow: they are those of the next shard
+        """The chunks of the next batch for process ``rank`` of ``processes``: tokens (B, L), a share ``rate`` of them
+        hidden, and rows of at most ``length`` tokens, special ones included."""
+        if self.position.length != length:  # at the start, or rows grow, which begins the next shard
             self.position = Position(self.position.part + (self.position.length > 0), 0, length)
         if self.planned != self.position[::2]:
             self.plan()
@@ -117,7 +117,7 @@ class Batches:
         return made
 
     def plan(self) -> None:
-        """Make the rows of the shard at hand and put them in order."""
+        """Make the rows of the current shard and put them in order."""
         part, length = self.part_made, self.position.length
         epoch, place = divmod(part, len(self.shards))
         shard = np.random.default_rng([self.seed, ORDER, epoch]).permutation(len(self.shards))[place]
@@ -134,13 +134,13 @@ class Batches:
 
     @property
     def part_made(self) -> int:
-        """The part whose rows and masks are used: another than the position's if masks are static."""
+        """The part whose rows and masks are used; if masks are static, it can be an earlier one than the position's."""
         return self.position.part % self.period if self.period else self.position.part
 
 
 def batches_of_like_length(lengths: NDArray, batch_size: int, rng: np.random.Generator) -> NDArray:
-    """Shuffle rows of these lengths, (R,), into batches of like length: (R // batch_size, batch_size), indices of rows.
-    What fills no batch is left out."""
+    """Shuffle rows of these lengths, (R,), into batches of similar length: (R // batch_size, batch_size) row indices.
+    Rows that do not fill a batch are left out."""
     shuffled = rng.permutation(len(lengths))
     shuffled = shuffled[: len(lengths) // batch_size * batch_size]
     by_length = shuffled[np.argsort(lengths[shuffled], kind="stable")]
@@ -161,13 +161,13 @@ def fixed_batches(
     Args:
         shards: held-out documents.
         vocabulary, row_maker: as for ``Batches``.
-        length: the most tokens of a row.
-        rows: how many rows to take, at most: as many of each shard, one more of the first if they do not share out.
+        length: the maximum number of tokens in a row.
+        rows: how many rows to take at most, equally many from each shard, with any remainder from the first ones.
         rate: share of tokens to hide.
         masks: ``mask_share`` and ``random_share``, as for ``mask_tokens``.
 
     Returns:
-        Batches of up to 64 rows of like length.
+        Batches of up to 64 rows of similar length.
     """
     rng, generator = np.random.default_rng(0), torch.Generator().manual_seed(0)
     for number, documents in enumerate(shards):
@@ -181,6 +181,6 @@ def fixed_batches(
 
 
 def to_device(tensors: tuple, device: torch.device) -> tuple:
-    """A named tuple of tensors on another device."""
+    """A named tuple of tensors, moved to another device."""
     moved = [t.to(device, non_blocking=True) if isinstance(t, Tensor) else t for t in tensors]
     return type(tensors)(*moved)

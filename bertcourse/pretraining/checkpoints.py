@@ -1,4 +1,4 @@
-"""Chapter 4: a pretraining run's checkpoints: one file every few minutes, of which the newest two are kept."""
+"""Chapter 4: the checkpoints of a pretraining run: a file every few minutes, with only the newest two kept."""
 
 import dataclasses
 import json
@@ -15,7 +15,7 @@ from bertcourse.pretraining.config import PretrainingConfig
 from bertcourse.training.checkpoints import check_same_run, damaged, read_checkpoint, restore, write_checkpoint
 
 KEPT = 2
-# Settings that a resumed run may change: none of them changes what is learned.
+# Settings that a resumed run may change, as they do not affect what is learned.
 MAY_CHANGE = frozenset(
     "output threads log_every evaluate_every checkpoint_minutes snapshots tensorboard precision compile".split()
 )
@@ -23,12 +23,12 @@ MAY_CHANGE = frozenset(
 
 @dataclasses.dataclass
 class PretrainingProgress:
-    """How far a run is.
+    """How far a run has come.
 
     Attributes:
-        step: updates of the weights.
-        tokens: tokens trained on, padding not counted, over all processes.
-        seconds: time that the loop has taken, measurements and checkpoints included.
+        step: weight updates so far.
+        tokens: tokens trained on, over all processes, not counting padding.
+        seconds: time that the loop has taken, including measurements and checkpoints.
         position: place in the corpus.
         precision: "float32" or "bfloat16".
     """
@@ -52,11 +52,11 @@ def save_checkpoint(
 
     Args:
         folder: of the run.
-        model, optimizer, progress, config: what it holds.
-        about: what the settings do not say of the run.
+        model, optimizer, progress, config: what the checkpoint holds.
+        about: what the settings do not say about the run.
 
     Raises:
-        OSError: if it cannot be written; the checkpoints that were there are untouched.
+        OSError: if it cannot be written; existing checkpoints are then untouched.
     """
     path = folder / f"checkpoint-{progress.step:08d}.safetensors"
     header = {"progress": dataclasses.asdict(progress), "config": dataclasses.asdict(config), "about": dict(about)}
@@ -73,31 +73,36 @@ def load_checkpoint(
     config: PretrainingConfig,
     about: Mapping[str, object] = MappingProxyType({}),
 ) -> PretrainingProgress:
-    """Put a checkpoint back into model and optimizer, and say how far its run was.
+    """Load a checkpoint into model and optimizer, and return how far its run had come.
 
     Args:
         path: the file.
         model, optimizer: filled in place.
-        config, about: of the run that wants to go on.
+        config, about: of the run that is to be resumed.
 
     Raises:
         ValueError: if the file is damaged, or was written with other settings or another vocabulary; model and
-            optimizer are then as they were.
+            optimizer are then unchanged. ``tokens`` may be another number while the learning rate is constant.
     """
     header, tensors = read_checkpoint(path)
     try:
         fields = json.loads(header["progress"])
-        saved = dataclasses.asdict(PretrainingConfig()) | dict(json.loads(header["config"]))  # new settings: defaults
-        told = json.loads(header.get("about", "{}"))  # runs of before had nothing to tell
+        saved = dataclasses.asdict(PretrainingConfig()) | dict(json.loads(header["config"]))  # newer settings: defaults
+        told = json.loads(header.get("about", "{}"))  # older runs did not write it
         progress = PretrainingProgress(**{**fields, "position": Position(*fields["position"])})
         counts = (progress.step, progress.tokens, *progress.position)
         if not all(isinstance(count, int) and count >= 0 for count in counts) or not progress.seconds >= 0:
             raise ValueError(f"its progress must be in numbers from 0 on; got {fields}")
         if progress.precision not in ("float32", "bfloat16"):
             raise ValueError(f"its precision must be float32 or bfloat16; got {progress.precision!r}")
+        # While the learning rate is constant, how long it stays so is open; masks and rows then follow the new length.
+        is_constant = all(
+            each["warmup"] <= progress.tokens / each["tokens"] <= 1 - each["decay"] for each in (saved, vars(config))
+        )
     except (KeyError, TypeError, ValueError) as error:
         raise damaged(path, error) from error
-    check_same_run(path, saved | told, dataclasses.asdict(config) | dict(about), MAY_CHANGE)
+    may_change = MAY_CHANGE | ({"tokens"} if is_constant else set())
+    check_same_run(path, saved | told, vars(config) | dict(about), may_change)
     if config.precision not in ("auto", progress.precision):
         raise ValueError(
             f"{path} is of a run in {progress.precision}, which goes on in it; got precision {config.precision}. "
@@ -105,6 +110,14 @@ def load_checkpoint(
         )
     restore(path, model, optimizer, tensors, has_learned=progress.step > 0)
     return progress
+
+
+def saved_tokens(folder: Path) -> int | None:
+    """How many tokens the run in a folder is to train on; None if no checkpoint says so."""
+    try:
+        return json.loads(read_checkpoint(checkpoints(folder)[-1])[0]["config"])["tokens"]
+    except (IndexError, KeyError, TypeError, ValueError):  # ``load_checkpoint`` says what is wrong with it
+        return None
 
 
 def checkpoints(folder: Path) -> list[Path]:

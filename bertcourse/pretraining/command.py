@@ -4,6 +4,7 @@ import argparse
 import dataclasses
 import os
 import sys
+from pathlib import Path
 
 from bertcourse.pretraining.config import GROUPS, PRESETS, PretrainingConfig
 
@@ -48,23 +49,26 @@ def true_or_false(text: str) -> bool:
 
 
 def config_from(options: argparse.Namespace) -> PretrainingConfig:
-    """The preset's settings with the flags that were given in their place."""
+    """The preset's settings, overridden by the flags that were given."""
     given = {field.name: getattr(options, field.name) for field in dataclasses.fields(PretrainingConfig)}
     given = {name: value for name, value in given.items() if value is not None}
     return PretrainingConfig(**PRESETS[options.preset] | given)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Pretrain, and say where the model is; to be interrupted is a good end, too."""
+    """Pretrain, and print where the model is; being interrupted is not an error."""
+    from bertcourse.pretraining.checkpoints import saved_tokens
     from bertcourse.pretraining.trainer import pretrain
     from bertcourse.training import Interrupted
 
     config = config_from(options)
+    if options.resume and options.tokens is None:  # as long as it was to be, not as long as the preset is now
+        config = dataclasses.replace(config, tokens=saved_tokens(Path(config.output)) or config.tokens)
     try:
         pretrain(config, options.resume)
     except Interrupted as reason:
         print(f"bertcourse pretrain: {reason}", file=sys.stderr)
     else:
-        if os.environ.get("RANK", "0") != "0":  # the first of torchrun's processes says it
+        if os.environ.get("RANK", "0") != "0":  # the first of torchrun's processes prints it
             return
         print(f"the model is in {config.output}/model-100, its log in {config.output}/log.jsonl")

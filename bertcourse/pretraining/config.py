@@ -1,4 +1,4 @@
-"""Chapter 4: the settings of a run, and three sets of them: two that trained what the course ships, one for a GPU."""
+"""Chapter 4: the settings of a run, and ``PRESETS``: the runs behind what the course ships, and one for a GPU."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from bertcourse.pretraining.masking import check_rate, check_shares
 from bertcourse.training.settings import check_fields, require
 from bertcourse.training.steps import trapezoid
 
-# On the command line the settings stand in groups; a group begins with this field.
+# On the command line the settings come in groups; each group starts at this field.
 GROUPS = {
     "corpus": "text and output",
     "hidden_size": "model",
@@ -20,7 +20,7 @@ GROUPS = {
 PACKINGS = ("sentence-pairs", "full-sentences", "doc-sentences")
 PRECISIONS = ("auto", "float32", "bfloat16")
 MOST_THREADS = 1024  # torch crashes the process if it is told to start many thousands
-MOST_PARAMETERS = 10**10  # thirty times BERT large; with gradients and AdamW's state 160 GB
+MOST_PARAMETERS = 10**10  # thirty times BERT large; 160 GB with gradients and AdamW's state
 
 
 def setting(default, about: str, choices: tuple[str, ...] = ()):
@@ -30,10 +30,10 @@ def setting(default, about: str, choices: tuple[str, ...] = ()):
 
 @dataclass(frozen=True)
 class PretrainingConfig:
-    """All that decides a run; each field is a flag of ``bertcourse pretrain``, whose --help says what it means.
+    """Everything that determines a run; each field is a flag of ``bertcourse pretrain``, whose --help explains it.
 
-    A ValueError names the field that is out of range, or the two that do not fit. Names and defaults of the model are
-    from Devlin et al. 2019, those of the optimizer from Loshchilov & Hutter 2019 and Liu et al. 2019.
+    A ValueError names the field that is out of range, or the two that do not fit together. The model's names and
+    defaults are from Devlin et al. 2019, the optimizer's from Loshchilov & Hutter 2019 and Liu et al. 2019.
     """
 
     corpus: str = setting(
@@ -42,6 +42,9 @@ class PretrainingConfig:
         "or a UTF-8 text with an empty line between documents",
     )
     tokenizer: str = setting("course", "name or folder of a model, whose tokenizer to use; small worlds have their own")
+    start_from: str = setting(
+        "", "name or folder of a model to go on from, which brings its tokenizer; empty: new weights"
+    )
     world_tokens: int = setting(1_500_000, "size of a small world's corpus, in words")
     output: str = setting("runs/pretraining", "folder for log, checkpoints and models")
     seed: int = setting(0, "of weights, order, masks and dropout")
@@ -84,7 +87,9 @@ class PretrainingConfig:
         0, "0: new masks whenever a text is read; n: those of the first n epochs again and again"
     )
 
-    tokens: int = setting(250_000_000, "how many tokens to train on")
+    tokens: int = setting(
+        250_000_000, "how many tokens to train on; a resumed run may change it while its rate is constant"
+    )
     minutes: float = setting(0.0, "train for so long instead, schedule included; 0: as many tokens as said")
     batch_size: int = setting(16, "rows of a step, over all processes")
     micro_batch_size: int = setting(0, "rows that go through the model at once; 0: all that a process has of a batch")
@@ -152,7 +157,7 @@ class PretrainingConfig:
             )
 
     def bert_config(self, vocab_size: int) -> BertConfig:
-        """The model's sizes, for a tokenizer of so many tokens."""
+        """The model's sizes, for a tokenizer with ``vocab_size`` tokens."""
         return BertConfig(
             vocab_size=vocab_size,
             hidden_size=self.hidden_size,
@@ -166,7 +171,7 @@ class PretrainingConfig:
         )
 
     def check_local_heads(self) -> None:
-        """Refuse local heads that the model has no layers, heads, columns or position vectors for."""
+        """Refuse local heads for which the model lacks the layers, heads, columns or position vectors."""
         require(self, "local_layers", "at least 0", lambda value: value >= 0)
         if not self.local_layers:
             return
@@ -184,7 +189,7 @@ class PretrainingConfig:
 
     @property
     def offsets(self) -> list[int]:
-        """Where each head of ``local_layers`` begins to look.
+        """Where each head of ``local_layers`` starts out looking.
 
         >>> PretrainingConfig(local_offsets="-1,1").offsets
         [-1, 1]
@@ -197,7 +202,7 @@ class PretrainingConfig:
             ) from None
 
     def mask_rate_at(self, progress: float) -> float:
-        """The share of tokens to hide at a share of the training, from 0 to 1.
+        """The share of tokens to hide when ``progress``, from 0 to 1, of the training is done.
 
         >>> round(PretrainingConfig(mask_rate=0.3, last_mask_rate=0.15).mask_rate_at(0.5), 3)
         0.225
@@ -226,12 +231,12 @@ class PretrainingConfig:
         return stages
 
     def length_at(self, progress: float) -> int:
-        """The row length at a share of the training, from 0 to 1."""
+        """The row length when ``progress``, from 0 to 1, of the training is done."""
         return next((length for length, end in self.stages if progress < end - 1e-9), self.stages[-1][0])
 
     @property
     def snapshot_shares(self) -> list[float]:
-        """When to keep the model, in order; at the end in any case.
+        """When to keep the model, in order; always at the end.
 
         >>> PretrainingConfig(snapshots="0.01").snapshot_shares
         [0.01, 1.0]
@@ -247,7 +252,7 @@ class PretrainingConfig:
         return sorted({round(percent) / 100 for percent in percents} | {1.0})
 
     def rate_at(self, progress: float) -> float:
-        """The learning rate at a share of the training, from 0 to 1, as a share of its highest value."""
+        """The learning rate, as a share of its peak, when ``progress``, from 0 to 1, of the training is done."""
         return trapezoid(progress, self.warmup, self.decay, lead=1e-9)
 
 
@@ -283,29 +288,8 @@ PRESETS = {
         log_every=0.001,
         evaluate_every=0.005,
     ),
-    # For the next checkpoint: 359 books, six layers, and the arm "plain" of studies/recipes.py. It has not been run: at
-    # the speed of the study's models it takes some twenty hours on two CPU cores.
-    "more-books-cpu": dict(
-        corpus="more-books",
-        output="runs/more-books-cpu",
-        num_hidden_layers=6,
-        max_position_embeddings=256,
-        initializer_range=0.04,
-        initial_outputs="zero",
-        local_layers=2,
-        lengths="64:0.4,128:0.5,256:0.1",
-        mask_rate=0.3,
-        last_mask_rate=0.15,
-        tokens=390_000_000,
-        batch_size=32,
-        learning_rate=7e-4,
-        warmup=0.001,
-        snapshots="0.01,0.1,0.5,1",
-        log_every=0.002,
-        evaluate_every=0.005,
-    ),
-    # The books of "books-cpu" on a GPU, with torchrun on several. It has not been run: a batch of 256 may stay long on
-    # the plateau.
+    # The books of "books-cpu" on a GPU, or with torchrun on several. This has never been run: with batches of 256, the
+    # loss may stay on its plateau for a long time.
     "books-gpu": dict(
         output="runs/books-gpu",
         tokens=1_000_000_000,

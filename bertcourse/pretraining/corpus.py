@@ -1,7 +1,7 @@
-"""Chapter 4: a text as token ids on disk, read piece by piece: what a run is trained on, and what it is measured on.
+"""Chapter 4: text as token ids on disk, read piece by piece: what a run is trained on, and what it is measured on.
 
-A text is read document by document, cut into sentences, tokenized once, and kept in shards of some million tokens.
-They are mapped into memory, so that a corpus may be larger than it, and the processes of one machine share it.
+A text is read document by document, cut into sentences, tokenized once, and stored in shards of some million tokens.
+Shards are memory-mapped, so that a corpus can be larger than memory, and the processes of one machine share it.
 """
 
 import hashlib
@@ -33,10 +33,10 @@ HELD_OUT_BOOKS = (
     "henry-david-thoreau_walden",
     "rudyard-kipling_the-jungle-book",
 )
-HELD_OUT_EVERY = 50  # of another text, one document in so many is held out
-SHARD_TOKENS = 32_000_000  # rows are shuffled within a shard; shuffle the documents of a larger corpus yourself
+HELD_OUT_EVERY = 50  # in other texts, one document in this many is held out
+SHARD_TOKENS = 32_000_000  # rows are only shuffled within a shard; shuffle a larger corpus's documents yourself
 PARTS = Documents._fields
-VERSION = 1  # of how a text becomes shards; another number makes them anew
+VERSION = 1  # of how a text becomes shards; a new number means that they are made again
 
 END_OF_SENTENCE = re.compile(r"""[.!?]["')\]]*(?=\s+["'(\[]*[A-Z0-9])""")
 ABBREVIATIONS = set(
@@ -51,7 +51,7 @@ class Corpus(NamedTuple):
     Attributes:
         train: shards to train on.
         held_out: shards of other documents, to measure on.
-        tokenizer: that made the ids.
+        tokenizer: the one that made the ids.
         probe: further measurements of a model, by name, or None.
     """
 
@@ -62,12 +62,12 @@ class Corpus(NamedTuple):
 
 
 def books_corpus(tokenizer: Tokenizer, folder: Path | None = None, more: bool = False) -> Corpus:
-    """Standard Ebooks, five books of them held out; paragraphs with a slur are left out.
+    """Standard Ebooks, with five books held out; paragraphs that contain a slur are dropped.
 
     Args:
         tokenizer: makes the ids.
         folder: where shards are kept; None for the user's cache.
-        more: 359 books, 58 million words, of which the same five are held out; else 93, 15 million.
+        more: True for 359 books, 58 million words, with the same five held out; False for 93 books, 15 million.
     """
     sets = ("books", "more-books") if more else ("books",)
 
@@ -76,7 +76,7 @@ def books_corpus(tokenizer: Tokenizer, folder: Path | None = None, more: bool = 
             for document in text.split("\n\n"):
                 yield without_slurs(document), book.name in HELD_OUT_BOOKS
 
-    if more:  # their hashes stand for their texts, which need not be read again where the shards are
+    if more:  # hashes stand for the texts, which need not be read again if their shards exist
         text = [book.sha256.encode() for name in sets for book in read_books(name)]
     else:
         text = [standard_ebooks().encode()]
@@ -90,7 +90,7 @@ def measuring_books(tokenizer: Tokenizer) -> dict[str, Documents]:
         tokenizer: makes the ids.
 
     Returns:
-        Name to documents of each book; paragraphs with a slur are left out.
+        The documents of each book, by its name; paragraphs that contain a slur are dropped.
     """
     return {
         book.name: Documents.of([token_ids(without_slurs(document), tokenizer) for document in text.split("\n\n")])
@@ -99,7 +99,7 @@ def measuring_books(tokenizer: Tokenizer) -> dict[str, Documents]:
 
 
 def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) -> Corpus:
-    """A UTF-8 text, one paragraph a line, an empty line between documents; one document in fifty is held out.
+    """A UTF-8 text, one paragraph per line, an empty line between documents; one document in fifty is held out.
 
     Args:
         path: the text.
@@ -108,9 +108,9 @@ def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) ->
 
     Raises:
         FileNotFoundError: if there is no such file.
-        ValueError: if it is not UTF-8, or has no documents to train on and to hold out.
+        ValueError: if it is not UTF-8, or has too few documents to train on some and hold out others.
 
-    Source: the format of the authors' create_pretraining_data.py (Devlin et al. 2019), with paragraphs for sentences.
+    Source: the format of the authors' create_pretraining_data.py (Devlin et al. 2019), with paragraphs, not sentences.
     """
     if not path.is_file():
         raise FileNotFoundError(
@@ -135,13 +135,13 @@ def make_shards(
     tokenizer: Tokenizer,
     folder: Path | None,
 ) -> Corpus:
-    """The shards of a text, written if they are not there yet.
+    """The shards of a text, which are written first if they do not exist.
 
     Args:
-        documents: gives each document, and whether it is held out.
-        text: all of it, in pieces; with the tokenizer it names the folder.
+        documents: yields each document, and whether it is held out.
+        text: the whole text, in pieces; the folder is named by a hash of this and the tokenizer.
         tokenizer: makes the ids.
-        folder: where shards are kept, in a folder of their own; None for the user's cache.
+        folder: where shards are kept, each text's in a folder of their own; None for the user's cache.
     """
     named = hashlib.sha256(f"{VERSION}\n{tokenizer.to_str()}\n{slur_hashes()}\n".encode())
     for piece in text:
@@ -161,10 +161,10 @@ def make_shards(
 
 
 def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, folder: Path) -> None:
-    """Tokenize documents, each with whether it is held out, and write them in pieces of ``SHARD_TOKENS``."""
+    """Tokenize documents, each given with whether it is held out, and write them in shards of ``SHARD_TOKENS``."""
     folder.mkdir(parents=True)
     dtype = np.uint16 if tokenizer.get_vocab_size() <= 2**16 else np.uint32
-    waiting: dict[str, list[list[array]]] = {"train": [], "held-out": []}  # arrays of 4 bytes a token
+    waiting: dict[str, list[list[array]]] = {"train": [], "held-out": []}  # arrays with 4 bytes per token
     sizes, counts = dict.fromkeys(waiting, 0), dict.fromkeys(waiting, 0)
 
     def flush(part: str) -> None:
@@ -199,7 +199,7 @@ def token_ids(document: str, tokenizer: Tokenizer) -> list[array]:
 
 
 def joined(first: Documents, second: Documents) -> Documents:
-    """The documents of both."""
+    """The documents of both, as one shard."""
     return Documents(
         np.concatenate([first.tokens, second.tokens]),
         np.concatenate([first.sentences, first.sentences[-1] + second.sentences[1:]]),
@@ -208,7 +208,7 @@ def joined(first: Documents, second: Documents) -> Documents:
 
 
 def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:
-    """The shards in a folder, mapped into memory: no tokens are read yet."""
+    """The shards in a folder, memory-mapped: no tokens are read yet."""
     try:
         counts = read_json(folder / "corpus.json")
         train, held_out = (
@@ -217,7 +217,7 @@ def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:
         )
         if not train or not held_out:
             raise ValueError(f"corpus.json must count a shard or more of each part; got {counts}")
-    except (EOFError, KeyError, OSError, TypeError, ValueError) as error:  # numpy has an EOFError for an empty file
+    except (EOFError, KeyError, OSError, TypeError, ValueError) as error:  # numpy raises EOFError for an empty file
         raise ValueError(
             f"the shards in {folder} are damaged ({error}). Delete the folder: the next run makes them again."
         ) from error
@@ -225,7 +225,7 @@ def read_shards(folder: Path, tokenizer: Tokenizer) -> Corpus:
 
 
 def read_shard(folder: Path, name: str) -> Documents:
-    """A shard such as "train-00000", mapped into memory."""
+    """A shard such as "train-00000", memory-mapped."""
     shard = Documents(*(np.load(folder / f"{name}-{part}.npy", mmap_mode="r") for part in PARTS))
 
     def cuts_up(starts: NDArray, size: int) -> bool:
@@ -236,12 +236,12 @@ def read_shard(folder: Path, name: str) -> Documents:
         or not cuts_up(shard.sentences, len(shard.tokens))
         or not cuts_up(shard.documents, len(shard.sentences) - 1)
     ):
-        raise ValueError(f"the arrays of {name} do not fit one another")  # of an earlier run, or cut short
+        raise ValueError(f"the arrays of {name} do not fit one another")  # left by an earlier run, or cut short
     return shard
 
 
 def sentences(paragraph: str) -> list[str]:
-    """Cut a paragraph after . ! or ? and closing quotes, before a capital letter, but not after "Mr." or an initial.
+    """Cut a paragraph after . ! or ? and closing quotes if a capital or digit follows; not after "Mr." or an initial.
 
     >>> sentences('"Is Mr. J. Smith in?" He was. "No."')
     ['"Is Mr. J. Smith in?"', 'He was.', '"No."']
@@ -257,12 +257,12 @@ def sentences(paragraph: str) -> list[str]:
 
 
 def without_slurs(document: str) -> str:
-    """The paragraphs of a document that have no slur."""
+    """The paragraphs of a document that contain no slur."""
     return "\n".join(paragraph for paragraph in paragraphs(document) if not has_slur(paragraph))
 
 
 def has_slur(paragraph: str) -> bool:
-    """Whether a paragraph has a word of slurs.txt, which holds their SHA-256 so that it need not spell them."""
+    """Whether a paragraph contains a word of slurs.txt, which lists SHA-256 hashes so as not to spell out the words."""
     return any(map(is_slur, re.findall(r"[^\W\d_]+", paragraph.lower())))
 
 
@@ -274,5 +274,5 @@ def is_slur(word: str) -> bool:
 
 @cache
 def slur_hashes() -> tuple[str, ...]:
-    """The list, as hashes."""
+    """The list of slurs, as hashes."""
     return tuple((resources.files("bertcourse.pretraining") / "slurs.txt").read_text(encoding="utf-8").split())

@@ -23,12 +23,12 @@ def evaluate(
 
     Args:
         model: to measure.
-        batches: such as ``fixed_batches`` makes; all processes are given the same, and share the work.
+        batches: as ``fixed_batches`` makes them; all processes get the same ones, and share the work.
         processes: all of them; None for this one alone.
 
     Returns:
         ``mlm_loss`` (nats), ``mlm_accuracy``, and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the same
-        numbers in each process, whatever their count.
+        numbers in each process, however many there are.
     """
     processes = processes or Processes(0, 1, 0, next(model.parameters()).device)
     sums = np.zeros(6)
@@ -49,8 +49,8 @@ def evaluate(
 
 
 def score(logits: Tensor, labels: Tensor) -> tuple[float, float, float]:
-    """Sum of cross-entropies (nats), how many are right, how many there are, of logits (N, K) and labels (N,) that are
-    not ``IGNORE``."""
+    """The sum of cross-entropies (nats), how many guesses are right and how many there are, for logits (N, K) and
+    labels (N,), leaving out ``IGNORE``."""
     counted = labels != IGNORE
     logits, labels = logits[counted].float(), labels[counted]
     loss = torch.nn.functional.cross_entropy(logits, labels, reduction="sum")
@@ -58,15 +58,15 @@ def score(logits: Tensor, labels: Tensor) -> tuple[float, float, float]:
 
 
 class CountModel:
-    """A unigram and a bigram model: how often each token occurs, and how often after each other token.
+    """A unigram and a bigram model: how often each token occurs, and how often it follows each other token.
 
-    p(w | v) = (n(v, w) + k p(w)) / (n(v) + k), and p(w) = (n(w) + 1) / (N + V): what BERT's loss is to be compared
+    p(w | v) = (n(v, w) + k p(w)) / (n(v) + k), with p(w) = (n(w) + 1) / (N + V): baselines to compare BERT's loss
     with.
 
     Args:
         shards: documents to count in.
         vocab_size: V.
-        strength: k, in tokens, how much the unigram model is trusted against the counts of a pair (MacKay & Peto 1995,
+        strength: k, in tokens: how far to trust the unigram model rather than the counts of pairs (MacKay & Peto 1995,
             "A hierarchical Dirichlet language model").
     """
 
@@ -86,7 +86,7 @@ class CountModel:
 
     def losses(self, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:
         """``unigram_loss`` (nats), ``unigram_accuracy``, ``bigram_loss`` and ``bigram_accuracy``, at the hidden tokens
-        of batches such as ``fixed_batches`` makes; the bigram model is told the token to the left, unhidden."""
+        of batches as ``fixed_batches`` makes them; the bigram model sees the token to the left, unmasked."""
         targets, left = [], []
         for masked, _ in batches:
             ids = masked.input_ids.flatten().clone()
@@ -108,7 +108,7 @@ class CountModel:
         }
 
     def pair_count(self, before: NDArray, after: NDArray) -> NDArray:
-        """(N,), how often each token of ``after``, (N,), came after that of ``before``, (N,)."""
+        """(N,), how often each token of ``after``, (N,), followed its counterpart in ``before``, (N,)."""
         wanted = before * self.vocab_size + after
         place = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
         return np.where(self.pairs[place] == wanted, self.pair_counts[place], 0)

@@ -1,9 +1,9 @@
 """Chapter 4: masked language modelling: which tokens to hide, and what to put in their place.
 
 BERT hides 15 % of the tokens and has to guess them. Of those hidden, 80 % become [MASK], 10 % a random token, and 10 %
-stay as they are, so that the model must make something of every position, not of [MASK] alone (Devlin et al. 2019,
-section 3.1 and appendix C.2). Every row gets the same number of masks: shapes are then static, and the mean over the
-masks of several processes is the mean of their means.
+stay as they are, so that the model must make sense of every position, not just of [MASK] (Devlin et al. 2019, section
+3.1 and appendix C.2). Every row gets the same number of masks: this keeps shapes static, and the mean over the masks
+of several processes is then the mean of their means.
 
 ``plain_mask_tokens`` is the specification; ``mask_tokens`` in ``masking_fast`` does the same without loops.
 """
@@ -17,7 +17,7 @@ from torch import Tensor
 from bertcourse.bert.batching import check_tokenizer
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, PREFIX
 
-IGNORE = -100  # as a label: nothing is to be guessed here; the default of torch's cross-entropy, and no class of NSP
+IGNORE = -100  # a label where nothing is to be guessed: the default of torch's cross-entropy, and not a class of NSP
 
 
 class Vocabulary(NamedTuple):
@@ -40,7 +40,7 @@ class Vocabulary(NamedTuple):
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
-        """The vocabulary of a tokenizer as ``load_pretrained`` returns it."""
+        """The vocabulary of a tokenizer such as ``load_pretrained`` returns."""
         check_tokenizer(tokenizer)
         ids = tokenizer.get_vocab()
         if missing := [token for token in BERT_SPECIAL_TOKENS if token not in ids]:
@@ -57,8 +57,8 @@ class MaskedTokens(NamedTuple):
 
     Attributes:
         input_ids: (B, L), what the model reads.
-        positions: (B·k,), where something was hidden, as indices into the B·L tokens; k in each row.
-        labels: (B·k,), the tokens that stood there; ``IGNORE`` where a row had too few tokens to hide.
+        positions: (B·k,), where something was hidden, as indices into the B·L tokens; k per row.
+        labels: (B·k,), the original tokens there; ``IGNORE`` where a row had too few tokens to hide.
     """
 
     input_ids: Tensor
@@ -82,10 +82,11 @@ def plain_mask_tokens(
     generator: torch.Generator | None = None,
     mask_share: float = 0.8,
     random_share: float = 0.1,
+    first: Tensor | None = None,
 ) -> MaskedTokens:
-    """The specification of ``mask_tokens``, with its arguments and the same random draws, token by token.
+    """The specification of ``mask_tokens``, token by token, with the same arguments and the same random draws.
 
-    Each token x_i of a row gets a random number. The k with the smallest are hidden: the model reads in their place
+    Each token x_i of a row gets a random number. The k with the smallest are hidden; in their place the model reads
 
         x̃_i = [MASK]               with probability 0.8,
               w ~ random_weights   with probability 0.1,
@@ -95,6 +96,8 @@ def plain_mask_tokens(
     if count is None:
         count = masks_per_row((~is_special).sum(1), rate)
     numbers = torch.rand(input_ids.shape, generator=generator)
+    if first is not None:
+        numbers -= (torch.rand(input_ids.shape, generator=generator) < first[input_ids]).float()
     if whole_words:
         for row, tokens in enumerate(input_ids.tolist()):
             keep_words_together(numbers[row], columns_of_words(tokens, vocabulary), count)
@@ -111,7 +114,7 @@ def plain_mask_tokens(
 
     shown, labels = input_ids.clone(), torch.full((len(chosen),), IGNORE)
     for number, (row, column) in enumerate(chosen):
-        if is_special[row, column]:  # the row has fewer than k other tokens
+        if is_special[row, column]:  # the row has fewer than k ordinary tokens
             continue
         labels[number] = input_ids[row, column]
         if dice[number] < mask_share:
@@ -123,7 +126,7 @@ def plain_mask_tokens(
 
 
 def masks_per_row(candidates: Tensor, rate: float) -> int:
-    """The k of ``mask_tokens``, for rows that have so many tokens that may be hidden.
+    """The k of ``mask_tokens``, for rows with this many tokens each that may be hidden.
 
     >>> masks_per_row(torch.tensor([61, 61, 50]), 0.15)
     9
@@ -145,10 +148,10 @@ def columns_of_words(tokens: list[int], vocabulary: Vocabulary) -> list[list[int
 
 
 def keep_words_together(numbers: Tensor, words: list[list[int]], count: int) -> None:
-    """Change a row's random numbers so that its ``count`` smallest are those of whole words.
+    """Change a row's random numbers so that its ``count`` smallest belong to whole words.
 
-    All tokens of a word take the number of its first. Where the last word would be cut, words of a single token take
-    its place; if a row has too few of these, it is cut after all.
+    All tokens of a word take the number of its first. If the last word would be cut, single-token words take its
+    place; if the row has too few of those, it is cut after all.
 
     Args:
         numbers: (L,), from 0 to 1; changed in place.
@@ -169,7 +172,7 @@ def check_rate(rate: float, name: str = "the masking rate") -> None:
 
 
 def check_shares(mask_share: float, random_share: float) -> None:
-    """Refuse shares of the hidden tokens that are negative or more than all of them."""
+    """Refuse shares of the hidden tokens that are negative or add up to more than 1."""
     if not (mask_share >= 0 and random_share >= 0 and mask_share + random_share <= 1 + 1e-9):
         raise ValueError(
             f"mask_share and random_share must be at least 0 and together at most 1, as BERT's 0.8 and 0.1 are; got "

@@ -1,4 +1,4 @@
-"""Chapter 4: masked language modelling for whole batches at once, on any device; ``masking`` says what it does."""
+"""Chapter 4: masked language modelling for whole batches at once, on any device; ``masking`` specifies it."""
 
 import torch
 from torch import Tensor
@@ -16,6 +16,7 @@ def mask_tokens(
     generator: torch.Generator | None = None,
     mask_share: float = 0.8,
     random_share: float = 0.1,
+    first: Tensor | None = None,
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row: 80 % become [MASK], 10 % a random token, 10 % stay.
 
@@ -24,14 +25,15 @@ def mask_tokens(
     Args:
         input_ids: (B, L), token ids; special tokens, padding among them, are never hidden.
         vocabulary: of the tokenizer that made them.
-        rate: which share of a row's tokens to hide, between 0 and 1. k is that share of the tokens of a row that may be
-            hidden, on average over the rows; rounded, at least 1, and no more than any row has.
-        count: k itself, in place of ``rate``.
-        whole_words: hide words, all tokens of one together, as far as k allows.
-        random_weights: (V,), how often to draw each token as the random one; None for all alike, as BERT does. Special
-            tokens are never drawn.
+        rate: the share of a row's tokens to hide, between 0 and 1. k is this share of the tokens that may be hidden in
+            an average row; it is rounded, at least 1, and no more than any row has.
+        count: k itself, instead of ``rate``.
+        whole_words: hide whole words, all tokens of a word together, as far as k allows.
+        random_weights: (V,), how often to draw each token as the random one; None for all equally often, as in BERT.
+            Special tokens are never drawn.
         generator: source of randomness; on the device of ``input_ids``.
-        mask_share, random_share: how many of the hidden tokens become [MASK], and a random token; the rest stay.
+        mask_share, random_share: the shares of the hidden tokens that become [MASK] and a random token; the rest stay.
+        first: (V,), how probable it is for each token that it is among those to hide before all others; None for none.
 
     Raises:
         ValueError: if ``rate``, the shares or ``count`` are out of range, or ``input_ids`` are not (B, L) ids of the
@@ -47,6 +49,8 @@ def mask_tokens(
     if count is None:
         count = masks_per_row(may_be_hidden.sum(1), rate)
     order = torch.rand(rows, length, generator=generator, device=device)
+    if first is not None:
+        order -= (torch.rand(rows, length, generator=generator, device=device) < first.to(device)[input_ids]).float()
     if whole_words:
         continues = vocabulary.is_continuation.to(device)[input_ids]
         order = order_of_words(order, continues, may_be_hidden, count)
@@ -88,7 +92,7 @@ def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, coun
 
     order = order.gather(1, first).masked_fill(~may_be_hidden, 2.0)
     rank = torch.empty_like(first).scatter_(1, order.argsort(dim=1, stable=True), column)
-    is_reached = rank.gather(1, first) + sizes <= count  # the whole word: equal numbers stand together
+    is_reached = rank.gather(1, first) + sizes <= count  # the whole word is: equal numbers rank together
     return order + (~is_reached & (sizes > 1))
 
 

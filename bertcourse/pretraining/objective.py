@@ -1,7 +1,7 @@
 """Chapter 4: the loss of pretraining: cross-entropy of the hidden tokens, plus cross-entropy of "does B follow A?".
 
 ``plain_losses`` is the specification. ``PreTrainingLoss`` is what a run computes: only hidden positions go through the
-vocabulary. At 15 % that is a seventh of the work of the largest matrix of a small model.
+vocabulary. At 15 % that is a seventh of the work for the largest matrix of a small model.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class Losses(NamedTuple):
 
     Attributes:
         mlm: over hidden tokens.
-        nsp: over pairs; 0 for rows that are no pairs.
+        nsp: over pairs; 0 for rows that are not pairs.
     """
 
     mlm: Tensor
@@ -29,7 +29,7 @@ class Losses(NamedTuple):
 
 
 def plain_losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> Losses:
-    """The specification of ``PreTrainingLoss``: scores for every token, labels at the hidden ones M of x.
+    """The specification of ``PreTrainingLoss``: scores for every token of x, labels at the hidden ones, M.
 
         L_MLM = -1/|M| Σ_{i ∈ M} log P(x_i | x̃)        L_NSP = -1/B Σ_rows log P(label | x̃)
 
@@ -37,14 +37,24 @@ def plain_losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch
     """
     output = model(masked.input_ids, rows.attention_mask, rows.token_type_ids)
     mlm = F.cross_entropy(output.mlm_logits.flatten(0, 1), masked.all_labels().flatten(), ignore_index=IGNORE)
-    return Losses(mlm, F.cross_entropy(output.nsp_logits, rows.nsp_labels, ignore_index=IGNORE))
+    return Losses(mlm, pair_loss(output.nsp_logits, rows.nsp_labels))
+
+
+def pair_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    """The mean cross-entropy over rows that are pairs; 0 if none is.
+
+    >>> pair_loss(torch.zeros(2, 2), torch.tensor([IGNORE, IGNORE]))
+    tensor(0.)
+    """
+    total = F.cross_entropy(logits, labels, ignore_index=IGNORE, reduction="sum")
+    return total / (labels != IGNORE).sum().clamp(min=1)
 
 
 class PreTrainingLoss(nn.Module):
     """A model and its loss as one module, for DDP to wrap.
 
     Args:
-        model: to be trained. While its NSP head is frozen, the loss of NSP is 0.
+        model: the model to train. While its NSP head is frozen, the NSP loss is 0.
     """
 
     def __init__(self, model: BertForPreTraining):
@@ -52,7 +62,7 @@ class PreTrainingLoss(nn.Module):
         self.model = model
 
     def forward(self, masked: MaskedTokens, rows: RowBatch) -> Losses:
-        """Both losses of a batch; ``masked`` has its tokens, ``rows`` all the rest."""
+        """Both losses of a batch: ``masked`` has the tokens to read and to guess, ``rows`` everything else."""
         output = self.model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids)
         head = self.model.mlm_head
         hidden = output.last_hidden_state.flatten(0, 1)[masked.positions]
@@ -61,5 +71,4 @@ class PreTrainingLoss(nn.Module):
         mlm = vocabulary_loss(transformed, table, head.bias, masked.labels)
         if output.pooled is None or not self.model.nsp_head.weight.requires_grad:
             return Losses(mlm, torch.zeros_like(mlm))
-        nsp = F.cross_entropy(self.model.nsp_head(output.pooled).float(), rows.nsp_labels, ignore_index=IGNORE)
-        return Losses(mlm, nsp)
+        return Losses(mlm, pair_loss(self.model.nsp_head(output.pooled).float(), rows.nsp_labels))

@@ -1,6 +1,6 @@
-"""Chapter 4: cross-entropy over a vocabulary that writes the matrix of scores only once.
+"""Chapter 4: cross-entropy over a vocabulary, computed so that the matrix of scores is written only once.
 
-Its gradient, softmax minus one-hot, is made while the scores are at hand, in the same memory.
+The gradient, softmax minus one-hot, is computed while the scores are at hand, in the same memory.
 """
 
 import torch
@@ -19,9 +19,10 @@ def vocabulary_loss(hidden: Tensor, embeddings: Tensor, bias: Tensor, labels: Te
         labels: (M,), token ids, or ``IGNORE``.
 
     Returns:
-        Mean loss in nats, in float32; under autocast the matrix products are in its type.
+        Mean loss in nats, in float32; under autocast the matrix products use its type.
 
-    Source: the gradient of cross-entropy by the logits, softmax minus one-hot (Bishop 2006, equation 4.109).
+    Source: the gradient of cross-entropy with respect to the logits, softmax minus one-hot (Bishop 2006, equation
+    4.109).
     """
     device = hidden.device.type
     if torch.is_autocast_enabled(device):
@@ -32,11 +33,11 @@ def vocabulary_loss(hidden: Tensor, embeddings: Tensor, bias: Tensor, labels: Te
 
 
 class VocabularyLoss(torch.autograd.Function):
-    """``vocabulary_loss``, which computes the gradients already in the forward pass."""
+    """``vocabulary_loss``, which computes its gradients during the forward pass."""
 
     @staticmethod
     def forward(ctx, hidden: Tensor, embeddings: Tensor, bias: Tensor, labels: Tensor) -> Tensor:
-        """The loss, and its gradients, kept for ``backward``."""
+        """The loss; its gradients are stored for ``backward``."""
         logits = torch.addmm(bias, hidden, embeddings.t()).float()
         counted = labels != IGNORE
         targets = labels.where(counted, 0)[:, None]
@@ -53,5 +54,5 @@ class VocabularyLoss(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, upstream: Tensor) -> tuple:
-        """The gradients kept, scaled."""
+        """The stored gradients, scaled."""
         return *(upstream.to(kept.dtype) * kept for kept in ctx.saved_tensors), None

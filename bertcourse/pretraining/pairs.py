@@ -1,9 +1,9 @@
 """Chapter 4: from documents to rows: pairs of segments for next-sentence prediction, or rows packed with sentences.
 
 A row is [CLS] A [SEP] B [SEP], where B follows A in its document half of the time (Devlin et al. 2019, section 3.1,
-task 2), or [CLS] with as many sentences as fit, for training without that task (Liu et al. 2019, "RoBERTa", section
+task 2), or [CLS] and as many sentences as fit, for training without that task (Liu et al. 2019, "RoBERTa", section
 4.2). ``plain_sentence_pairs`` and ``plain_packing`` are the specification, on lists; ``sentence_pairs`` and
-``pack_documents`` in ``pairs_fast`` copy no token and say where rows stand in a long array, which may lie on disk.
+``pack_documents`` in ``pairs_fast`` copy no tokens but say where rows lie in one long array, which may be on disk.
 ``collate`` turns such rows into tensors.
 """
 
@@ -32,15 +32,15 @@ def plain_sentence_pairs(
 ) -> list[tuple[list[int], list[int], int]]:
     """The specification of ``sentence_pairs``: (A, B, label) of each row.
 
-    Sentences are taken from a document until they fill a row, and cut into A and B between two of them. Half of the
-    time B is replaced by sentences from another document, and those of A's own that it would have had go back. Unlike
-    the authors' script, which never lets a row of one sentence be followed by its own, this one adds a sentence, so
-    that both classes are equally frequent whatever the length of sentences.
+    Sentences are taken from a document until they fill a row, and split into A and B between two of them. Half of the
+    time B is replaced by sentences from another document, and the sentences it would have had are put back. Where one
+    sentence fills a row, the authors' script never lets its own continuation follow; this one adds a sentence, so that
+    both classes are equally frequent however long sentences are.
 
     Args:
-        documents: each a list of sentences; nothing is empty.
+        documents: each a list of sentences; no document or sentence is empty.
         length, short_rate: as for ``sentence_pairs``.
-        draw: gives random numbers in [0, 1).
+        draw: returns a random number in [0, 1).
 
     Source: Devlin et al. 2019, appendix A.2, and the authors' create_pretraining_data.py.
     """
@@ -66,7 +66,7 @@ def plain_sentence_pairs(
 
 
 def sentences_to_fill(sentences: Sentences, target: int, least: int) -> int:
-    """How many sentences from the first on have ``target`` tokens: at least ``least``, at most all.
+    """How many of the first sentences it takes to reach ``target`` tokens: at least ``least``, at most all.
 
     >>> sentences_to_fill([[5, 6], [7], [8, 9]], target=3, least=1)
     2
@@ -78,7 +78,7 @@ def sentences_to_fill(sentences: Sentences, target: int, least: int) -> int:
 
 
 def flat(sentences: Sentences) -> list[int]:
-    """The tokens of all sentences."""
+    """The tokens of all sentences, in one list."""
     return list(itertools.chain.from_iterable(sentences))
 
 
@@ -92,7 +92,7 @@ def truncate_pair(a: list[int], b: list[int], room: int, draw: Callable[[], floa
 
 
 def plain_packing(documents: Sequence[Sentences], length: int, cross_documents: bool = True) -> list[list[list[int]]]:
-    """The specification of ``pack_documents``: the texts of each row, of which each is followed by a [SEP].
+    """The specification of ``pack_documents``: the texts of each row, each to be followed by a [SEP].
 
     >>> plain_packing([[[5, 6]], [[7], [8]], [[9, 9, 9]]], length=8)
     [[[5, 6], [7, 8]], [[9, 9, 9]]]
@@ -151,8 +151,8 @@ class Rows(NamedTuple):
         spans: (P, 2), start and end of each segment.
         first_span: (R + 1,), where each row starts in ``spans``, and where the last ends.
         segments: (P,), the ``token_type_ids`` of each span.
-        nsp_labels: (R,), ``IS_NEXT``, ``NOT_NEXT``, or ``IGNORE`` for a row that is no pair.
-        lengths: (R,), tokens of each row, special ones included.
+        nsp_labels: (R,), ``IS_NEXT``, ``NOT_NEXT``, or ``IGNORE`` for a row that is not a pair.
+        lengths: (R,), how many tokens each row has, special ones included.
     """
 
     spans: NDArray
@@ -166,11 +166,11 @@ class Rows(NamedTuple):
 
 
 class RowBatch(NamedTuple):
-    """Some rows as tensors, nothing masked yet.
+    """Some rows as tensors, with nothing masked yet.
 
     Attributes:
         input_ids: (B, L).
-        attention_mask: (B, L), or None if no row is shorter than another.
+        attention_mask: (B, L), or None if all rows have the same length.
         token_type_ids: (B, L).
         nsp_labels: (B,).
     """
@@ -182,7 +182,7 @@ class RowBatch(NamedTuple):
 
     @property
     def num_tokens(self) -> int:
-        """How many there are, without padding."""
+        """How many tokens there are, not counting padding."""
         return self.input_ids.numel() if self.attention_mask is None else int(self.attention_mask.sum())
 
 
@@ -192,11 +192,11 @@ def collate(
     """Some rows as tensors, padded to the longest of them: [CLS], then each span and a [SEP].
 
     Args:
-        documents: that the rows were cut from.
-        rows: of them.
-        indices: (B,), which rows.
+        documents: what the rows were cut from.
+        rows: all rows of these documents.
+        indices: (B,), which rows to take.
         vocabulary: for [CLS], [SEP] and [PAD].
-        width: pad to this length.
+        width: pad to this length; None for that of the longest row.
 
     Source: input format of Devlin et al. 2019, figure 2.
     """
@@ -225,7 +225,7 @@ def collate(
 
 
 def ends(sizes: Iterable[int]) -> NDArray:
-    """Running totals, from 0.
+    """Running totals, starting at 0.
 
     >>> ends([2, 1]).tolist()
     [0, 2, 3]

@@ -1,4 +1,4 @@
-"""Chapter 4: rows as spans of a long array of tokens, which may lie on disk; ``pairs`` says how they are made."""
+"""Chapter 4: rows as spans of one long array of tokens, which may be on disk; ``pairs`` specifies how to make them."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, Documents, Rows
 
 
 def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, short_rate: float = 0.0) -> Rows:
-    """Cut documents into pairs of segments, of which the second follows the first half of the time.
+    """Cut documents into pairs of segments; half of the time, the second follows the first.
 
-    ``plain_sentence_pairs`` is the specification, and says what the source is.
+    ``plain_sentence_pairs`` is the specification, and names the source.
 
     Args:
-        documents: at least two. One of a single sentence only serves as B for others.
-        length: L, the most tokens of a row, [CLS] and both [SEP] included; at least 5.
+        documents: at least two. A document of a single sentence only serves as B for others.
+        length: L, the maximum number of tokens in a row, [CLS] and both [SEP] included; at least 5.
         rng: source of randomness.
         short_rate: share of rows that aim at a random shorter length, so that the model meets short texts too.
 
@@ -74,7 +74,7 @@ def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, 
 
 
 def uniform_numbers(rng: np.random.Generator) -> Iterator[float]:
-    """Random numbers in [0, 1) without end, drawn in blocks: a single draw from numpy is slow."""
+    """An endless supply of random numbers in [0, 1), drawn in blocks, as single draws from numpy are slow."""
     while True:
         yield from rng.random(4096)[::-1].tolist()
 
@@ -82,8 +82,8 @@ def uniform_numbers(rng: np.random.Generator) -> Iterator[float]:
 def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArray:
     """``truncate_pair`` for all pairs at once.
 
-    What is left of both is known: the shorter keeps what it has if that is no more than half of the room. And how many
-    of the removed tokens stood at the beginning is binomial.
+    How much is left of each is known in advance: the shorter keeps all its tokens if they take up at most half of the
+    room. How many of the removed tokens come off the front is binomial.
 
     Args:
         pairs: (R, 2, 2): start and end of A, start and end of B.
@@ -94,7 +94,7 @@ def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArr
         (R, 2, 2).
     """
     sizes = pairs[:, :, 1] - pairs[:, :, 0]
-    half = np.array([room - room // 2, room // 2])  # of two equally long ones, B loses a token first
+    half = np.array([room - room // 2, room // 2])  # if both are equally long, B loses a token first
     kept = np.where(
         sizes.sum(1, keepdims=True) <= room, sizes, np.minimum(sizes, np.maximum(half, room - sizes[:, ::-1]))
     )
@@ -110,12 +110,12 @@ def pack_documents(documents: Documents, length: int, cross_documents: bool = Tr
 
     Args:
         documents: any number.
-        length: L, the most tokens of a row, special ones included; at least 3.
-        cross_documents: True goes on in the next document, after another [SEP], until the row is full (FULL-SENTENCES);
-            False begins a new row with each document (DOC-SENTENCES).
+        length: L, the maximum number of tokens in a row, special ones included; at least 3.
+        cross_documents: True continues with the next document, after another [SEP], until the row is full
+            (FULL-SENTENCES); False starts a new row with each document (DOC-SENTENCES).
 
     Returns:
-        ``Rows``, in the order of the documents. A sentence that is longer than a row is cut and goes on in the next.
+        ``Rows``, in the order of the documents. A sentence longer than a row is cut and continues in the next.
 
     Raises:
         ValueError: if ``length`` is below 3 or there are no documents.

@@ -1,13 +1,13 @@
-"""Chapter 4: the small world, a language of which everything is known; a BERT learns it in two minutes on two cores.
+"""Chapter 4: the small world, a language we know everything about; a BERT learns it in two minutes on two cores.
 
-A document has a topic and a mood that no sentence names. Its topic decides which things, deeds and places come up, and,
-alone, which sense of an ambiguous word is meant: "she sees the bank ." says nothing, the sentences around it do. Its
-mood decides between "lovely" and "awful"; its hero's name decides between "he" and "she". To guess a hidden word, a
-model must make out all of these; and as they are known, it can be measured how well it does.
+A document has a topic and a mood that no sentence names. Its topic decides which things, deeds and places come up and,
+on its own, which sense of an ambiguous word is meant: "she sees the bank ." does not tell, but the sentences around it
+do. Its mood decides between "lovely" and "awful"; its hero's name decides between "he" and "she". To guess a hidden
+word, a model must infer all of these; and because they are known, we can measure how well it does.
 
-In the *sparse* world the words of a topic are spread evenly, and a sentence has fewer of them, so that a topic is
-rarely worth making out. The loss falls there too, and the senses never separate: a falling loss says that something is
-learned, not what.
+In the *sparse* world the words of a topic are evenly distributed and a sentence has fewer of them, so that it rarely
+pays to infer the topic. The loss falls there too, yet the senses never separate: a falling loss says that something is
+being learned, not what.
 """
 
 import random
@@ -25,7 +25,7 @@ from bertcourse.pretraining.corpus import Corpus
 from bertcourse.pretraining.pairs import Documents
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 
-# A word in braces is drawn anew each time; Scene.draw says from what.
+# Each word in braces is replaced by a word drawn at random; Scene.draw says from what.
 FIRST_SENTENCES = [
     "{name} is a {role} from {city} .",
     "the {role} from {city} is called {name} .",
@@ -43,7 +43,7 @@ SENTENCES = [
     "the {role} {verb} the {thing} , but {other} {verb} the {thing} .",
     "{he} {general_verb} the {thing} because it is {adjective} .",
 ]
-# Two or more words of the topic in each.
+# Each has two or more words of the topic.
 DENSE_SENTENCES = [
     "the {role} {verb} the {adjective} {thing} and the {thing} .",
     "the {adjective} {thing} and the {thing} are in the {place} .",
@@ -54,7 +54,7 @@ SPARSE_SENTENCES = [
     "in {city} the {thing} of {name} is {adjective} .",
     "{number} {things} are in the {place} .",
 ]
-# With an ambiguous word: in words that fit all topics, or beside words of the document's own.
+# These have an ambiguous word: vague ones among words that fit any topic, telling ones beside words of the document's.
 VAGUE_SENTENCES = [
     "{subject} {general_verb} the {word} .",
     "the {word} is {neutral} and {mood_word} .",
@@ -76,11 +76,11 @@ TELLING_SENTENCES = [
 
 @dataclass(frozen=True)
 class Document:
-    """A text of the small world, and all that is known about it.
+    """A text of the small world, and everything that is known about it.
 
     Attributes:
         topic: such as "river".
-        is_pleasant: its mood.
+        is_pleasant: whether its mood is pleasant.
         sentences: its words, sentence by sentence.
         senses: (sentence, word, sense) for each ambiguous word.
     """
@@ -115,10 +115,10 @@ class SmallWorld:
     """The language: a grammar with latent topic, mood and hero.
 
     Args:
-        sparse: the world in which senses are not learned.
+        sparse: True for the world in which senses are not learned.
 
-    Source: the idea of a grammar whose latent variables are known is that of Xie et al. 2022, "An Explanation of
-    In-context Learning as Implicit Bayesian Inference", section 4.
+    Source: the idea of a grammar with known latent variables is from Xie et al. 2022, "An Explanation of In-context
+    Learning as Implicit Bayesian Inference", section 4.
     """
 
     def __init__(self, sparse: bool = False):
@@ -142,7 +142,7 @@ class SmallWorld:
             self.sentences = SENTENCES + SPARSE_SENTENCES
         else:
             self.sentences = SENTENCES + 2 * DENSE_SENTENCES
-            most = {"verbs": 6, "adjectives": 6, "places": 2, "roles": 2}  # fewer words, each the more telling
+            most = {"verbs": 6, "adjectives": 6, "places": 2, "roles": 2}  # fewer words, so that each tells more
             for lists in self.topics.values():
                 lists |= {name: lists[name][:count] for name, count in most.items()}
 
@@ -165,7 +165,7 @@ class SmallWorld:
 
         Args:
             rng: source of randomness.
-            num_sentences: how long; None for 6 to 12.
+            num_sentences: its length; None for 6 to 12.
         """
         topic = rng.choices(list(self.topics), self.weights)[0]
         scene = Scene(self, topic, rng)
@@ -185,10 +185,10 @@ class SmallWorld:
         return Document(topic, scene.is_pleasant, sentences, senses)
 
     def documents(self, seed: int, num_tokens: int = 0, count: int = 0) -> Iterator[Document]:
-        """Documents until there are ``count`` of them and ``num_tokens`` words in them.
+        """Documents, until there are at least ``count`` of them and ``num_tokens`` words in all.
 
-        Those held out have seeds below 0. To ``random.Random`` -1 and 1 are the same seed, so positive ones are moved
-        out of the way.
+        Held-out documents have seeds below 0. To ``random.Random``, -1 and 1 are the same seed, so positive seeds are
+        moved out of the way.
         """
         rng = random.Random(seed if seed <= 0 else seed << 32)
         made = tokens = 0
@@ -198,7 +198,7 @@ class SmallWorld:
             yield document
 
     def corpus(self, num_tokens: int = 1_500_000, seed: int = 0) -> Corpus:
-        """A corpus to train on, 600 other documents held out, and the accuracy on senses as its probe.
+        """A corpus: documents to train on, 600 others held out, and sense accuracy as its probe.
 
         Args:
             num_tokens: words to train on.
@@ -218,7 +218,7 @@ class SmallWorld:
         return Corpus([encoded(train)], [encoded(held_out)], tokenizer, SenseProbe(self, tokenizer))
 
     def sense_examples(self, seed: int, count: int) -> list[AmbiguousWord]:
-        """Ambiguous words in ``count`` documents, each with the sentence before and after its own."""
+        """Ambiguous words in ``count`` documents, each with the sentences before and after its own."""
         examples = []
         for document in self.documents(seed, count=count):
             for sentence, index, sense in document.senses:
@@ -266,7 +266,7 @@ class Scene:
             self.subjects = [name, he, he, role, self.fixed["other"]]
             self.thing_weights = None
             self.focus = rng.sample(things, 4)
-        else:  # half of the subjects are "the banker", a word of the topic; and by Zipf's law some things give it away
+        else:  # half of the subjects are, say, "the banker", a topic word; and by Zipf's law some things give it away
             self.subjects = [name, he, role, role]
             self.thing_weights = [1 / (rank + 2) for rank in range(len(things))]
             self.focus = list(dict.fromkeys(rng.choices(things, self.thing_weights, k=5)))
@@ -311,7 +311,7 @@ class Scene:
 
 
 def plural(noun: str) -> str:
-    """More than one.
+    """The plural of a noun.
 
     >>> plural("witness"), plural("loan")
     ('witnesses', 'loans')
@@ -320,7 +320,7 @@ def plural(noun: str) -> str:
 
 
 def most_frequent_sense_accuracy(train: Sequence[AmbiguousWord], test: Sequence[AmbiguousWord]) -> float:
-    """How often a word's most frequent sense in ``train`` is the right one in ``test``: what needs no model."""
+    """How often a word's most frequent sense in ``train`` is the right one in ``test``: this needs no model."""
     check_words(train, test)
     counts: dict[str, Counter] = {}
     for example in train:
@@ -329,6 +329,6 @@ def most_frequent_sense_accuracy(train: Sequence[AmbiguousWord], test: Sequence[
 
 
 def check_words(train: Sequence[AmbiguousWord], test: Sequence[AmbiguousWord]) -> None:
-    """Refuse test words that no training example has."""
+    """Refuse test words that have no training example."""
     if missing := sorted({example.word for example in test} - {example.word for example in train}):
         raise ValueError(f"every word of the test must have a training example; {missing[0]} has none. Give more.")

@@ -35,12 +35,12 @@ def sense_vectors(
 ) -> Tensor:
     """The vector of each example's word: the sum of the given layers at its token.
 
-    The last layer alone by default: of these four-layer models some know the sense in layer 1, some not before layer 4.
+    By default the last layer alone: of these four-layer models, some know the sense in layer 1, others only in layer 4.
 
     Args:
         model, tokenizer: what to ask.
         examples: N of them.
-        layers: which hidden states to add up, 0 the embeddings; those that a shallower model lacks are left out.
+        layers: which hidden states to add up, 0 for the embeddings; those that a shallower model lacks are left out.
 
     Returns:
         (N, D).
@@ -65,7 +65,7 @@ def sense_accuracy(
     test: Sequence[AmbiguousWord],
     layers: Sequence[int] = (-1,),
 ) -> float:
-    """How often the nearest sense is the right one: each sense of a word is the mean of its vectors, near is cosine.
+    """How often the nearest sense, by cosine, is the right one; a sense is the mean of its vectors.
 
     Args:
         model, tokenizer: what to ask.
@@ -94,14 +94,14 @@ def sense_accuracy(
 
 
 def topic_accuracy(model: BertModel, world: SmallWorld, labels: int = 50, seed: int = 0, steps: int = 200) -> float:
-    """A copy of the model fine-tuned to name a text's topic, from few labelled texts, measured on 500 others.
+    """How often a copy of the model, fine-tuned on a few labelled texts, names the topic of 500 others correctly.
 
     Args:
-        model: pretrained, or fresh for comparison; left as it is.
+        model: pretrained, or fresh for comparison; left unchanged.
         world: the language.
         labels: how many labelled texts.
-        seed: which, and in what order.
-        steps: of 16 texts each, at a learning rate that falls from 1e-3.
+        seed: which texts, and in what order.
+        steps: how many, of 16 texts each, at a learning rate that falls from 1e-3.
 
     Returns:
         A share, from 0 to 1.

@@ -1,9 +1,9 @@
-"""Chapter 4: weights that begin as more than noise.
+"""Chapter 4: initial weights that are more than noise.
 
-BERT starts from noise, in its positions too. Here are the other starts that a run can have: position vectors that are
-sines and cosines (``initial_positions``), where p + k is a rotation of p for every k; word vectors made from counts
-(``initial_words``); sublayers that add nothing yet (``initial_outputs``); and heads that look at a neighbour
-(``local_layers``). What each brings is measured in ``studies/recipes.py`` and ``studies/books_start.py``.
+BERT starts from noise, even in its positions. A run can start in other ways: with sines and cosines as position vectors
+(``initial_positions``), so that p + k is a rotation of p for every k; with word vectors made from counts
+(``initial_words``); with sublayers that do not add anything yet (``initial_outputs``); and with heads that look at a
+neighbour (``local_layers``). ``studies/recipes.py`` and ``studies/books_start.py`` measure what each is worth.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,9 +16,9 @@ from bertcourse.bert import BertModel
 from bertcourse.multi_head_attention import TransformerEncoder, sinusoidal_positions
 from bertcourse.pretraining.pairs import Documents
 
-SINUSOIDAL_AMPLITUDE = 0.04  # a sine's own deviation is .7 of it: that of word vectors, about
-LOCAL_PAIRS = 16  # of sine and cosine, the shortest wavelengths, by which a head finds its neighbour
-LOCAL_GAIN = 2.8  # half to two thirds of a head's attention then goes where it shall look
+SINUSOIDAL_AMPLITUDE = 0.04  # a sine's standard deviation is .7 of it: about that of word vectors
+LOCAL_PAIRS = 16  # of sine and cosine, those of the shortest wavelengths: by these a head finds its neighbour
+LOCAL_GAIN = 2.8  # half to two thirds of a head's attention then goes where it should
 
 
 @torch.no_grad()
@@ -30,8 +30,8 @@ def sinusoidal_start(bert: BertModel) -> None:
 
 @torch.no_grad()
 def zero_outputs(encoder: TransformerEncoder) -> None:
-    """Each sublayer's last map begins at zero, so that a new encoder hands its embeddings through (Zhang et al. 2019,
-    "Fixup Initialization", section 3)."""
+    """Start each sublayer's last map at zero: a new encoder passes its embeddings through (Zhang et al. 2019, "Fixup
+    Initialization", section 3)."""
     for block in encoder.blocks:
         block.attention.output.weight.zero_()
         block.feed_forward.contract.weight.zero_()
@@ -39,16 +39,16 @@ def zero_outputs(encoder: TransformerEncoder) -> None:
 
 @torch.no_grad()
 def look_at_neighbours(bert: BertModel, layers: int, offsets: Sequence[int]) -> None:
-    """Let the first heads of the first layers begin by looking at a token nearby, such as the one before.
+    """Let the first heads of the first layers start out looking at a nearby token, such as the one before.
 
-    The first columns of sinusoidal positions are sin(p θ_i) and cos(p θ_i) of the shortest wavelengths; words and
-    segments begin at zero there. A head's key copies these columns; its query turns them by s positions, as
+    The first columns of sinusoidal positions are sin(p θ_i) and cos(p θ_i) of the shortest wavelengths; words
+    and segments start at zero there. A head's key copies these columns; its query turns them by s positions, as
     sin((p + s) θ) = sin(p θ) cos(s θ) + cos(p θ) sin(s θ). The score Σ_i cos((p + s - q) θ_i) is highest at q = p + s.
 
     Args:
         bert: new, with sinusoidal positions; changed in place.
         layers: how many layers get such heads.
-        offsets: s of the first, the second … head of each.
+        offsets: s for the first head of each layer, the second, and so on.
     """
     columns = local_columns(bert)
     bert.embeddings.word_embeddings.weight[:, columns] = 0.0
@@ -57,7 +57,7 @@ def look_at_neighbours(bert: BertModel, layers: int, offsets: Sequence[int]) -> 
 
 
 def local_columns(bert: BertModel) -> Tensor:
-    """The columns of sines and cosines by which heads find a neighbour, (2P), sines and cosines in turn."""
+    """(2P), the columns by which heads find a neighbour: sine, cosine, sine, cosine …"""
     pairs = min(LOCAL_PAIRS, bert.config.hidden_size // bert.config.num_attention_heads // 2)
     return torch.arange(2 * pairs)
 
@@ -66,13 +66,13 @@ def local_columns(bert: BertModel) -> Tensor:
 def aim_heads(
     encoder: TransformerEncoder, layers: int, offsets: Sequence[int], columns: Tensor, position_size: int
 ) -> None:
-    """The heads of ``look_at_neighbours``, of an encoder whose inputs have positions in these columns.
+    """The heads of ``look_at_neighbours``, for an encoder whose inputs carry positions in these columns.
 
     Args:
         encoder: changed in place.
         layers, offsets: as for ``look_at_neighbours``.
         columns: (2P), as ``local_columns`` gives them.
-        position_size: width of the table of positions, which may be more than the encoder's.
+        position_size: width of the table of positions, which may be wider than the encoder.
     """
     sin, cos = columns[0::2], columns[1::2]
     frequencies = 10000.0 ** (-2 * torch.arange(len(sin)) / position_size)
@@ -95,10 +95,10 @@ def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, windo
         shards: documents to count in.
         vocab_size: V; a matrix of V × V is held in memory.
         size: D.
-        window: how many tokens to each side are neighbours.
+        window: how many tokens on each side count as neighbours.
 
     Returns:
-        (V, D), with mean 0 and deviation 1; zeros for tokens that do not occur.
+        (V, D), with mean 0 and standard deviation 1; zeros for tokens that do not occur.
     """
     counts = np.zeros(vocab_size * vocab_size, np.float32)
     for documents in shards:
@@ -117,6 +117,6 @@ def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, windo
     vectors = torch.zeros(vocab_size, size)
     vectors[:, : left.shape[1]] = left * values.sqrt()
     occurs = pairs.sum(1) > 0
-    mixed = vectors @ torch.linalg.qr(torch.randn(size, size)).Q  # every column alike
+    mixed = vectors @ torch.linalg.qr(torch.randn(size, size)).Q  # so that every column gets its share
     mixed[occurs] = (mixed[occurs] - mixed[occurs].mean(0)) / mixed[occurs].std()
     return mixed.masked_fill(~occurs[:, None], 0.0)

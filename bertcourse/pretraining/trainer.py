@@ -1,8 +1,8 @@
-"""Chapter 4: pretraining, one loop, from a laptop to many processes.
+"""Chapter 4: pretraining with one loop, from a laptop to many processes.
 
 ``plain_pretrain`` is the specification: gradient, learning rate, step. ``pretrain(config)``, which ``bertcourse
-pretrain`` calls, does the same with many processes, a log, evaluations and checkpoints; a test holds the weights equal,
-bit by bit. ``PretrainingRun`` is read from top to bottom: set-up, loop, and what the loop calls.
+pretrain`` calls, does the same with many processes, a log, evaluations and checkpoints; a test checks that the weights
+are equal, bit by bit. ``PretrainingRun`` reads from top to bottom: set-up, loop, and what the loop calls.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from tqdm.auto import tqdm
 
-from bertcourse.bert import BertForPreTraining, BertModel, save_pretrained
+from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained, save_pretrained
 from bertcourse.bert.cost import flops_per_token
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
@@ -51,16 +51,19 @@ from bertcourse.training.steps import (
     stop_signals,
 )
 
+# What may differ between the configuration of a run and that of the model it starts from.
+ONLY_WHILE_LEARNING = {"initializer_range", "hidden_dropout_prob", "attention_probs_dropout_prob"}
+
 
 def plain_pretrain(
     model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], config: PretrainingConfig
 ) -> list[float]:
-    """Minimize L_MLM + L_NSP (``objective.plain_losses``) by AdamW: the loop without anything around it.
+    """Minimize L_MLM + L_NSP (``objective.plain_losses``) with AdamW: the loop without anything around it.
 
     Args:
         model: from ``new_model``; trained in place.
-        batches: rows with some tokens hidden, until ``config.tokens`` were read.
-        config: of which the learning rate's rise and fall, weight decay, betas and clipping are used.
+        batches: rows with some tokens hidden, until ``config.tokens`` have been read.
+        config: its tokens, learning rate, weight decay, betas and clipping are used.
 
     Returns:
         The loss of each step, in nats per hidden token and per pair.
@@ -83,24 +86,26 @@ def plain_pretrain(
 def pretrain(
     config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None, parts: "Parts | None" = None
 ) -> nn.Module:
-    """Train a BERT from nothing, or go on with a run (Devlin et al. 2019, sections 3.1 and A.2; Liu et al. 2019).
+    """Train a BERT from new weights or from another's, or resume a run (Devlin et al. 2019, sections 3.1 and A.2; Liu
+    et al. 2019).
 
     Args:
         config: all settings.
-        resume: go on from the newest checkpoint in ``config.output``.
+        resume: continue from the newest checkpoint in ``config.output``.
         corpus: what to train on; None for the one that ``config.corpus`` names.
         parts: what is trained, and how; None for BERT.
 
     Returns:
-        The model, in evaluation mode. Its files are in a folder ``model-100`` of ``config.output``, beside those of the
-        other ``snapshots`` (``model-001`` after 1 %), the log ``log.jsonl``, and two checkpoints.
+        The model, in evaluation mode. Its files are in the folder ``model-100`` of ``config.output``, next to those of
+        the other ``snapshots`` (``model-001`` after 1 %), the log ``log.jsonl``, and two checkpoints.
 
     Raises:
-        ValueError: if settings do not fit one another or the corpus, or the run to resume has others.
-        FileExistsError: if there is a run in ``config.output`` and ``resume`` is False.
-        FileNotFoundError: if there is none and ``resume`` is True, or the tokenizer or text is not there.
-        FloatingPointError: if the loss is no longer a number; the last checkpoint is from before.
-        Interrupted: after SIGINT or SIGTERM, when a checkpoint is written.
+        ValueError: if settings do not fit one another, the corpus or the model to start from, or differ from those of
+            the run to resume.
+        FileExistsError: if there is already a run in ``config.output`` and ``resume`` is False.
+        FileNotFoundError: if there is none and ``resume`` is True, or if tokenizer, text or model is missing.
+        FloatingPointError: if the loss is no longer a number; the last checkpoint is from before that.
+        Interrupted: after SIGINT or SIGTERM, once a checkpoint has been written.
     """
     threads = torch.get_num_threads()
     try:
@@ -113,7 +118,7 @@ def pretrain(
 
 
 class PretrainingRun:
-    """A run in one process; arguments as for ``pretrain``, and all processes that take part."""
+    """A run as one process sees it; arguments as for ``pretrain``, and the processes that take part."""
 
     def __init__(
         self, config: PretrainingConfig, resume: bool, corpus: Corpus | None, processes: Processes, parts: "Parts"
@@ -128,7 +133,7 @@ class PretrainingRun:
             if (processes.local_rank == 0) == turn:
                 self.corpus = corpus or find_corpus(config)
             processes.wait(patiently=True)
-        vocabulary, row_maker = Vocabulary.of(self.corpus.tokenizer), RowMaker(config.packing, config.short_rate)
+        vocabulary, how = Vocabulary.of(self.corpus.tokenizer), (config.packing, config.short_rate)
         chunks = config.batch_size // config.micro_batch_size if config.micro_batch_size else processes.count
         if config.batch_size % chunks or chunks % processes.count:
             raise ValueError(
@@ -138,7 +143,7 @@ class PretrainingRun:
         self.batches = Batches(
             self.corpus.train,
             vocabulary,
-            row_maker,
+            parts.row_maker(*how),
             config.batch_size,
             chunks,
             config.seed,
@@ -150,11 +155,15 @@ class PretrainingRun:
             random_share=config.random_share,
         )
         size = config.evaluation_length, config.evaluation_rows
-        self.held_out = list(fixed_batches(self.corpus.held_out, vocabulary, row_maker, *size, **parts.held_out_masks))
+        self.held_out = list(
+            fixed_batches(self.corpus.held_out, vocabulary, RowMaker(*how), *size, **parts.held_out_masks)
+        )
 
-        # The model, what moves it, and its loss: compiled if asked for; DDP averages gradients over processes.
+        # The model, its optimizer and its loss, compiled if asked for; DDP averages gradients over processes.
         torch.manual_seed(config.seed)
         self.model = parts.new_model(config, vocabulary.size, self.corpus.train).to(self.device)
+        if config.start_from and not resume:
+            take_weights(self.model, config.start_from, self.corpus.tokenizer)
         self.optimizer = parts.new_optimizer(self.model, config)
         self.loss_of: nn.Module = parts.loss(self.model)
         if resume:
@@ -168,7 +177,7 @@ class PretrainingRun:
             devices = [self.device] if self.device.type == "cuda" else None
             self.loss_of = DistributedDataParallel(self.loss_of, device_ids=devices)
 
-        # The log and a first checkpoint; of a run that was killed before its first checkpoint no line is kept.
+        # The log and a first checkpoint. If a run was killed before its first checkpoint, none of its lines are kept.
         dtype = torch.bfloat16 if self.progress.precision == "bfloat16" else torch.float32
         self.peak = peak_flops(self.device, dtype) * processes.count
         folder = make_folder(self.output) if processes.is_main else None
@@ -198,8 +207,8 @@ class PretrainingRun:
             clock = time.perf_counter()  # a step lasts from gradient to gradient
             if progress.step == 0:
                 self.measure()
-            aside = time.perf_counter() - clock  # of it, what measurements and checkpoints take
-            recent = []  # steps since the last line of the log: losses, norm of the gradient, tokens, seconds
+            aside = time.perf_counter() - clock  # the part of it that measurements and checkpoints take
+            recent = []  # steps since the last line of the log: losses, gradient norm, tokens, seconds
             self.model.train()
             while (before := self.done) < 1:
                 rate, length, mask_rate = config.rate_at(before), config.length_at(before), config.mask_rate_at(before)
@@ -245,13 +254,13 @@ class PretrainingRun:
 
     @property
     def done(self) -> float:
-        """The share of the training that lies behind, from 0 to 1."""
+        """The share of the training that is done, from 0 to 1."""
         if self.config.minutes:
             return min(1.0, self.progress.seconds / (60 * self.config.minutes))
         return min(1.0, self.progress.tokens / self.config.tokens)
 
     def backward(self, chunks: list[tuple[MaskedTokens, RowBatch]]) -> tuple[dict[str, float], int]:
-        """Add up the gradients of this process's chunks; each mean loss by its name, and how many tokens there are."""
+        """Add up the gradients of this process's chunks; return each mean loss by name, and the number of tokens."""
         means: dict[str, float] = {}
         tokens = 0
         for number, (masked, rows) in enumerate(chunks):
@@ -272,10 +281,10 @@ class PretrainingRun:
     def record(
         self, bar: tqdm, names: list[str], recent: np.ndarray, length: int, rate: float, mask_rate: float
     ) -> None:
-        """A line of the log, and the progress bar, from the steps since the last one: (steps, 3 + losses)."""
+        """Write a line of the log and move the progress bar, from the steps since the last one: (steps, 3 + losses)."""
         (*losses, norm), (tokens, seconds) = recent[:, :-2].mean(0).tolist(), recent[:, -2:].sum(0).tolist()
         speed = tokens / seconds
-        is_plain = type(self.model) is BertForPreTraining  # of other models we do not count the arithmetic
+        is_plain = type(self.model) is BertForPreTraining  # for other models we do not count the arithmetic
         mfu = speed * flops_per_token(self.model.config, length, mask_rate) / self.peak if is_plain else math.nan
         shown = {name: f"{loss:.3f}" for name, loss in zip(names, losses)}
         bar.set_postfix(shown | ({"MFU": f"{mfu:.0%}"} if is_plain else {}), refresh=False)
@@ -294,7 +303,7 @@ class PretrainingRun:
         )
 
     def measure(self) -> None:
-        """Both tasks on held-out rows, and the corpus's own probe, into the log."""
+        """Measure both tasks on held-out rows, run the corpus's own probe, and log the results."""
         values = self.parts.evaluate(self.model, self.held_out, self.processes)
         if self.corpus.probe and self.processes.is_main:
             values |= self.corpus.probe(self.model)
@@ -302,7 +311,7 @@ class PretrainingRun:
         self.log.write("evaluation", progress.step, tokens=progress.tokens, seconds=progress.seconds, **values)
 
     def save(self, before: float, must: bool) -> None:
-        """The model where the training has passed one of ``snapshots``; a checkpoint if it must be now or is due."""
+        """Save the model if the training has passed one of ``snapshots``, and a checkpoint if one must be or is due."""
         for share in self.config.snapshot_shares:
             if before < share <= self.done:
                 self.parts.save(self.model, self.corpus.tokenizer, self.output / f"model-{share * 100:03.0f}")
@@ -311,7 +320,7 @@ class PretrainingRun:
             self.last_saved = time.monotonic()
 
     def choose_precision(self) -> str:
-        """ "float32" or "bfloat16": what the settings say, or what is faster on a batch here."""
+        """ "float32" or "bfloat16": what the settings say, or whichever is faster on a batch here."""
         if self.config.precision != "auto":
             return self.config.precision
         chunks = self.batches.next_batch(self.config.length_at(0.5), self.processes.rank, self.processes.count)
@@ -326,7 +335,7 @@ def find_corpus(config: PretrainingConfig) -> Corpus:
     """The corpus that ``config.corpus`` names."""
     if config.corpus in ("small-world", "sparse-world"):
         return SmallWorld(sparse=config.corpus == "sparse-world").corpus(config.world_tokens)
-    tokenizer = read_tokenizer(open_folder(config.tokenizer))
+    tokenizer = read_tokenizer(open_folder(config.start_from or config.tokenizer))
     if config.corpus in ("books", "more-books"):
         return books_corpus(tokenizer, more=config.corpus == "more-books")
     return text_corpus(Path(config.corpus), tokenizer)
@@ -341,7 +350,7 @@ def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:
 
 
 def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = ()) -> BertForPreTraining:
-    """A BERT with the weights that a run starts from; without NSP its head and the pooler do not learn."""
+    """A BERT with the weights that a run starts from; without NSP, the NSP head and the pooler are frozen."""
     model = BertForPreTraining(config.bert_config(vocab_size))
     start(model.bert, config, shards)
     if not config.nsp:
@@ -352,7 +361,7 @@ def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Docum
 
 @torch.no_grad()
 def start(bert: BertModel, config: PretrainingConfig, shards: Iterable[Documents] = ()) -> None:
-    """Give a new encoder the start of ``starts`` that the settings ask for."""
+    """Give a new encoder those of the initial weights in ``starts`` that the settings ask for."""
     words = bert.embeddings.word_embeddings.weight
     if config.initial_positions == "sinusoidal" and bert.embeddings.position_embeddings is not None:
         sinusoidal_start(bert)
@@ -364,34 +373,57 @@ def start(bert: BertModel, config: PretrainingConfig, shards: Iterable[Documents
         look_at_neighbours(bert, config.local_layers, config.offsets)
 
 
+def take_weights(model: nn.Module, name: str, tokenizer: Tokenizer) -> None:
+    """Replace a new model's weights by those of a pretrained one, to go on from there (Gururangan et al. 2020, "Don't
+    Stop Pretraining").
+
+    Args:
+        model: a ``BertForPreTraining``, changed in place.
+        name: of the other, for ``load_pretrained``; it has the same configuration and vocabulary.
+        tokenizer: of the corpus.
+    """
+    if type(model) is not BertForPreTraining:
+        raise ValueError(f"start_from is for BERTs; got it with a {type(model).__name__}.")
+    other, its_tokenizer = load_pretrained(name, BertForPreTraining)
+    mine, its = vars(model.config), vars(other.config)
+    if differing := sorted(each for each in {*mine} - ONLY_WHILE_LEARNING if mine[each] != its[each]):
+        found = "; ".join(f"{each} is {its[each]} there and {mine[each]} here" for each in differing)
+        raise ValueError(f"start_from {name} must have the configuration of this run: {found}.")
+    if its_tokenizer.get_vocab() != tokenizer.get_vocab():
+        raise ValueError(f"start_from {name} must have the vocabulary of the corpus; its tokenizer has another.")
+    model.load_state_dict(other.state_dict())
+
+
 def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.AdamW:
-    """AdamW in one fused kernel; matrices decay, biases and layer norms do not."""
+    """AdamW in one fused kernel; weight decay applies to matrices, not to biases and layer norms."""
     groups = adamw_groups(model, lambda name: config.learning_rate, config.weight_decay)
     return torch.optim.AdamW(groups, betas=(config.beta1, config.beta2), eps=1e-6, fused=True)
 
 
 def save_model(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
-    """The model in fp16 and its tokenizer, as ``load_pretrained`` reads them."""
+    """Write the model in fp16, and its tokenizer, for ``load_pretrained`` to read."""
     save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)
 
 
 class Parts(NamedTuple):
-    """What a run trains, and how; the loop is the same for all. Chapter 11 has other parts.
+    """What a run trains, and how; the loop is always the same. Chapter 11 has other parts.
 
     Attributes:
-        new_model: of settings, V and the shards of a corpus.
-        new_optimizer: of a model and settings.
-        loss: module of a model; it makes named losses, whose sum is minimized, of masked tokens and rows.
+        new_model: makes a model, from settings, V and the shards of a corpus.
+        new_optimizer: makes an optimizer, from a model and settings.
+        loss: wraps a model in a module that turns masked tokens and rows into named losses; their sum is minimized.
+        row_maker: makes what makes the rows to train on, from packing and short rate.
         mask: hides tokens, as ``mask_tokens`` does.
-        evaluate: of a model, held-out batches and the processes, as ``evaluation.evaluate``.
-        held_out_masks: what of 80/10/10 is another in the held-out rows, as ``mask_tokens`` has it.
-        save: of a model, a tokenizer and a folder.
-        about: what settings do not say, for log and checkpoints; a run is resumed with the same only.
+        evaluate: measures a model, given held-out batches and the processes, as ``evaluation.evaluate`` does.
+        held_out_masks: what differs from 80/10/10 in the held-out rows, as arguments of ``mask_tokens``.
+        save: writes a model and a tokenizer to a folder.
+        about: what settings do not say, for log and checkpoints; a run can only be resumed with the same.
     """
 
     new_model: Callable[..., nn.Module] = new_model
     new_optimizer: Callable[..., torch.optim.Optimizer] = new_optimizer
     loss: Callable[[nn.Module], nn.Module] = PreTrainingLoss
+    row_maker: Callable[[str, float], RowMaker] = RowMaker
     mask: Callable[..., MaskedTokens] = mask_tokens
     evaluate: Callable[..., dict[str, float]] = evaluate
     held_out_masks: Mapping[str, float] = MappingProxyType({})

@@ -1,10 +1,10 @@
 """Chapter 9: a fine-tuned model as a small difference from the pretrained one.
 
-    W' = W + U·V        U (out, r), V (r, in): r·(in + out) numbers learn in place of in·out
+    W' = W + U·V        U (out, r), V (r, in): r·(in + out) numbers are trained instead of in·out
 
-Hu et al. 2022, "LoRA", equation 3, where U·V is B·A. W stays as it is; U starts at zero, so that training starts with
-the pretrained model. What is learned fits in a small file, and added to W it costs nothing at run time. Biases, layer
-norms and the head learn as they are: they are few.
+Hu et al. 2022, "LoRA", equation 3, where U·V is B·A. W stays fixed; U starts at zero, so that training starts from
+the pretrained model. What is learned fits in a small file and, once added to W, costs nothing at run time. Biases,
+layer norms and the head are trained in full: they are small.
 """
 
 import os
@@ -20,12 +20,12 @@ from bertcourse.files import replace_files
 
 
 class LowRankLinear(nn.Module):
-    """A linear map of which only a difference of rank r learns: x ↦ (W + U·V)·x + b.
+    """A linear map in which only a difference of rank r is trained: x ↦ (W + U·V)·x + b.
 
     Args:
-        linear: the map; its weight becomes a buffer, which no optimizer sees; its bias learns.
-        rank: r, the rows of V and columns of U.
-        seed: of V, drawn from N(0, 1/in).
+        linear: the map; its weight becomes a buffer, which no optimizer sees, while its bias is trained.
+        rank: r, the number of rows of V and of columns of U.
+        seed: for V, which is drawn from N(0, 1/in).
     """
 
     def __init__(self, linear: nn.Linear, rank: int, seed: int = 0):
@@ -45,12 +45,12 @@ class LowRankLinear(nn.Module):
 
 
 def add_low_rank(model: nn.Module, rank: int, seed: int = 0) -> nn.Module:
-    """Let every linear map of the blocks learn a difference of low rank only, as Dettmers et al. 2023, "QLoRA".
+    """Let every linear map of the blocks learn only a low-rank difference, as in Dettmers et al. 2023, "QLoRA".
 
     Args:
-        model: a head; changed in place. Train it with ``trainable="blocks"``: then the embeddings stay as well.
+        model: a head; changed in place. Train it with ``trainable="blocks"``, so that the embeddings stay fixed too.
         rank: of the differences.
-        seed: of their initial weights.
+        seed: for their initial weights.
 
     Returns:
         The model.
@@ -64,10 +64,10 @@ def add_low_rank(model: nn.Module, rank: int, seed: int = 0) -> nn.Module:
 
 
 def save_difference(model: nn.Module, path: str | os.PathLike) -> None:
-    """Write what has learned, in half precision: U and V of each map, and the other weights that were not frozen.
+    """Write what was trained, in half precision: U and V of each map, and the other weights that were not frozen.
 
     Args:
-        model: a trained one, from ``add_low_rank``.
+        model: a trained model from ``add_low_rank``.
         path: a safetensors file.
     """
     path = Path(path)
@@ -77,17 +77,17 @@ def save_difference(model: nn.Module, path: str | os.PathLike) -> None:
 
 
 def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
-    """Add a difference to the weights of a plain model, which then is the fine-tuned one.
+    """Add a difference to the weights of a plain model, which thereby becomes the fine-tuned one.
 
     Args:
-        model: a new head on the encoder that was trained; changed in place.
+        model: a new head on the encoder that training started from; changed in place.
         path: what ``save_difference`` wrote.
 
     Returns:
         The model.
 
     Raises:
-        ValueError: if the file is damaged or for another model; the model stays as it was.
+        ValueError: if the file is damaged or belongs to another model; the model is then left unchanged.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"expected the difference of a fine-tuned model at {path}; there is no such file.")

@@ -1,4 +1,4 @@
-"""Chapter 9: questions about a text, in SQuAD's JSON, and the public set."""
+"""Chapter 9: questions about a text, in SQuAD's JSON format, and the public SQuAD itself."""
 
 import json
 import os
@@ -23,8 +23,8 @@ class Question(NamedTuple):
 
     Attributes:
         id, question, context: strings.
-        answers: those that people marked; none if the context does not answer it.
-        article: title of the article that the context is from.
+        answers: the ones that people marked; empty if the context has no answer.
+        article: the title of the article that the context comes from.
     """
 
     id: str
@@ -38,7 +38,7 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
     """Questions about paragraphs, from SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016; 2018).
 
     Args:
-        path: the JSON file, or a zip of it alone.
+        path: the JSON file, or a zip that contains nothing else.
     """
     expected = "SQuAD's JSON: data, a list of articles with title and paragraphs, these with context and qas"
     try:
@@ -66,7 +66,7 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
 
 
 def check_answers(question: Question) -> None:
-    """Refuse answers that are empty or do not start where they say."""
+    """Refuse answers that are empty or are not found where they claim to start."""
     for text, start in question.answers:
         is_place = isinstance(text, str) and isinstance(start, int) and start >= 0
         there = question.context[start : start + len(text)] if is_place else ""
@@ -78,6 +78,6 @@ def check_answers(question: Question) -> None:
 
 
 def squad() -> Splits:
-    """SQuAD 1.1's official dev split: 10,570 questions on 48 Wikipedia articles, 80/10/10 % of the articles."""
+    """SQuAD 1.1's official dev split: 10,570 questions on 48 Wikipedia articles, split 80/10/10 % by article."""
     (path,) = fetch("squad")
     return split_by(read_squad(path), lambda question: question.article)

@@ -1,4 +1,4 @@
-"""Chapter 9: a reader points at answers: S · h_i + E · h_j scores the span from token i to token j, 2 × D numbers.
+"""Chapter 9: a reader points at answers: S · h_i + E · h_j scores the span from token i to j, with 2 × D new weights.
 
 Devlin et al. 2019, sections 4.2 and 4.3.
 """
@@ -21,7 +21,7 @@ from bertcourse.question_answering.spans import Span, SpanWindow, answer_tokens,
 
 
 class SpanPredictor(Head):
-    """A question and a context to the part of the context that answers the question.
+    """From a question and a context to the part of the context that answers the question.
 
     Paper:
         Devlin et al. 2019, sections 4.2 and 4.3, and figure 4 (c).
@@ -31,12 +31,12 @@ class SpanPredictor(Head):
 
     Args:
         encoder, tokenizer, seed: as for ``Head``.
-        max_length: the most tokens to read at once; None for 384, or fewer if the encoder reads fewer.
+        max_length: the most tokens to read at once; None for 384, or for the encoder's limit if that is lower.
         overlap: tokens that two windows share; None for a third of ``max_length``.
-        no_answer_margin: "" is the answer where [CLS] scores higher than the best span by more than this; None to
-            answer always. ``scores.best_margin`` finds a good one.
-        max_answer_tokens: the longest answer.
-        dropout: as for ``Head``; BERT has none here.
+        no_answer_margin: the answer is "" where [CLS] scores higher than the best span by more than this; None to
+            always answer. ``scores.best_margin`` finds a good value.
+        max_answer_tokens: the longest answer allowed.
+        dropout: as for ``Head``; BERT uses none here.
 
     >>> from bertcourse.bert import load_pretrained
     >>> reader = SpanPredictor(*load_pretrained("course"))
@@ -79,7 +79,7 @@ class SpanPredictor(Head):
         return self.span_head(self.dropout(self.bert(input_ids, attention_mask, token_type_ids).last_hidden_state))
 
     def loss(self, rows: Sequence[Row]) -> Tensor:
-        """The mean of the cross-entropies of start and end; padding is left out."""
+        """The mean of the cross-entropies of start and end, without padding."""
         batch = self.batch(rows)
         logits = self(*batch).float().masked_fill(batch.attention_mask[..., None] == 0, -torch.inf)
         return F.cross_entropy(logits, torch.tensor([row.target for row in rows], device=self.device))
@@ -98,11 +98,11 @@ class SpanPredictor(Head):
         return found
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Row]:
-        """Pairs of question and context as rows without target; ``places`` are characters of the context."""
+        """Pairs of question and context as rows without targets; ``places`` are character ranges of the context."""
         return [Row(window.ids, window.type_ids, source, window.offsets) for source, window in self.windows(pairs)]
 
     def rows(self, examples: Sequence[Question]) -> list[Row]:
-        """Questions as rows, each with the tokens of its first answer, or (0, 0)."""
+        """Questions as rows, each with the first and last token of its first answer as target, or (0, 0)."""
         check_examples(examples, Question)
         for example in examples:
             check_answers(example)
@@ -125,15 +125,15 @@ class SpanPredictor(Head):
         ]
 
     def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Span]:
-        """For each pair of question and context the answer with its place and scores."""
+        """The answer to each pair of question and context, with its place and scores."""
         return self.spans([context for _, context in pairs], self.encode(pairs))
 
     def predict(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
-        """For each pair of question and context the answer, "" for none."""
+        """The text of the answer to each pair of question and context, "" for none."""
         return [span.text for span in self.answer(pairs)]
 
     def measure(self, examples: Sequence[Question], rows: Sequence[Row]) -> dict[str, float]:
-        """``squad_scores`` of examples, given their rows."""
+        """The ``squad_scores`` of examples, given their rows."""
         spans = self.spans([example.context for example in examples], rows)
         return squad_scores({example.id: span.text for example, span in zip(examples, spans)}, examples)
 

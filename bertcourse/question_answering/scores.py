@@ -1,8 +1,8 @@
-"""Chapter 9: how good answers are, as SQuAD's own script, ``evaluate-v2.0.py``, counts it.
+"""Chapter 9: how good answers are, computed as in SQuAD's own script, ``evaluate-v2.0.py``.
 
     F1 = 2 · common words / (words predicted + words of the right answer)
 
-Rajpurkar et al. 2016, section 6.1: exact match and F1, of several right answers the best.
+Rajpurkar et al. 2016, section 6.1: exact match and F1, each against the best-matching of several right answers.
 """
 
 import re
@@ -15,7 +15,7 @@ from bertcourse.question_answering.spans import Span
 
 
 def normalize_answer(text: str) -> str:
-    """Lower case, without punctuation and articles, one space between words.
+    """A text in lower case, without punctuation or articles, with one space between words.
 
     >>> normalize_answer("The  Denver Broncos!")
     'denver broncos'
@@ -25,7 +25,7 @@ def normalize_answer(text: str) -> str:
 
 
 def exact_match(predicted: str, gold: str) -> int:
-    """1 if two answers, "" for none, are equal once normalized, else 0.
+    """1 if two answers are equal once normalized, else 0; "" stands for no answer.
 
     >>> exact_match("the Denver Broncos!", "Denver Broncos")
     1
@@ -34,7 +34,7 @@ def exact_match(predicted: str, gold: str) -> int:
 
 
 def answer_f1(predicted: str, gold: str) -> float:
-    """The harmonic mean of precision and recall of an answer's words; where either has no word, 1 if both have none.
+    """The harmonic mean of precision and recall over words; if either answer has no words, 1 if neither has, else 0.
 
     >>> answer_f1("the Denver Broncos team", "Denver Broncos")
     0.8
@@ -47,11 +47,11 @@ def answer_f1(predicted: str, gold: str) -> float:
 
 
 def squad_scores(predicted: Mapping[str, str], questions: Sequence[Question]) -> dict[str, float]:
-    """F1 and exact match in percent, the best over each question's answers.
+    """Mean F1 and exact match in percent, taking the best over each question's answers.
 
     Args:
-        predicted: from the id of each question to an answer; "" for none.
-        questions: with the answers that people marked; none of them where the context has no answer.
+        predicted: an answer for the id of each question; "" for none.
+        questions: with the answers that people marked; without any where the context has no answer.
 
     Returns:
         ``{"f1": …, "exact_match": …}``.
@@ -69,18 +69,19 @@ def squad_scores(predicted: Mapping[str, str], questions: Sequence[Question]) ->
 
 
 def best_margin(spans: Sequence[Span], questions: Sequence[Question]) -> float:
-    """The margin for ``best_answer`` that gives the highest F1 on a dev split; ``find_best_thresh`` of SQuAD's script.
+    """The margin for ``best_answer`` with the highest F1 on a dev split, like ``find_best_thresh`` in SQuAD's script.
 
     Args:
-        spans: for each question what the model answers when it always answers.
+        spans: the model's answer to each question, when it always answers.
         questions: in the same order, some without an answer.
 
     Returns:
-        Of equally good margins the lowest that one of the questions has; minus infinity if it is best never to answer.
+        The margin of one of the questions, the lowest if several are equally good; minus infinity if it is best never
+        to answer.
     """
     if len(spans) != len(questions) or not questions:
         raise ValueError(f"spans must be one per question, at least one; got {len(spans)} and {len(questions)}.")
-    gains = []  # of answering, rather than not
+    gains = []  # what answering gains over staying silent
     for span, question in zip(spans, questions):
         answered, silent = (squad_scores({question.id: text}, [question])["f1"] for text in (span.text, ""))
         gains.append((span.no_answer_score - span.score, answered - silent))

@@ -1,9 +1,9 @@
-"""Chapter 9: an answer is a span of the context, from where its start scores high to where its end does.
+"""Chapter 9: an answer is a span of the context, from a token that scores high as start to one that does as end.
 
     score(i, j) = start[i] + end[j]      i ≤ j, both tokens of the context
 
-The model reads [CLS] question [SEP] context [SEP], a long context in overlapping windows; [CLS] stands for "no answer
-here" (Devlin et al. 2019, sections 4.2 and 4.3, and their ``run_squad.py``).
+The model reads [CLS] question [SEP] context [SEP], and a long context in overlapping windows; [CLS] stands for "no
+answer here" (Devlin et al. 2019, sections 4.2 and 4.3, and their ``run_squad.py``).
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ MOST_QUESTION_TOKENS = 64
 
 
 class SpanWindow(NamedTuple):
-    """A question and a part of its context, which the model reads at once.
+    """A question and a part of its context, which the model reads together.
 
     Attributes:
         ids: token ids with [CLS] and [SEP].
         type_ids: 0 for the question, 1 for the context.
-        offsets: for each token of the context its characters (start, end); None for the others.
-        covers: the characters of the context, (start, end), that are read here.
+        offsets: for each token of the context, its characters (start, end); None for all other tokens.
+        covers: the characters of the context, (start, end), that this window reads.
     """
 
     ids: list[int]
@@ -42,15 +42,15 @@ def span_windows(
 ) -> list[SpanWindow]:
     """A question with its context, in as many windows as it takes.
 
-    The last window ends with the context and is as full as the others; with the stride of ``tokenizers`` it would be
-    what is left over, and its tokens would see less around them.
+    The last window ends where the context ends and is as full as the others. With the stride of ``tokenizers`` it
+    would hold only what is left over, and its tokens would see less of what surrounds them.
 
     Args:
         tokenizer: BERT's.
-        question: of which the first 64 tokens are read.
+        question: only its first 64 tokens are read.
         context: the text.
-        max_length: tokens of a window at most.
-        overlap: tokens of the context that two windows share, at least.
+        max_length: the most tokens in a window.
+        overlap: the fewest context tokens that two neighbouring windows share.
     """
     cls, sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
     check_text(question, "question")
@@ -95,15 +95,15 @@ def answer_tokens(window: SpanWindow, answer: Answer | None) -> tuple[int, int]:
 
 
 def best_span(logits: Tensor, is_context: Sequence[bool], max_answer_tokens: int = 30) -> tuple[float, int, int]:
-    """The valid span with the highest score: in the context, the end not before the start, and not too long.
+    """The valid span with the highest score: in the context, ending no earlier than it starts, and not too long.
 
     Args:
         logits: (L, 2), a score for each token as start and as end.
         is_context: (L,), whether a token may be part of an answer.
-        max_answer_tokens: the longest answer.
+        max_answer_tokens: the longest answer allowed.
 
     Returns:
-        ``(score, start, end)``, the last token included.
+        ``(score, start, end)``, where ``end`` is the last token of the span.
 
     >>> best_span(torch.tensor([[9.0, 9.0], [1.0, 5.0], [4.0, 0.0], [0.0, 2.0]]), [False, True, True, True])
     (6.0, 1, 1)
@@ -124,7 +124,7 @@ class Span(NamedTuple):
         text: the answer, "" for none.
         start, end: its characters in the context; 0, 0 for none.
         score: of the best span, start plus end.
-        no_answer_score: of [CLS], the lowest of all windows.
+        no_answer_score: of [CLS], the lowest over all windows.
     """
 
     text: str
@@ -144,10 +144,10 @@ def best_answer(
 
     Args:
         context: the text.
-        windows: for each its ``offsets`` and the (L, 2) logits of its tokens, of which the first is [CLS].
-        no_answer_margin: τ of section 4.3: no answer if its score is higher than the best span's by more than this;
-            None to answer always.
-        max_answer_tokens: the longest answer.
+        windows: the ``offsets`` of each, and the (L, 2) logits of its tokens, the first of which is [CLS].
+        no_answer_margin: τ of section 4.3, with the sign that it has in run_squad.py: no answer if [CLS] scores higher
+            than the best span by more than this; None to always answer.
+        max_answer_tokens: the longest answer allowed.
     """
     found = [
         (*best_span(logits, [place is not None for place in offsets], max_answer_tokens), offsets)

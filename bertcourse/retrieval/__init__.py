@@ -1,7 +1,7 @@
 """Chapter 10: finding the passage that answers. In reading order: ``collection``, ``bm25``, ``scores``, ``encoders``,
 ``search``.
 
-By words (BM25), by one vector for a text or one for each token, and by reading query and passage together.
+By words (BM25), by one vector per text or one per token, and by reading query and passage together.
 """
 
 from bertcourse.retrieval.bm25 import BM25, plain_bm25, words_of

@@ -3,11 +3,11 @@
     score(q, d) = Σ_w idf(w) · tf / (tf + k1 · (1 − b + b · |d| / mean length)),  over the words w of the query
     idf(w)      = ln(1 + (N − n_w + 0.5) / (n_w + 0.5))
 
-N passages, of which n_w have the word; tf is how often the passage at hand has it (Robertson & Zaragoza 2009, "The
+N passages, n_w of which contain the word; tf is how often this passage contains it (Robertson & Zaragoza 2009, "The
 Probabilistic Relevance Framework: BM25 and Beyond", equation 3.15, with the idf of Lucene, which is never negative).
 The factor k1 + 1 that some versions have changes no ranking.
 
-``plain_bm25`` is this, and the specification; ``BM25`` gives the same scores from an index, much sooner.
+``plain_bm25`` computes just this and is the specification; ``BM25`` gets the same scores from an index, much faster.
 """
 
 import math
@@ -21,7 +21,7 @@ WORD = re.compile(r"[^\W_]+")
 
 
 def words_of(text: str) -> list[str]:
-    """Letters and digits in a row, in lower case.
+    """The runs of letters and digits in a text, in lower case.
 
     >>> words_of("Bees don't sleep, do they?")
     ['bees', 'don', 't', 'sleep', 'do', 'they']
@@ -37,7 +37,7 @@ def plain_bm25(
     b: float = 0.75,
     tokenize: Callable[[str], list[str]] = words_of,
 ) -> float:
-    """The score of one passage, every passage counted anew.
+    """The score of one passage, counting the words of every passage again.
 
     Args:
         query, passage: texts.
@@ -60,7 +60,7 @@ def plain_bm25(
 
 
 def check_texts(texts: Iterable[str], name: str = "text") -> list[str]:
-    """Texts as a list, unless they are one string or one of them is none; ``name`` is what a message calls one."""
+    """Texts as a list; a single string, or an item that is not a string, is refused. Messages call an item ``name``."""
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise ValueError(f"{name}s must be a list of strings; got {type(texts).__name__} {texts!r:.60}. Write [text].")
     texts = list(texts)
@@ -71,13 +71,13 @@ def check_texts(texts: Iterable[str], name: str = "text") -> list[str]:
 
 
 class BM25:
-    """An inverted index: for each word the passages that have it, and what it adds to their scores.
+    """An inverted index: for each word, the passages that contain it and what it adds to their scores.
 
     Args:
         passages: N texts, at least one.
-        k1: how soon a word that occurs again stops counting; 0: at once.
-        b: how much a long passage must have more of a word; from 0, not at all, to 1.
-        tokenize: from a text to its words, for passages and queries alike.
+        k1: how soon further occurrences of a word stop counting; 0: at once.
+        b: how strongly a passage is discounted for its length, from 0, not at all, to 1.
+        tokenize: splits a text into words, for passages and queries alike.
 
     Source: Robertson & Zaragoza 2009; k1 and b as in Lucene.
 
@@ -101,7 +101,7 @@ class BM25:
         self.tokenize, self.size = tokenize, len(passages)
         counts = [Counter(tokenize(passage)) for passage in passages]
         lengths = np.array([count.total() for count in counts])
-        # k1 where a passage is of mean length; nothing has a length if all are empty
+        # k1 for a passage of mean length; the mean is 0 if all are empty
         saturation = k1 * (1 - b + b * lengths / max(lengths.mean(), 1e-9))
         found: dict[str, tuple[list[int], list[int]]] = {}
         for number, count in enumerate(counts):
@@ -115,13 +115,13 @@ class BM25:
             self.postings[word] = np.array(places), self.idf(len(places)) * tf / (tf + saturation[places])
 
     def idf(self, num_passages: int) -> float:
-        """How much a word tells that so many of the N passages have."""
+        """The weight of a word that ``num_passages`` of the N passages contain."""
         return math.log(1 + (self.size - num_passages + 0.5) / (num_passages + 0.5))
 
     def scores(self, query: str) -> np.ndarray:
-        """(N,), each passage's score; a word that no passage has adds nothing, one that is asked twice counts twice.
+        """(N,), the score of each passage; a word that no passage has adds nothing, one asked twice counts twice.
 
-        Only the passages that have a word of the query are touched: this is what makes it fast.
+        Only passages that share a word with the query are touched, which is what makes it fast.
         """
         if not isinstance(query, str):
             raise ValueError(f"query must be a string; got {type(query).__name__} {query!r:.60}. Ask them one by one.")

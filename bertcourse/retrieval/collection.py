@@ -1,7 +1,7 @@
-"""Chapter 10: passages, queries, and who judged which passage to answer which query.
+"""Chapter 10: passages, queries, and people's judgements of which passage answers which query.
 
-Three sources: the course's own paragraphs and questions, Cranfield (Cleverdon 1967), with which the measuring of search
-began, and any folder in the format of BEIR (Thakur et al. 2021).
+Three sources: the course's own paragraphs and questions, Cranfield (Cleverdon 1967), with which the measurement of
+search began, and any folder in the format of BEIR (Thakur et al. 2021).
 """
 
 import json
@@ -16,17 +16,17 @@ from bertcourse.datasets.registry import fetch
 from bertcourse.fine_tuning.readers import read_lines
 from bertcourse.question_answering.questions import read_squad
 
-GRADES = {1: 4, 2: 3, 3: 2, 4: 1}  # Cleverdon's codes, of which 1 is the best; any other is of no interest
+GRADES = {1: 4, 2: 3, 3: 2, 4: 1}  # Cleverdon's codes, 1 being the best; any other means of no interest
 
 
 class Collection(NamedTuple):
-    """What a search is tried on.
+    """What a search is evaluated on.
 
     Attributes:
         passages: the text of each passage, by its id.
         queries: the text of each query, by its id.
-        relevance: for each query the grades of the passages that were judged, by their ids: above 0 is relevant, and
-            more is better. A passage without a grade counts as irrelevant.
+        relevance: for each query, the grades of the judged passages by their ids: above 0 is relevant, and higher is
+            better. A passage without a grade counts as irrelevant.
     """
 
     passages: dict[str, str]
@@ -34,14 +34,14 @@ class Collection(NamedTuple):
     relevance: dict[str, dict[str, int]]
 
     def of(self, queries: Mapping[str, str]) -> "Collection":
-        """The same passages with some of the queries only."""
+        """The same passages with only some of the queries."""
         return Collection(self.passages, dict(queries), {query: self.relevance[query] for query in queries})
 
     def own_passages(self) -> "Collection":
-        """The same queries, with only those passages that are relevant to one of them.
+        """The same queries, with only the passages that are relevant to at least one of them.
 
-        Negatives must come from these: a passage that in training is often wrong and never right is learned as wrong,
-        whatever is asked. If it answers a question of the test, that question is lost.
+        Negatives must come from these: the model learns that a passage which is often wrong in training and never
+        right is wrong for every query. If that passage answers a test question, the question is lost.
         """
         own = {passage for grades in self.relevance.values() for passage, grade in grades.items() if grade > 0}
         passages = {passage: text for passage, text in self.passages.items() if passage in own}
@@ -53,14 +53,14 @@ class Collection(NamedTuple):
 
 
 def reading_questions(*splits: str) -> Collection:
-    """The course's 80 paragraphs, and questions that one of them answers, in words of their own (data/reading).
+    """The course's 80 paragraphs, and questions that one of them answers, asked in other words (data/reading).
 
     Args:
-        splits: of the questions, among "train", "dev" and "test" (192, 64 and 64); none for all. The paragraphs are
-            always all 80: a search does not know from which split a question is.
+        splits: of the questions, from "train", "dev" and "test" (192, 64 and 64); none for all. All 80 paragraphs
+            are always there: a search does not know which split a question comes from.
 
     Returns:
-        ``Collection``; the ids of passages are their titles, each question has one relevant passage.
+        ``Collection``; passage ids are titles, and each question has one relevant passage.
     """
     if unknown := set(splits) - {"train", "dev", "test"}:
         raise ValueError(f"splits must be among train, dev, test; got {', '.join(sorted(unknown))}.")
@@ -74,11 +74,11 @@ def reading_questions(*splits: str) -> Collection:
 
 
 def cranfield() -> Collection:
-    """Cranfield: 1,400 abstracts on aerodynamics and 225 questions of those who worked on it.
+    """Cranfield: 1,400 abstracts on aerodynamics and 225 questions from people who worked in the field.
 
-    Two traps are taken care of. The judgements number the queries 1 to 225 in the order of the file, and not by the
-    numbers that stand there (1, 2, 4, 8, …). And their best grade is 1: here it is 4, and the least 1. The two
-    abstracts without a text are left out.
+    Two traps are taken care of. The judgements number the queries 1 to 225 in the order of the file, not by the
+    numbers written there (1, 2, 4, 8, …). And their best grade is 1; here the best is 4 and the lowest 1. The two
+    abstracts without text are left out.
 
     Source: Cleverdon 1967, "The Cranfield Tests on Index Language Devices".
     """
@@ -94,10 +94,10 @@ def cranfield() -> Collection:
 
 
 def read_records(path: Path) -> list[tuple[str, str]]:
-    """Number and text (field .W) of each record of a file of the SMART system (Salton 1971).
+    """The number and text (field .W) of each record in a file of the SMART system (Salton 1971).
 
-    A line ".I 12" begins a record, and ".T", ".A", ".B" or ".W" alone a field. (Cranfield has a line ".I" within a
-    text.)
+    A line ".I 12" begins a record; ".T", ".A", ".B" or ".W" alone on a line begins a field. (Cranfield has a line ".I"
+    within a text.)
     """
     records: list[tuple[str, list[str]]] = []
     field = None
@@ -118,14 +118,14 @@ def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
     """A collection in BEIR's format: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv.
 
     Args:
-        folder: with these files.
+        folder: where these files are.
         split: whose judgements to take; queries without a relevant passage in it are left out.
 
     Returns:
-        ``Collection``; a passage is its title, if it has one, and its text.
+        ``Collection``; a passage consists of its title, if it has one, and its text.
 
     Raises:
-        ValueError: naming the file, if one is not as it should be.
+        ValueError: if a file is malformed; the message names it.
 
     Source: Thakur et al. 2021, "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval
     Models".
@@ -141,7 +141,7 @@ def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
     for number, line in read_lines(judgements):
         fields = line.split("\t")
         if number == 1 and fields[-1] == "score":
-            continue  # the names of the columns
+            continue  # column names
         if len(fields) != 3 or not re.fullmatch(r"-?\d+", fields[2]):
             raise ValueError(
                 f"{judgements}, line {number}: expected query, passage and a whole number, with tabs between them; "
@@ -160,7 +160,7 @@ def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
 
 
 def read_json_lines(path: Path) -> list[dict[str, str]]:
-    """The objects of a file that has one per line, each with the strings "_id", which is its own, and "text"."""
+    """The objects of a file with one per line; each has the strings "_id", which must be unique, and "text"."""
     rows = {}
     for number, line in read_lines(path):
         try:

@@ -1,11 +1,11 @@
-"""Chapter 10: a vector for a text, so that search is a product of matrices.
+"""Chapter 10: one vector per text, so that search is a matrix product.
 
-    score(q, p) = cos(E(q), E(p))                               bi-encoder: both are read alone
+    score(q, p) = cos(E(q), E(p))                               bi-encoder: each is read alone
     loss        = −log( e^{s·cos(q,p⁺)} / Σ_p e^{s·cos(q,p)} )   over all passages of the batch
-    score(q, p) = Σ_i max_j cos(q_i, p_j)                       late interaction: a vector for each token
+    score(q, p) = Σ_i max_j cos(q_i, p_j)                       late interaction: one vector per token
 
-The passages of the other queries are the negatives, at no cost (Karpukhin et al. 2020, "Dense Passage Retrieval",
-section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for the mean; Khattab & Zaharia 2020, "ColBERT").
+The passages of the other queries serve as negatives, at no cost (Karpukhin et al. 2020, "Dense Passage Retrieval",
+section 3.2; Reimers & Gurevych 2019, "Sentence-BERT", for mean pooling; Khattab & Zaharia 2020, "ColBERT").
 """
 
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from bertcourse.retrieval.bm25 import check_texts
 from bertcourse.tokenization.encoding import check_text
 from bertcourse.training.modes import evaluation_mode
 
-# From a text's (L, D) vectors, without padding, to one of D numbers.
+# From a text's (L, D) vectors, without padding, to a single vector of D numbers.
 POOLINGS: dict[str, Callable[[Tensor], Tensor]] = {
     "mean": lambda hidden: hidden.mean(dim=0),
     "cls": lambda hidden: hidden[0],
@@ -37,8 +37,8 @@ class TrainingPair(NamedTuple):
 
     Attributes:
         query, passage: texts.
-        negatives: passages that look right and are not, as many as there are; the batch has others anyway.
-        also_right: further passages that answer the query: if the batch has one, it is not a negative.
+        negatives: any number of passages that look right but are not; the batch has others anyway.
+        also_right: further passages that answer the query; if one is in the batch, it does not count as a negative.
     """
 
     query: str
@@ -53,7 +53,7 @@ class EncodedPair(NamedTuple):
     Attributes:
         query: the tokenized query.
         passages: the right passage, then the negatives.
-        also_right: further passages that answer.
+        also_right: further passages that answer the query.
         source: index of the pair.
         target: None; a pair has no class.
     """
@@ -71,12 +71,12 @@ class EncodedPair(NamedTuple):
 
     @property
     def right(self) -> list[list[int]]:
-        """The token ids of all passages that answer."""
+        """The token ids of all passages that answer the query."""
         return [passage.ids for passage in (self.passages[0], *self.also_right)]
 
 
 def check_pairs(pairs: Sequence[TrainingPair]) -> None:
-    """Refuse a string where a tuple of texts is meant: it would be read as texts of one letter."""
+    """Refuse a string where a tuple of texts is meant: it would be read as one-letter texts."""
     for number, pair in enumerate(pairs):
         if not isinstance(pair, TrainingPair) or not all(isinstance(texts, (tuple, list)) for texts in pair[2:]):
             raise ValueError(
@@ -86,14 +86,14 @@ def check_pairs(pairs: Sequence[TrainingPair]) -> None:
 
 
 def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = None, scale: float = 20.0) -> Tensor:
-    """InfoNCE: −log softmax of the right passage's score, the mean over queries: cross-entropy with B' classes.
+    """InfoNCE: −log softmax of the right passage's score, averaged over queries: cross-entropy with B' classes.
 
     Args:
         queries: (B, D), of length 1.
         passages: (B', D), of length 1, B' ≥ B; row i answers query i.
-        same: (B, B'), True where a passage is right for the query, such as its own a second time, and must not count
-            as wrong.
-        scale: factor of the cosines, the inverse of the temperature; 20 as in sentence-transformers.
+        same: (B, B'), True where a passage is right for the query, such as a second copy of its own, and must not
+            count as wrong.
+        scale: a factor for the cosines, the inverse of the temperature; 20 as in sentence-transformers.
 
     Returns:
         A number.
@@ -116,10 +116,10 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
 
 
 def max_similarity(query: Tensor, passage: Tensor) -> Tensor:
-    """Late interaction: each token of the query takes its most similar token of the passage; the cosines are added.
+    """Late interaction: each query token takes the passage token most similar to it, and the cosines are added.
 
     Args:
-        query: (L, D), tokens' vectors of length 1.
+        query: (L, D), token vectors of length 1.
         passage: (L', D), the same.
 
     Returns:
@@ -134,10 +134,10 @@ def max_similarity(query: Tensor, passage: Tensor) -> Tensor:
 
 
 def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> np.ndarray:
-    """``max_similarity`` of each query with each passage, one product of matrices per query.
+    """``max_similarity`` of each query with each passage, with one matrix product per query.
 
     Args:
-        queries, passages: of ``BiEncoder.token_vectors``, at least one of each.
+        queries, passages: from ``BiEncoder.token_vectors``, at least one of each.
 
     Returns:
         (queries, passages).
@@ -155,14 +155,14 @@ def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> n
 
 
 class BiEncoder(Head):
-    """A text to one vector of length 1; texts of like meaning, or question and answer, to vectors that point alike.
+    """From a text to one vector of length 1; similar texts, or question and answer, get similar vectors.
 
     Args:
-        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer text is cut; dropout and seed have no
+        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. Longer texts are cut; dropout and seed have no
             effect, as there is no layer on top.
-        pooling: "mean" of all tokens' last vectors, "cls", that of [CLS], or "max", the largest value of each
+        pooling: "mean" of all tokens' last vectors, "cls" for that of [CLS], or "max" for the largest value in each
             dimension.
-        scale: of the cosines in the loss.
+        scale: a factor for the cosines in the loss.
 
     Source: Reimers & Gurevych 2019, section 3, with one encoder for queries and passages.
 
@@ -193,7 +193,7 @@ class BiEncoder(Head):
             raise ValueError(f"scale must be above 0; got {scale}.")
         self.pooling, self.scale = pooling, scale
         self.row_tokenizer = row_tokenizer(tokenizer, self.max_length)
-        self.eval()  # it is of use without any training
+        self.eval()  # usable without any training
 
     def options(self) -> dict:
         """See ``Head``."""
@@ -221,11 +221,11 @@ class BiEncoder(Head):
         return self.row_tokenizer.encode_batch(texts)
 
     def batch(self, rows: Sequence[Encoding]) -> Batch:
-        """Tokenized texts as tensors (B, L) where the weights are, padded to the longest."""
+        """Tokenized texts as (B, L) tensors on the weights' device, padded to the longest."""
         return Batch(*(part.to(self.device) for part in pad_batch(rows)))
 
     def vectors(self, texts: Sequence[str], max_tokens: int = 4096) -> Tensor:
-        """(n, D), a vector of length 1 for each of n texts, on the CPU; ``max_tokens`` is B × L of a batch."""
+        """(n, D), a vector of length 1 for each of n texts, on the CPU; ``max_tokens`` limits a batch's B × L."""
         rows = self.encode(texts)
         if not rows:
             raise ValueError("texts must hold at least one text; got none.")
@@ -236,11 +236,11 @@ class BiEncoder(Head):
         return vectors
 
     def token_vectors(self, texts: Sequence[str], max_tokens: int = 4096, normalize: bool = True) -> list[Tensor]:
-        """For each text (L, D), its tokens' last vectors, [CLS] and [SEP] among them; for ``max_similarity``.
+        """For each text, its tokens' (L, D) last vectors, including [CLS] and [SEP]; for ``max_similarity``.
 
         Args:
             texts, max_tokens: as for ``vectors``.
-            normalize: make each of length 1.
+            normalize: scale each vector to length 1.
         """
         rows = self.encode(texts)
         found: list[Tensor] = [torch.empty(0)] * len(rows)
@@ -252,7 +252,7 @@ class BiEncoder(Head):
         return found
 
     def rows(self, examples: Sequence[TrainingPair]) -> list[EncodedPair]:
-        """Pairs, tokenized."""
+        """The pairs, tokenized."""
         check_pairs(examples)
         texts = [text for pair in examples for text in (pair.query, pair.passage, *pair.negatives, *pair.also_right)]
         encoded = iter(self.encode(texts))
@@ -267,7 +267,7 @@ class BiEncoder(Head):
         ]
 
     def check_training(self, rows: Sequence[EncodedPair], batch_size: int) -> None:
-        """Refuse a training in which no query ever meets a wrong passage: its loss would be 0 from the first step."""
+        """Refuse training in which no query ever meets a wrong passage: the loss would be 0 from the first step."""
         texts = {tuple(passage.ids) for row in rows for passage in row.passages}
         if all(texts <= set(map(tuple, row.right)) for row in rows):
             raise ValueError(
@@ -283,17 +283,17 @@ class BiEncoder(Head):
     def loss(self, rows: Sequence[EncodedPair]) -> Tensor:
         """``contrastive_loss`` of a batch: each query against every passage in it.
 
-        A passage that is another query's right one, too, is not a negative of that query.
+        A passage that also answers another query does not count as a negative for that query.
         """
         passages = [row.passages[0] for row in rows] + [passage for row in rows for passage in row.passages[1:]]
         texts, right = [passage.ids for passage in passages], [row.right for row in rows]
         same = torch.tensor([[text in own for text in texts] for own in right], device=self.device)
-        queries = self(*self.batch([row.query for row in rows]))  # apart from the passages, which are longer
+        queries = self(*self.batch([row.query for row in rows]))  # separate from the passages, which are longer
         return contrastive_loss(queries, self(*self.batch(passages)), same, self.scale)
 
     def measure(self, examples: Sequence[TrainingPair], rows: Sequence[EncodedPair]) -> dict[str, float]:
-        """Mean reciprocal rank of the right passage among all right ones of the examples, in percent; among those of
-        equal score it counts as the middle one. Negatives are not looked at.
+        """Mean reciprocal rank of the right passage among the right passages of all examples, in percent; among equal
+        scores it takes the middle rank. Negatives are ignored.
         """
         passages = list(dict.fromkeys(pair.passage for pair in examples))
         own = torch.tensor([passages.index(pair.passage) for pair in examples])

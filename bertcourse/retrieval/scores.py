@@ -1,7 +1,7 @@
-"""Chapter 10: how good is a ranking? The numbers that papers on retrieval print.
+"""Chapter 10: how good is a ranking? The numbers that papers on retrieval report.
 
 A ranking is a list of passage ids, the best first. ``relevance`` has the grades of the passages that were judged:
-above 0 is relevant, and what was not judged counts as 0, as in trec_eval.
+above 0 is relevant, and a passage that was not judged counts as 0, as in trec_eval.
 """
 
 import math
@@ -14,7 +14,7 @@ SCORES = ("MRR", "nDCG@10", "recall@10", "recall@100", "AP")
 
 
 def reciprocal_rank(ranking: Sequence[str], relevance: Mapping[str, int]) -> float:
-    """One over the place of the first relevant passage; 0 if there is none.
+    """One over the rank of the first relevant passage; 0 if there is none.
 
     Args:
         ranking: ids, the best first.
@@ -30,7 +30,7 @@ def reciprocal_rank(ranking: Sequence[str], relevance: Mapping[str, int]) -> flo
 
 
 def recall_at(ranking: Sequence[str], relevance: Mapping[str, int], k: int) -> float:
-    """The share of the relevant passages that is among the first k.
+    """The share of the relevant passages that are among the first k.
 
     Args:
         ranking: ids, the best first.
@@ -48,7 +48,7 @@ def recall_at(ranking: Sequence[str], relevance: Mapping[str, int], k: int) -> f
 
 
 def average_precision(ranking: Sequence[str], relevance: Mapping[str, int]) -> float:
-    """The precision at the place of each relevant passage, averaged over all of them; one that is not found counts 0.
+    """The precision at the rank of each relevant passage, averaged; a passage that is not found counts as 0.
 
     Args:
         ranking: ids, the best first.
@@ -66,8 +66,8 @@ def average_precision(ranking: Sequence[str], relevance: Mapping[str, int]) -> f
 
 
 def ndcg(ranking: Sequence[str], relevance: Mapping[str, int], k: int = 10) -> float:
-    """Normalized discounted cumulative gain: Σ grade / log₂(place + 1) over the first k, as a share of the best
-    ranking's.
+    """Normalized discounted cumulative gain: Σ grade / log₂(place + 1) over the first k, divided by that of
+    the best possible ranking.
 
     Args:
         ranking: ids, the best first.
@@ -93,7 +93,7 @@ def discounted(gains: Sequence[float]) -> float:
 
 
 def check_ranking(ranking: Sequence[str], of: str = "") -> None:
-    """Refuse a string, whose letters would be ids, and a list that has an id twice; ``of`` says which ranking."""
+    """Refuse a string, whose letters would pass for ids, and a list with a repeated id; ``of`` says which ranking."""
     if isinstance(ranking, (str, bytes)) or not isinstance(ranking, (Sequence, np.ndarray)):
         raise ValueError(f"a ranking must be a list of ids, the best first; the ranking{of} is {ranking!r:.60}.")
     if len(set(ranking)) < len(ranking):
@@ -105,7 +105,7 @@ def check_ranking(ranking: Sequence[str], of: str = "") -> None:
 
 
 def relevant_passages(relevance: Mapping[str, int], k: int = 1) -> set[str]:
-    """The ids with a grade above 0, at least one, to be looked for among the first k, at least one."""
+    """The ids with a grade above 0, to be looked for among the first k; there must be at least one, and k ≥ 1."""
     relevant = {passage for passage, grade in relevance.items() if grade > 0}
     if not relevant or k < 1:
         raise ValueError(
@@ -117,12 +117,12 @@ def relevant_passages(relevance: Mapping[str, int], k: int = 1) -> set[str]:
 def query_scores(
     rankings: Mapping[str, Sequence[str]], relevance: Mapping[str, Mapping[str, int]]
 ) -> dict[str, dict[str, float]]:
-    """Each query's scores, by their names in ``SCORES``: trec_eval's recip_rank, ndcg_cut_10, recall_10, recall_100 and
-    map.
+    """Each query's scores, under their names in ``SCORES``: trec_eval's recip_rank, ndcg_cut_10, recall_10, recall_100
+    and map.
 
     Args:
-        rankings: for each query the ids of passages, the best first.
-        relevance: for each query the grades.
+        rankings: for each query, the ids of passages, the best first.
+        relevance: for each query, the grades.
     """
     if not relevance or (missing := relevance.keys() - rankings.keys()):
         raise ValueError(

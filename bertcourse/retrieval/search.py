@@ -1,8 +1,8 @@
 """Chapter 10: from scores to rankings, and from two rankings to one.
 
-``rank`` sorts, ``fuse`` joins the rankings of several searches, ``rerank`` lets a slow and good judge look at the
-first few once more: a cross-encoder, which reads query and passage together (Nogueira & Cho 2019, "Passage
-Re-ranking with BERT").
+``rank`` sorts, ``fuse`` merges the rankings of several searches, and ``rerank`` has the first few judged again, slowly
+and well, by a cross-encoder, which reads query and passage together (Nogueira & Cho 2019, "Passage Re-ranking with
+BERT").
 """
 
 import random
@@ -21,11 +21,11 @@ RELEVANCE = ("irrelevant", "relevant")  # the classes of a cross-encoder
 
 
 def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> dict[str, list[str]]:
-    """For each query the ids of the k passages with the highest scores, best first; of equal ones the earlier.
+    """For each query, the ids of the k passages with the highest scores, best first; ties keep the passages' order.
 
     Args:
         scores: (queries, passages), in the order of the collection.
-        collection: of these.
+        collection: of these queries and passages.
         k: how many to keep.
     """
     scores = np.asarray(scores.detach() if isinstance(scores, Tensor) else scores, dtype=float)
@@ -42,17 +42,17 @@ def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> 
 
 
 def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[str]]:
-    """Reciprocal rank fusion: a passage's score is Σ 1 / (k + place), over the searches that have found it.
+    """Reciprocal rank fusion: a passage's score is Σ 1 / (k + place), over the searches that found it.
 
     Scores of different searches have different units; places have none. Ties are frequent (first and second here,
-    second and first there); they go by the ids, so that no search is preferred.
+    second and first there); they are broken by id, so that no search is preferred.
 
     Args:
-        searches: each has a ranking for the same queries.
-        k: how little the first places count more than the next.
+        searches: rankings for the same queries from each search.
+        k: the larger it is, the less the first places count above the next.
 
     Returns:
-        For each query a ranking of all that was found, best first.
+        For each query, a ranking of everything that was found, best first.
 
     Source: Cormack, Clarke & Büttcher 2009, "Reciprocal Rank Fusion Outperforms Condorcet and Individual Rank Learning
     Methods".
@@ -77,13 +77,13 @@ def rerank(
     classifier: SequenceClassifier, collection: Collection, rankings: Mapping[str, Sequence[str]], depth: int = 10
 ) -> dict[str, list[str]]:
     """Sort the first passages of each ranking again, by the log-odds that a classifier gives "relevant"; the rest
-    stays behind.
+    follow unchanged.
 
     Args:
         classifier: of pairs (query, passage), with the labels of ``RELEVANCE``: a cross-encoder.
-        collection: whose ids the rankings have.
-        rankings: for each query, best first.
-        depth: how many to read: the price is queries × depth runs of BERT.
+        collection: the one that was searched.
+        rankings: passage ids for each query, best first.
+        depth: how many passages to read: the cost is queries × depth runs of BERT.
 
     Source: Nogueira & Cho 2019, section 3.
     """
@@ -109,14 +109,14 @@ def rerank(
 def training_pairs(
     collection: Collection, rankings: Mapping[str, Sequence[str]] | None = None, negatives: int = 0
 ) -> list[TrainingPair]:
-    """Each query with each of its relevant passages, and with the irrelevant ones that a search puts first.
+    """Each query with each of its relevant passages, and with the irrelevant ones that a search ranks highest.
 
     Args:
         collection: queries and judgements.
-        rankings: of the search whose mistakes to learn from; None for no negatives but those of the batch.
-        negatives: how many of its mistakes.
+        rankings: from the search whose mistakes to learn from; None for no negatives but those of the batch.
+        negatives: how many of these mistakes to take.
 
-    Source: the hard negatives of Karpukhin et al. 2020, section 3.2, which BM25 found.
+    Source: the hard negatives of Karpukhin et al. 2020, section 3.2, which were found by BM25.
     """
     if negatives < 0 or (negatives and rankings is None):
         raise ValueError(f"negatives must be at least 0, and come from rankings; got {negatives} and {rankings!r:.20}.")
@@ -141,7 +141,7 @@ def labeled_pairs(pairs: Sequence[TrainingPair], seed: int = 0) -> list[LabeledT
 
     Args:
         pairs: with negatives.
-        seed: of the order.
+        seed: for the order.
 
     Source: Nogueira & Cho 2019, section 3.
     """

@@ -1,14 +1,14 @@
 """Slides: ``bertcourse slides 01`` writes a reveal.js deck from a lecture's notebook and its stored outputs.
 
 ``outline`` decides which cells are shown and where a slide begins: by the notebook's marks, or by a rule where it has
-none. ``markup`` turns Markdown and code into HTML. ``layout`` makes blocks of the cells and divides them into slides
-that fit. ``deck`` writes one HTML file that opens from the disk, asks no other host for anything, and holds speaker
-notes and living figures.
+none. ``markup`` turns Markdown and code into HTML. ``layout`` turns the cells into blocks and divides these into slides
+that fit. ``deck`` writes one HTML file that opens from disk, requests nothing from any other host, and contains speaker
+notes and live figures.
 
-reveal.js and the fonts lie in the folder vendor, as their makers publish them: of reveal.js 6.0.2 the script, its style
-sheet and the speaker view, 240 KB of 3.2 MB; of Source Sans 3 and Source Code Pro (@fontsource 5.3.1) the Latin files,
-60 KB. A package on PyPI that carries reveal.js (sphinx-revealjs 3.2.1, 5.6 MB) is an extension of another tool, whose
-versions it would tie to ours.
+reveal.js and the fonts are in the folder vendor, as their makers publish them: from reveal.js 6.0.2 the script, its
+style sheet and the speaker view, 240 KB of 3.2 MB; from Source Sans 3 and Source Code Pro (@fontsource 5.3.1) the Latin
+files, 60 KB. A package on PyPI that includes reveal.js (sphinx-revealjs 3.2.1, 5.6 MB) is an extension of another tool,
+whose versions it would tie to ours.
 """
 
 from bertcourse.slides.deck import find_lecture, write_deck

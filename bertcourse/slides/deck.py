@@ -1,4 +1,4 @@
-"""One HTML file for a lecture: slides, notes, living figures, reveal.js and its fonts."""
+"""One HTML file for a lecture: slides, notes, live figures, reveal.js and its fonts."""
 
 import base64
 import html
@@ -23,7 +23,7 @@ FONTS = {  # family, weight, style
     "source-sans-3-latin-600-normal": ("Source Sans 3", 600, "normal"),
     "source-code-pro-latin-400-normal": ("Source Code Pro", 400, "normal"),
 }
-MATH_FONT = ROOT / "site" / "static" / "fonts" / "STIXTwoMath.woff2"  # the site's; elsewhere the system's is used
+MATH_FONT = ROOT / "site" / "static" / "fonts" / "STIXTwoMath.woff2"  # the site's; if missing, the system's
 SETTINGS = {
     "width": 1280,
     "height": 720,
@@ -32,7 +32,7 @@ SETTINGS = {
     "display": "flex",
     "hash": True,
     "slideNumber": "c/t",
-    "navigationMode": "linear",  # a clicker has one key for *on*
+    "navigationMode": "linear",  # a clicker has a single key for going on
     "transition": "none",
     "backgroundTransition": "none",
     "pdfSeparateFragments": False,
@@ -63,7 +63,7 @@ def find_lecture(name: str, folder: Path = ROOT / "notebooks") -> Path:
     """The notebook of a lecture, by its number or its path.
 
     Raises:
-        FileNotFoundError: there is none; the message names those that there are.
+        FileNotFoundError: there is none; the message lists those that exist.
     """
     path = Path(name)
     if path.suffix == ".ipynb" and path.is_file():
@@ -79,7 +79,7 @@ def find_lecture(name: str, folder: Path = ROOT / "notebooks") -> Path:
 
 
 def write_deck(path: Path, folder: Path) -> Path:
-    """Write the slides of a lecture into a folder, under the name of its notebook, and return their file."""
+    """Write the slides of a lecture into a folder, named after its notebook, and return the path of the file."""
     page = deck(read_notebook(path))
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{path.stem}.html"
@@ -118,7 +118,7 @@ def by_section(slides: list[Slide]) -> list[list[Slide]]:
 
 
 def section(slides: list[Slide], minutes: dict[str, int]) -> str:
-    """The slides of a section below each other. The notes of the first say how long it takes."""
+    """The slides of a section, one below the other; the notes of the first say how long the section takes."""
     first = slides[0]
     spent = minutes.get("Opening" if first.level == 1 else first.heading, 0)
     if spent:
@@ -164,12 +164,12 @@ def block_html(block: Block) -> str:
 
 
 def plain(heading: str) -> str:
-    """A heading without its marks."""
+    """A heading without its Markdown marks."""
     return re.sub(r"[*`$]", "", heading)
 
 
 def styles(has_formulas: bool) -> str:
-    """All style sheets, the fonts within them."""
+    """All style sheets, with the fonts inside them."""
     faces = [font_face((ASSETS / "vendor" / "fonts" / f"{name}.woff2").read_bytes(), *of) for name, of in FONTS.items()]
     if has_formulas and MATH_FONT.is_file():
         faces.append(font_face(MATH_FONT.read_bytes(), "STIX Two Math", 400, "normal"))
@@ -178,7 +178,7 @@ def styles(has_formulas: bool) -> str:
 
 
 def font_face(font: bytes, family: str, weight: int, style: str) -> str:
-    """A font within the style sheet: browsers do not load fonts beside a page that is opened from the disk."""
+    """A font inside the style sheet: browsers do not load separate font files for a page opened from disk."""
     address = "data:font/woff2;base64," + base64.b64encode(font).decode()
     return (
         f'@font-face {{ font-family: "{family}"; font-weight: {weight}; font-style: {style}; '
@@ -187,5 +187,5 @@ def font_face(font: bytes, family: str, weight: int, style: str) -> str:
 
 
 def script(name: str) -> str:
-    """A script to stand within the page, where ``<!--`` would begin a comment."""
+    """A script to put inside the page, where ``<!--`` would begin a comment."""
     return (ASSETS / name).read_text(encoding="utf-8").replace("<!--", "<\\!--")

@@ -1,8 +1,8 @@
-"""From cells to slides of 1280 × 720 that nothing sticks out of.
+"""From cells to slides of 1280 × 720 that nothing overflows.
 
-A cell becomes blocks: sentences, lists, formulas, code, output, figures. What a block needs is estimated from its lines
-and the width of the shipped fonts. Blocks go onto a slide while they fit at the smallest size; then the slide takes the
-largest size at which they still do. What would not fit alone is divided; nothing is cut off.
+A cell becomes blocks: sentences, lists, formulas, code, output, figures. The room a block needs is estimated from its
+lines and the width of the shipped fonts. Blocks go onto a slide while they fit at the smallest size; then the slide
+takes the largest size at which they still fit. A block that would not fit alone is divided; nothing is cut off.
 """
 
 import html
@@ -14,17 +14,17 @@ from dataclasses import dataclass, field, replace
 from bertcourse.slides import markup
 from bertcourse.slides.outline import Cell
 
-WIDTH, ROOM = 1160, 616  # pixels for heading and body, some left over for what the estimate does not see
+WIDTH, ROOM = 1160, 616  # pixels for heading and body, with some to spare for what the estimate misses
 HEADING_SIZES = {1: 60, 2: 46, 3: 38, 4: 24}
 # Sizes of text and code in pixels, largest first; 26 and 20 of 720 can still be read from the back row.
 SIZES = [(38, 28), (34, 28), (32, 26), (32, 24), (30, 22), (28, 20), (26, 20)]
-COMFORTABLE, SMALLEST = SIZES[4], SIZES[6]  # things share a slide at the first; what is alone may need the second
+COMFORTABLE, SMALLEST = SIZES[4], SIZES[6]  # blocks share a slide at the first; a block alone may need the second
 BESIDE, CAPTION = 32, 28  # the largest text beside code or pictures, and above a figure, which takes what is left
-LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths and height of a line, in sizes
+LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths, and height of a line, as multiples of the size
 GAP, BOX, SIDES = 18, 28, 38  # between blocks; what a box of code adds to the height and the width
-TALL_CODE = 15  # lines of code and what it prints beyond which it is divided, where a blank line allows it
-SHORT_CALL = 5  # lines of code that draws, beyond which it is left out where nobody has marked it
-WHOLE, ANSWER = 260, 700  # characters up to which a paragraph, or one of an answer, is shown whole; else its beginning
+TALL_CODE = 15  # lines of code and its output beyond which they are divided, where a blank line allows it
+SHORT_CALL = 5  # lines of drawing code beyond which it is left out, unless somebody has marked it
+WHOLE, ANSWER = 260, 700  # characters up to which a paragraph, or one in an answer, is shown whole; else its beginning
 WIDE_FORMULA = 80  # characters of LaTeX
 LOOKS = {"picture", "figure"}
 READ = {"text", "question", "list", "formula", "table"}
@@ -37,11 +37,11 @@ class Block:
 
     Attributes:
         kind: heading, text, list, formula, table, code, output, picture, figure, question, or notes only.
-        html: what is shown; of a list, code and output it is made from ``parts``.
+        html: what is shown; for a list, code or output it is made from ``parts``.
         parts: the items of a list, the lines of code or output, which can be divided among slides.
-        needs: pixels in height, of what has no lines to count.
+        needs: height where there are no lines to count: in pixels, or in text sizes for a formula or table.
         lengths: how many characters each line or item has.
-        fragment: the number of the cell with which it appears, at a key; 0 if it is there at once.
+        fragment: the number of the cell with which it appears at a key press; 0 if it is there at once.
         notes: what the speaker reads when it is shown.
     """
 
@@ -54,11 +54,11 @@ class Block:
     notes: str = ""
 
     def height(self, sizes: tuple[int, int]) -> float:
-        """Pixels that it takes where text and code have these sizes."""
+        """The height in pixels that it takes up at these sizes of text and code."""
         text, code = sizes
         if self.kind in ("code", "output"):
             columns = (WIDTH - SIDES) // (CODE_LETTER * code)
-            words = columns - 8  # broken lines end with a word
+            words = columns - 8  # lines are broken between words
             rows = sum(1 if length <= columns else math.ceil(length / words) for length in self.lengths)
             return LINE * code * rows + BOX
         if self.kind in ("text", "list", "question"):
@@ -73,11 +73,11 @@ class Block:
 
 @dataclass
 class Slide:
-    """What is projected at a time.
+    """What is projected at one time.
 
     Attributes:
         heading: of its section, as Markdown.
-        level: 1 for the title, 2 where a section begins, 3 where a part of it does, 4 where the heading is repeated.
+        level: 1 for the title, 2 where a section begins, 3 where a part of one does, 4 where the heading is repeated.
         sizes: of text and code, in pixels.
     """
 
@@ -94,11 +94,11 @@ class Slide:
         return ROOM - 1.2 * size * lines
 
     def height(self, sizes: tuple[int, int]) -> float:
-        """Pixels that its blocks take where text and code have these sizes."""
+        """The height in pixels that its blocks take up at these sizes of text and code."""
         return sum(block.height(sizes) for block in self.blocks) + GAP * max(0, len(self.blocks) - 1)
 
     def take(self, number: int) -> "Slide":
-        """A slide that goes on with this one's last blocks, which leave it; turning the page reveals them."""
+        """A slide that continues with this one's last blocks, which are moved there; turning the page reveals them."""
         at = len(self.blocks) - number
         moved, self.blocks = [replace(block, fragment=0) for block in self.blocks[at:]], self.blocks[:at]
         notes = [block.notes for block in moved if block.notes]
@@ -149,7 +149,7 @@ def is_narrow(slide: Slide, sizes: tuple[int, int], kind: str) -> bool:
 
 
 def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
-    """The blocks of one group on as many slides as they need, the first of which is given."""
+    """The blocks of one group on as many slides as they need, starting with the given slide."""
     slides = [slide]
     followers = [block.kind for block in blocks[1:]] + [""]
     for whole, follower in zip(blocks, followers):
@@ -161,7 +161,7 @@ def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
             before = page.blocks[-1].kind if page.blocks else ""
             is_printed = block.kind == "output" and before in ("code", "picture")
             is_said_of_it = block.kind == "text" and (before == "output" or not follower)
-            sizes = SMALLEST if is_printed or is_said_of_it else COMFORTABLE  # rather small than alone
+            sizes = SMALLEST if is_printed or is_said_of_it else COMFORTABLE  # better small than alone
             is_full = page.height(sizes) + GAP + block.height(sizes) > page.room()
             if page.blocks and (is_full or introduces(page, block, follower) or not belongs(page, block)):
                 page = page.take(companions(page, block) if is_printed else 0)
@@ -174,7 +174,7 @@ def divided(slide: Slide, blocks: list[Block]) -> list[Slide]:
 
 
 def introduced(slides: list[Slide]) -> list[Slide]:
-    """The slides, a sentence that ended one now above the code or the picture that it introduces, and few alone."""
+    """The slides, after moving closing sentences above the code or picture they introduce, so that few stand alone."""
     found: list[Slide] = []
     for slide in slides:
         before = found[-1] if found else Slide("", 1)
@@ -192,14 +192,14 @@ def introduced(slides: list[Slide]) -> list[Slide]:
 
 
 def may_join(before: Slide, slide: Slide) -> bool:
-    """Whether sentences go on with what little stands on the slide before them."""
+    """Whether a slide of sentences can join the slide before it, which has little on it."""
     are_few = before.level == slide.level == 4 and len(before.blocks) + len(slide.blocks) <= 3
     is_short = before.height(COMFORTABLE) + GAP + slide.height(COMFORTABLE) <= slide.room()
     return are_few and is_short and is_text(slide) and {block.kind for block in before.blocks} <= {"text", "output"}
 
 
 def may_move(before: Slide, slide: Slide) -> bool:
-    """Whether the last sentence of a slide rather introduces the next one, and has room there."""
+    """Whether the last sentence of a slide would better introduce the next slide, and has room there."""
     if slide.level < 4 or not before.blocks or before.blocks[-1].kind != "text":
         return False
     *others, sentence = before.blocks
@@ -211,7 +211,7 @@ def may_move(before: Slide, slide: Slide) -> bool:
 
 
 def companions(slide: Slide, output: Block) -> int:
-    """How many last blocks move on with an output that has no room: its code, and a sentence that leads to it."""
+    """How many of the last blocks move along with an output that has no room: its code, and a sentence before that."""
     for number in (2, 1):
         rest, moved = slide.blocks[:-number], slide.blocks[-number:]
         is_whole = [block.kind for block in moved] in (["text", "code"], ["code"])
@@ -223,27 +223,27 @@ def companions(slide: Slide, output: Block) -> int:
 
 
 def is_comment(slide: Slide, block: Block, follower: str) -> bool:
-    """Whether a sentence is best said while a figure is seen, which needs the room and has a caption of its own."""
+    """Whether a sentence is best spoken over a figure, which needs the room and has a caption of its own."""
     is_below = bool(slide.blocks) and slide.blocks[-1].kind == "figure"
     return is_below and block.kind == "text" and follower in ("", "text", "notes", "question")
 
 
 def introduces(slide: Slide, block: Block, follower: str) -> bool:
-    """Whether a sentence belongs to the code or the figure that follows it, rather than to what a slide has already."""
+    """Whether a sentence belongs to the code or figure after it, rather than to what is already on the slide."""
     if block.kind != "text" or follower not in LOOKS | {"code"} or is_text(slide):
         return False
     before = slide.blocks[-1]
     is_answer = before.kind == "question" or (before.fragment and before.fragment == block.fragment)
-    return not is_answer and before.kind != "formula"  # of which it says what the letters are
+    return not is_answer and before.kind != "formula"  # the sentence explains its letters
 
 
 def is_text(slide: Slide) -> bool:
-    """Whether nothing but sentences stands on a slide."""
+    """Whether there is nothing but sentences on a slide."""
     return all(block.kind == "text" for block in slide.blocks)
 
 
 def belongs(slide: Slide, block: Block) -> bool:
-    """Whether a block may follow on a slide: a figure has it to itself, but for a sentence before and after."""
+    """Whether a block may be added to a slide: a figure has one to itself, except for a sentence before and after."""
     before = slide.blocks[-1]
     others = [each for each in slide.blocks if each.kind in ("code", "list", "formula", "table", "question")]
     if block.kind in LOOKS:
@@ -257,7 +257,7 @@ def belongs(slide: Slide, block: Block) -> bool:
 
 
 def split(block: Block, room: float) -> list[Block]:
-    """A list, code or output in parts that fit on a slide at the smallest size."""
+    """A list, code or output, divided into parts that fit on a slide at the smallest size."""
     if not block.parts or block.height(SMALLEST) <= room:
         return [block]
     found: list[Block] = []
@@ -279,7 +279,7 @@ def blocks_of(cell: Cell) -> list[Block]:
 
 
 def prose_blocks(cell: Cell) -> Iterator[Block]:
-    """Prose becomes notes, and its first sentences stand on the slide; formulas and questions stand there whole."""
+    """Prose becomes notes, with its first sentences on the slide; formulas and questions are shown whole."""
     source, fragment = cell.cell.source, cell.number if cell.kind == "fragment" else 0
     if cell.kind == "notes":
         inside = QUESTION.search(source)
@@ -298,7 +298,7 @@ def prose_blocks(cell: Cell) -> Iterator[Block]:
 
 
 def text_blocks(source: str, fragment: int, whole: int) -> Iterator[Block]:
-    """A piece of Markdown: paragraphs of so many characters as they are, longer ones cut, and all in the notes."""
+    """A piece of Markdown: paragraphs of up to ``whole`` characters as they are, longer ones cut, all in the notes."""
     for kind, text in markup.top_blocks(source):
         notes = markup.rendered(text) if kind not in ("heading", "math_block") else ""
         common = dict(fragment=fragment, notes=notes)
@@ -325,7 +325,7 @@ def text_blocks(source: str, fragment: int, whole: int) -> Iterator[Block]:
 
 
 def sentence_blocks(text: str, common: dict, whole: int) -> Iterator[Block]:
-    """A short paragraph, or the first sentence of a long one, and the formulas that stand in it."""
+    """A short paragraph, or the first sentence of a long one, and the formulas in it."""
     before, *formulas = re.split(r"\$\$(.*?)\$\$", text, flags=re.DOTALL)
     is_short = markup.visible_length(before) <= whole
     sentence = " ".join(before.split()) if is_short else markup.first_sentence(before)
@@ -337,7 +337,7 @@ def sentence_blocks(text: str, common: dict, whole: int) -> Iterator[Block]:
 
 
 def formula_block(text: str, fragment: int) -> Block:
-    """A formula by itself; its parts stand below each other where they are too wide for a line."""
+    """A formula by itself; its parts go below each other if they are too wide for one line."""
     parts = markup.divided_formula(text.strip("$ \n"))
     is_wide = len(parts) > 1 and len(text) > WIDE_FORMULA
     rows = 1 + text.count(r"\\") if "begin{" in text else len(parts) if is_wide else 1
@@ -360,13 +360,13 @@ def code_blocks(cell: Cell) -> Iterator[Block]:
         printed = sum(len(block.parts) for block in drawn)
         for part in halves(lines) if len(lines) + printed > TALL_CODE else [lines]:
             yield Block("code", parts=part, lengths=tuple(map(len, part)), fragment=fragment)
-    yield from sorted(drawn, key=lambda block: block.kind not in LOOKS)  # what was printed stands below
+    yield from sorted(drawn, key=lambda block: block.kind not in LOOKS)  # printed output goes below
     if not is_shown:
         yield Block("notes", notes=f"<p>The code is in cell [{cell.cell.execution_count}] of the notebook.</p>")
 
 
 def halves(lines: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Code in two parts, divided at the blank line nearest its middle that does not stand within something."""
+    """Code in two parts, divided at the blank line nearest its middle that is not inside a block."""
     blanks = [at for at, line in enumerate(lines[:-1]) if not line and not lines[at + 1].startswith((" ", ")"))]
     if not blanks:
         return [lines]

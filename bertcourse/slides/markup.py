@@ -10,7 +10,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-# Where a sentence may end: a mark, what closes with it, a space, and something that begins another.
+# Where a sentence may end: a punctuation mark, what closes with it, a space, and the beginning of another.
 END = re.compile(r"[.?!…][\"”’)*_]*(?=\s+(?:[A-Z0-9\"“(\[`$]|[*_]+\w))")
 ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|al|Fig|Eq|pp?|St|Mt|Mrs?|Dr)|\b[A-Z])\.$")
 LABEL = re.compile(r"\*\*[^*]+\*\*[.?!:]?|.{1,24}")  # too short to stand alone
@@ -29,7 +29,7 @@ def formula(latex: str, options: dict) -> str:
 
 
 def divided_formula(latex: str) -> list[str]:
-    r"""The parts between \\qquad, which may stand below each other, if each is a formula of its own.
+    r"""The parts between \\qquad, which may go below each other, if each is a complete formula.
 
     >>> divided_formula(r"q=xW_Q\qquad k=xW_K")
     ['q=xW_Q', 'k=xW_K']
@@ -40,7 +40,7 @@ def divided_formula(latex: str) -> list[str]:
 
 
 def open_link(renderer, tokens, index, options, env) -> str:
-    """Links to other hosts stay; those to other files of the course lead nowhere from a deck."""
+    """Links to other hosts stay; those to other files of the course are dropped, as they lead nowhere from a deck."""
     href = tokens[index].attrGet("href") or ""
     return f'<a href="{html.escape(href)}">' if re.match(r"https?://", href) else "<a>"
 
@@ -55,7 +55,7 @@ def rendered(text: str) -> str:
 
 
 def rendered_line(text: str) -> str:
-    """Markdown without paragraphs as HTML."""
+    """A line of Markdown as HTML, without a paragraph around it."""
     return markdown.renderInline(COMMENT.sub("", text)).strip()
 
 
@@ -85,7 +85,7 @@ def items(text: str) -> list[str]:
 
 
 def first_sentence(text: str) -> str:
-    """How a paragraph begins; a sentence more where the first is only a label.
+    """The first sentence of a paragraph, with the next one if the first is only a label.
 
     >>> first_sentence("*Call me Ishmael. Or not.* So it begins (cf. BERT. Or not). More.")
     '*Call me Ishmael. Or not.*'
@@ -102,19 +102,19 @@ def first_sentence(text: str) -> str:
 
 
 def is_balanced(text: str) -> bool:
-    """Whether nothing that was opened is still open: emphasis, code, a formula, a bracket, a quotation."""
+    """Whether everything that was opened is closed: emphasis, code, a formula, a bracket, a quotation."""
     pairs = text.count("(") == text.count(")") and text.count("[") == text.count("]")
     return pairs and text.count("“") == text.count("”") and not any(text.count(mark) % 2 for mark in '*`$"')
 
 
 def visible_length(text: str) -> int:
-    """About how many characters of a Markdown line are seen."""
+    """About how many characters of a Markdown line are visible."""
     text = re.sub(r"\]\([^)]*\)|[*`\[$]|<[^>]+>", "", text)
     return len(re.sub(r"\\[a-zA-Z]+", "x", text))
 
 
 def colored(code: str) -> str:
-    """Python code, its parts marked for ``code_styles``."""
+    """Python code, with its parts marked up for ``code_styles``."""
     return highlight(code, PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)).rstrip("\n")
 
 

@@ -1,7 +1,7 @@
 """Which cells of a lecture are shown, and where a slide begins.
 
-Lectures that are marked up say it themselves, with nbconvert's ``slide_type`` (CONTRIBUTING.md). For the others there
-is a rule: a heading begins a slide, and so does prose; what stands beyond the spine is left out.
+Lectures that are marked up say so themselves, with nbconvert's ``slide_type`` (CONTRIBUTING.md). For the others there
+is a rule: a heading begins a slide, and so does prose; everything beyond the spine is left out.
 """
 
 import re
@@ -20,9 +20,9 @@ class Cell:
     """A cell that is shown.
 
     Attributes:
-        cell: of the notebook, or the part of it under one heading.
-        kind: "slide" begins a section, "subslide" a slide, "fragment" appears at a key, "notes" are for the speaker
-            only, "-" goes on.
+        cell: from the notebook, or the part of it under one heading.
+        kind: "slide" begins a section, "subslide" a slide, "fragment" appears at a key press, "notes" are for the
+            speaker only, "-" continues the slide.
         number: its place in the notebook, from 1.
         may_shorten: whether long code may be left out, because nobody has marked that it belongs on a slide.
     """
@@ -40,7 +40,7 @@ def shown_cells(notebook: NotebookNode) -> list[Cell]:
 
 
 def marked_cells(notebook: NotebookNode, kinds: list[str | None]) -> list[Cell]:
-    """The cells as they are marked. A heading in the middle of one begins a slide, too."""
+    """The cells as they are marked; a heading in the middle of a cell begins a slide, too."""
     shown = []
     for number, (cell, kind) in enumerate(zip(notebook.cells, kinds), start=1):
         if kind == "skip" or "colab" in cell.metadata.get("tags", []):
@@ -56,7 +56,7 @@ def marked_cells(notebook: NotebookNode, kinds: list[str | None]) -> list[Cell]:
 
 
 def unmarked_cells(notebook: NotebookNode) -> list[Cell]:
-    """The same by rule; nothing is shown between the opening and section 1."""
+    """The same by the rule; nothing is shown between the opening and section 1."""
     shown, in_sections, in_spine = [], False, True
     for number, cell in enumerate(notebook.cells, start=1):
         if cell.cell_type == "code":
@@ -68,13 +68,13 @@ def unmarked_cells(notebook: NotebookNode) -> list[Cell]:
             if level in ("#", "##"):
                 in_sections, in_spine = level == "##", heading.strip() not in BEYOND
             if in_spine and (in_sections or level == "#"):
-                kind = "slide" if level in ("#", "##") else "subslide"  # also of prose without a heading
+                kind = "slide" if level in ("#", "##") else "subslide"  # also for prose without a heading
                 shown.append(Cell(new_markdown_cell(text), kind, number, may_shorten=True))
     return shown
 
 
 def parts(source: str) -> list[str]:
-    """A Markdown text, divided where a heading stands.
+    """A Markdown text, divided at its headings.
 
     >>> parts("So far.\\n\\n### The rest\\n\\nIt is short.")
     ['So far.', '### The rest\\n\\nIt is short.']

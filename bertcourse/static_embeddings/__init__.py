@@ -1,8 +1,8 @@
 """Chapter 0: words as vectors before attention. In reading order: ``counts``, ``word2vec``, ``vectors`` (and the fast
-forms ``counts_fast``, ``word2vec_fast``), ``similarity``, ``analogies``, ``bias``, ``ngrams``, ``recurrent``.
+versions ``counts_fast``, ``word2vec_fast``), ``similarity``, ``analogies``, ``bias``, ``ngrams``, ``recurrent``.
 
-Word vectors from counts and from prediction, what they know, and what they cannot: one vector for a word, whatever the
-sentence. Then what reads sentences, but forgets them: n-grams and recurrent networks.
+Word vectors from counts and from prediction: what they know, and what one vector per word, whatever the sentence,
+cannot know. Then models that read sentences, but forget them: n-grams and recurrent networks.
 """
 
 from bertcourse.static_embeddings.analogies import (

@@ -1,8 +1,8 @@
-"""Chapter 0: analogies, and how much of their success is the rule that no word of the question may be the answer.
+"""Chapter 0: analogies, and how much of their success comes from never answering with a word of the question.
 
-"a is to b as c is to …": the word nearest to b - a + c (Mikolov, Yih & Zweig 2013). The published scores leave a, b and
-c out of the search. Without that, the answer is most often b or c itself (Linzen 2016, "Issues in Evaluating Semantic
-Spaces Using Word Analogies"; Rogers, Drozd & Li 2017, "The (too many) Problems of Analogical Reasoning").
+"a is to b as c is to …": the word nearest to b - a + c (Mikolov, Yih & Zweig 2013). Published scores leave a, b and c
+out of the search. Without that rule, the answer is most often b or c itself (Linzen 2016, "Issues in Evaluating
+Semantic Spaces Using Word Analogies"; Rogers, Drozd & Li 2017, "The (too many) Problems of Analogical Reasoning").
 """
 
 import csv
@@ -31,11 +31,11 @@ class Question(NamedTuple):
 
 
 class AnalogyScore(NamedTuple):
-    """What came of the questions of which the vectors have all four words.
+    """The answers to those questions whose four words all have vectors.
 
     Attributes:
         answers: how many of the answers were "d" (right), "a", "b", "c", or "other".
-        covered, total: questions that could be asked, and all.
+        covered, total: how many questions could be asked, and how many there are.
     """
 
     answers: dict[str, int]
@@ -44,7 +44,7 @@ class AnalogyScore(NamedTuple):
 
     @property
     def accuracy(self) -> float:
-        """Right answers among those that could be asked; not a number where none could."""
+        """The share of right answers among the questions that could be asked; NaN if none could."""
         return self.answers["d"] / self.covered if self.covered else float("nan")
 
 
@@ -54,7 +54,7 @@ def google_analogies() -> dict[str, list[Question]]:
 
 
 def read_analogies(path: Path) -> dict[str, list[Question]]:
-    """Questions from a file: a line ": name" begins a section, others have four words.
+    """Questions from a file in which a line ": name" begins a section and every other line has four words.
 
     Args:
         path: the file.
@@ -72,7 +72,7 @@ def read_analogies(path: Path) -> dict[str, list[Question]]:
 
 
 def course_analogies() -> dict[str, list[Question]]:
-    """The course's own questions by relation: each two pairs of a relation make one, in both orders.
+    """The course's own questions by relation: any two pairs of a relation make two questions, one in each order.
 
     Source: data/analogies/pairs.tsv.
     """
@@ -86,10 +86,10 @@ def course_analogies() -> dict[str, list[Question]]:
 
 
 def analogy_answers(vectors: WordVectors, questions: Sequence[Question], exclude_inputs: bool = True) -> list[str]:
-    """The answer to each question, as ``WordVectors.analogy`` gives it, to many at a time.
+    """The answer to each question, as ``WordVectors.analogy`` gives it, for many questions at once.
 
     Args:
-        vectors: which have all words of the questions.
+        vectors: of all words of the questions.
         questions: a, b, c and the right answer, which is not looked at.
         exclude_inputs: never answer a, b or c.
     """
@@ -105,10 +105,10 @@ def analogy_answers(vectors: WordVectors, questions: Sequence[Question], exclude
 
 
 def analogy_score(vectors: WordVectors, questions: Sequence[Question], exclude_inputs: bool = True) -> AnalogyScore:
-    """What the vectors answer.
+    """How well the vectors answer.
 
     Args:
-        vectors: of any words; questions with others are left out.
+        vectors: of any words; questions with other words are left out.
         questions: of one section.
         exclude_inputs: as for ``analogy_answers``.
     """
@@ -123,11 +123,11 @@ def analogy_score(vectors: WordVectors, questions: Sequence[Question], exclude_i
 def analogy_scores(
     vectors: WordVectors, sections: Mapping[str, Sequence[Question]], exclude_inputs: bool = True
 ) -> dict[str, AnalogyScore]:
-    """The score of each section, and of "all" together.
+    """The score of each section and, under "all", of all of them together.
 
     Args:
         vectors, exclude_inputs: as for ``analogy_score``.
-        sections: name to questions.
+        sections: from name to questions.
     """
     scores = {name: analogy_score(vectors, each, exclude_inputs) for name, each in sections.items()}
     everything = [question for each in sections.values() for question in each]

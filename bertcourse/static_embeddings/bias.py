@@ -1,15 +1,15 @@
-"""Chapter 0: what word vectors say of people. Associations with a p-value, a direction of gender, and their critics.
+"""Chapter 0: what word vectors say about people. Associations with a p-value, a gender direction, and their critics.
 
-The word embedding association test asks whether words X (flowers) are nearer to A (pleasant) than to B (unpleasant),
-compared with words Y (insects). With s(w) = mean cos(w, a) - mean cos(w, b),
+The word embedding association test asks whether words X (flowers) are nearer to A (pleasant) than to B (unpleasant)
+when compared with words Y (insects). With s(w) = mean cos(w, a) - mean cos(w, b),
 
     statistic = Σ_x s(x) - Σ_y s(y),    effect size = (mean_x s(x) - mean_y s(y)) / standard deviation of s over X ∪ Y
 
 (Caliskan, Bryson & Narayanan 2017, "Semantics derived automatically from language corpora contain human-like biases").
 Bolukbasi et al. 2016 ("Man is to Computer Programmer as Woman is to Homemaker?") look for one direction, he - she, and
-take it out. Two criticisms: their analogies may not answer with a word of the question, and "man is to doctor as woman
-is to doctor" cannot come out (Nissim, van Noord & van der Goot 2020, "Fair Is Better than Sensational"); and what is
-taken out of one direction is still there in the neighbours (Gonen & Goldberg 2019, "Lipstick on a Pig").
+take it out. Two criticisms: their analogies may not answer with a word of the question, so that "man is to doctor as
+woman is to doctor" cannot come out (Nissim, van Noord & van der Goot 2020, "Fair Is Better than Sensational"); and a
+bias that is taken out of one direction still shows in the neighbours (Gonen & Goldberg 2019, "Lipstick on a Pig").
 """
 
 import json
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from bertcourse.datasets.registry import fetch
 from bertcourse.static_embeddings.vectors import WordVectors
 
-EXACT = 20_000  # so many ways of dividing the words are gone through; of more, some are drawn
+EXACT = 20_000  # up to this many ways of dividing the words, all are tried; beyond it, some are drawn
 
 
 class AssociationTest(NamedTuple):
@@ -35,9 +35,9 @@ class AssociationTest(NamedTuple):
     Attributes:
         effect_size: how many standard deviations lie between X and Y; at most 2.
         statistic: Σ_x s(x) - Σ_y s(y).
-        p_value: the share of all ways to divide X ∪ Y in two halves that give a statistic as large; one-sided.
-        divisions: how many ways were looked at.
-        exact: whether those are all.
+        p_value: the share of all ways to divide X ∪ Y into two halves that give a statistic as large; one-sided.
+        divisions: how many ways were tried.
+        exact: whether those are all there are.
     """
 
     effect_size: float
@@ -48,7 +48,7 @@ class AssociationTest(NamedTuple):
 
 
 def word_lists() -> dict[str, list]:
-    """The course's own lists, of words as novels have them: word_lists.toml."""
+    """The course's own lists, of words that occur in novels: word_lists.toml."""
     text = (resources.files("bertcourse.static_embeddings") / "word_lists.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
@@ -69,9 +69,9 @@ def associations(vectors: WordVectors, words: Sequence[str], a: Sequence[str], b
     """How much nearer words are to A than to B: mean cos(w, a) - mean cos(w, b).
 
     Args:
-        vectors: which have all these words.
+        vectors: of all these words.
         words: n words.
-        a, b: words on both sides.
+        a, b: the words A and B.
 
     Returns:
         (n,), s(w).
@@ -97,11 +97,12 @@ def weat(
     """The word embedding association test.
 
     Args:
-        vectors: words without a vector are left out; of the longer of X and Y as many more, from its end, that both
-            have one length.
-        x, y: words compared, such as flowers and insects.
-        a, b: words on both sides, such as pleasant and unpleasant.
-        draws: of divisions, where there are more than ``EXACT``; the p-value is then (1 + as large) / (1 + draws).
+        vectors: words without a vector are left out; the longer of X and Y then loses words at its end until both have
+            the same length.
+        x, y: the words to compare, such as flowers and insects.
+        a, b: the words to compare them with, such as pleasant and unpleasant ones.
+        draws: how many divisions to draw if there are more than ``EXACT``; the p-value is then
+            (1 + as large) / (1 + draws).
         seed: of these draws.
 
     Raises:
@@ -129,12 +130,12 @@ def weat(
 
 
 def gender_direction(vectors: WordVectors, pairs: Sequence[Sequence[str]] = (("he", "she"),)) -> NDArray[np.float64]:
-    """The direction in which the words of pairs differ, with the first words on its positive side.
+    """The direction in which the words of a pair differ, with the first words on its positive side.
 
     Args:
-        vectors: pairs of which they lack a word are left out.
-        pairs: of words; of one pair their difference, of several the first principal component of what is left of each
-            word less the mean of its pair (Bolukbasi et al. 2016, section 6).
+        vectors: pairs with a word that has no vector are left out.
+        pairs: of words; one pair gives the difference of its words, several give the first principal component of the
+            words, each minus the mean of its pair (Bolukbasi et al. 2016, section 6).
 
     Returns:
         (D,), of length 1.
@@ -143,7 +144,7 @@ def gender_direction(vectors: WordVectors, pairs: Sequence[Sequence[str]] = (("h
     if not known:
         raise ValueError(f"pairs must have one of which both words have a vector; got {list(pairs)!r:.80}.")
     first, second = (vectors.unit[[vectors.find(pair[side]) for pair in known]].astype(np.float64) for side in (0, 1))
-    direction = np.linalg.svd(first - second, full_matrices=False)[2][0]  # halves of a difference lie on one line
+    direction = np.linalg.svd(first - second, full_matrices=False)[2][0]  # a word minus its pair's mean is ± half of it
     return direction * np.sign((first - second).sum(axis=0) @ direction)
 
 
@@ -151,7 +152,7 @@ def projections(vectors: WordVectors, words: Sequence[str], direction: NDArray) 
     """The cosine of each word with a direction.
 
     Args:
-        vectors: which have all the words.
+        vectors: of all these words.
         words: n words.
         direction: (D,), of length 1.
 
@@ -162,7 +163,7 @@ def projections(vectors: WordVectors, words: Sequence[str], direction: NDArray) 
 
 
 def without_direction(vectors: WordVectors, direction: NDArray) -> WordVectors:
-    """Vectors of length 1 from which a direction is taken out (Bolukbasi et al. 2016, "neutralize").
+    """Vectors of length 1 with a direction taken out (Bolukbasi et al. 2016, "neutralize").
 
     Args:
         vectors: of any words.
@@ -180,14 +181,14 @@ def neighbours_gender(
 
     Args:
         before: vectors with the direction in them.
-        after: vectors of the same words, from which it was taken out.
+        after: vectors of the same words with the direction taken out.
         direction: (D,), of length 1.
         words: n words to ask about.
         k: how many neighbours to look at.
 
     Returns:
-        ``(gender, share)``, both (n,): the cosine of each word with the direction before, and the share of the k
-        nearest words after that were on the direction's positive side before.
+        ``(gender, share)``, both (n,): each word's cosine with the direction before; and the share of its k nearest
+        words after that were on the direction's positive side before.
     """
     is_positive = {word: side > 0 for word, side in zip(before.words, before.unit @ direction)}
     shares = [np.mean([is_positive[each.word] for each in after.neighbours(word, k)]) for word in words]

@@ -1,6 +1,6 @@
 """Chapter 0: words as rows of numbers, from one-hot to counts of neighbours, and from counts to short vectors.
 
-A word is known by the company it keeps (Firth 1957): count its neighbours, weigh the counts by how surprising they are
+A word is known by the company it keeps (Firth 1957): count its neighbours, weight the counts by how surprising they are
 (PPMI, Church & Hanks 1990), and keep the directions that matter most (SVD; Levy & Goldberg 2014, "Neural Word Embedding
 as Implicit Matrix Factorization"; Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity").
 """
@@ -17,7 +17,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 
 def words_of(text: str) -> list[str]:
-    """Letters in a row, in lower case.
+    """The words of a text: runs of letters, in lower case.
 
     >>> words_of("The King's horse, it's said, was 7.")
     ['the', 'king', 's', 'horse', 'it', 's', 'said', 'was']
@@ -26,7 +26,7 @@ def words_of(text: str) -> list[str]:
 
 
 def one_hot(index: int, size: int) -> NDArray[np.float64]:
-    """A vector (V,) with a single 1. Any two words have the dot product 0: one-hot vectors know nothing of meaning.
+    """A vector (V,) with a single 1. Any two words have dot product 0: one-hot vectors know nothing of meaning.
 
     >>> one_hot(2, 4)
     array([0., 0., 1., 0.])
@@ -37,7 +37,7 @@ def one_hot(index: int, size: int) -> NDArray[np.float64]:
 
 
 def cooccurrence(sentences: Sequence[Sequence[str]], words: Sequence[str], window: int = 4) -> NDArray[np.float64]:
-    """How often each word has each other word as a neighbour.
+    """How often each word has each word, itself included, as a neighbour.
 
     Args:
         sentences: lists of words.
@@ -64,14 +64,14 @@ def cooccurrence(sentences: Sequence[Sequence[str]], words: Sequence[str], windo
 
 
 def ppmi(counts: NDArray | csr_array, smoothing: float = 0.75) -> csr_array:
-    """Positive pointwise mutual information: how much more often two words meet than chance would have it.
+    """Positive pointwise mutual information: how much more often two words meet than chance predicts.
 
         ppmi(w, c) = max(0, ln P(w, c) / (P(w) · P(c))),  with P(c) ∝ #(c)^smoothing
 
     Args:
         counts: (V, V), how often word w (row) has neighbour c (column).
-        smoothing: exponent of the neighbours' counts; below 1 it tames rare words, which meet few others, and these
-            seem surprising (Levy, Goldberg & Dagan 2015, section 3.2).
+        smoothing: exponent of the neighbours' counts; below 1 it tames rare words, whose few meetings all look
+            surprising (Levy, Goldberg & Dagan 2015, section 3.2).
 
     Returns:
         (V, V), sparse: most pairs of words never meet, and count as 0.
@@ -91,19 +91,19 @@ def ppmi(counts: NDArray | csr_array, smoothing: float = 0.75) -> csr_array:
 
 
 def svd_vectors(matrix: NDArray | csr_array, size: int, power: float = 0.5, seed: int = 0) -> NDArray[np.float64]:
-    """Short vectors from long rows: those whose dot products come closest to the matrix, by its singular values.
+    """Short vectors from long rows, by singular values: those whose dot products come closest to the matrix.
 
         M ≈ U S Vᵀ,  vectors = U S^power
 
     Args:
         matrix: (V, C), such as that of ``ppmi``.
         size: D, how many singular values to keep, less than V and C.
-        power: of the singular values: 1 keeps the distances of the rows, 0.5 gives words and neighbours one half each
-            and is better at telling meanings (Levy, Goldberg & Dagan 2015, section 3.3).
+        power: exponent of the singular values: 1 keeps the distances between rows; 0.5 gives words and neighbours half
+            each, and captures meaning better (Levy, Goldberg & Dagan 2015, section 3.3).
         seed: of the search for singular vectors, and nothing else.
 
     Returns:
-        (V, D), the largest singular value first; the sign of a column is such that its largest entry is positive.
+        (V, D), the largest singular value first; each column's sign makes its largest entry positive.
 
     >>> np.linalg.norm(svd_vectors(np.diag([9.0, 4.0, 1.0]), 2), axis=0).round(3)
     array([3., 2.])

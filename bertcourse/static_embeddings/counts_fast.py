@@ -1,4 +1,4 @@
-"""Chapter 0: neighbours counted in millions of words, a distance at a time; ``counts.cooccurrence`` specifies it."""
+"""Chapter 0: counting neighbours in millions of words, one distance at a time, as ``counts.cooccurrence`` specifies."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ CHUNK = 4_000_000
 
 
 def frequent_words(texts: Iterable[str], size: int) -> tuple[list[str], NDArray[np.int64]]:
-    """The most frequent words of texts, the most frequent first, those as frequent by the alphabet.
+    """The most frequent words of texts, the most frequent first, ties in alphabetical order.
 
     Args:
         texts: such as paragraphs.
@@ -39,7 +39,7 @@ def word_ids(texts: Iterable[str], words: Sequence[str], gap: int) -> NDArray[np
     Args:
         texts: such as paragraphs.
         words: the V words that have a number; any other becomes -1.
-        gap: after each text, so many -1, that no window reaches from one into the next.
+        gap: how many -1 follow each text, so that no window reaches from one into the next.
 
     >>> word_ids(["the king", "a king"], ["the", "king"], gap=1)
     array([ 0,  1, -1, -1,  1, -1], dtype=int32)
@@ -51,13 +51,13 @@ def word_ids(texts: Iterable[str], words: Sequence[str], gap: int) -> NDArray[np
 
 
 def count_pairs(ids: NDArray, num_words: int, window: int, weights: Sequence[float] | None = None) -> csr_array:
-    """How often each word has each other as a neighbour, from a text in numbers.
+    """How often each word has each word, itself included, as a neighbour, from a text given as numbers.
 
     Args:
-        ids: (N,), the words of a text by number; -1 is counted with nothing, but takes its place.
+        ids: (N,), the words of a text by number; -1 takes up a place, but is not counted.
         num_words: V.
         window: how far away a neighbour may be.
-        weights: what a pair at distance 1, 2, …, window counts; None for 1 each.
+        weights: how much a pair at distance 1, 2, …, window counts; None for 1 each.
 
     Returns:
         (V, V), symmetric, float64.

@@ -1,14 +1,14 @@
-"""Chapter 0: a language model that counts: n-grams with Kneser and Ney's smoothing, interpolated.
+"""Chapter 0: a language model that counts: n-grams with interpolated Kneser-Ney smoothing.
 
 After the words h, the word w has the probability
 
     P(w | h) = max(#(h w) - d, 0) / #(h ·) + d · N(h ·) / #(h ·) · P(w | h')
 
 with a discount d, N(h ·) the number of different words after h, and h' = h without its first word; the last h' is
-empty, and beyond it lies 1/V. In all orders but the highest, #(h w) is not how often h w occurs, but after how many
-different words: "Francisco" may be frequent, but only after "San" (Kneser & Ney 1995, "Improved Backing-off for M-gram
-Language Modeling"; interpolated by Chen & Goodman 1999, "An Empirical Study of Smoothing Techniques for Language
-Modeling").
+empty, and below it P is 1/V. In all orders but the highest, #(h w) is not how often h w occurs, but how many
+different words it follows: "Francisco" may be frequent, but only after "San" (Kneser & Ney 1995, "Improved Backing-off
+for M-gram Language Modeling"; interpolated by Chen & Goodman 1999, "An Empirical Study of Smoothing Techniques for
+Language Modeling").
 """
 
 import math
@@ -29,7 +29,7 @@ class KneserNey:
         discount: d, between 0 and 1.
 
     Attributes:
-        following: for each length of context, from 0 to n - 1, a dict from context (a tuple) to a Counter: #(h ·).
+        following: for each length of context, from 0 to n - 1, a dict from context h (a tuple) to a Counter of #(h w).
         vocabulary: the V words.
 
     >>> model = KneserNey(order=2).fit(["the cat sat on the mat".split()])
@@ -46,8 +46,8 @@ class KneserNey:
         """Count the n-grams of texts.
 
         Args:
-            texts: sequences of words, or of their numbers; no n-gram goes from one into the next.
-            vocabulary: words that may come, too, though no text has them.
+            texts: sequences of words, or of their numbers; no n-gram reaches from one into the next.
+            vocabulary: further words that may occur, although none of the texts has them.
         """
         self.following = [defaultdict(Counter) for _ in range(self.order)]
         reach, words = self.order - 1, dict.fromkeys(vocabulary)
@@ -56,7 +56,7 @@ class KneserNey:
             words.update(dict.fromkeys(text))
             for place in range(reach, len(padded)):
                 self.following[reach][padded[place - reach : place]][padded[place]] += 1
-        for length in range(reach, 0, -1):  # each different n-gram is one word more before its shorter one
+        for length in range(reach, 0, -1):  # each different n-gram counts once for its shorter one
             for context, counts in self.following[length].items():
                 self.following[length - 1][context[1:]].update(counts.keys())
         self.vocabulary = list(words)
@@ -64,7 +64,7 @@ class KneserNey:
         return self
 
     def counts_after(self, context: Sequence[Hashable]) -> list[Counter]:
-        """The Counters of a context and of its ever longer ends, beginning with the empty one; unseen ones left out."""
+        """The Counters of a context's endings, from the empty one to the longest; endings never seen are left out."""
         ends = [tuple(context[len(context) - length :]) for length in range(min(self.order - 1, len(context)) + 1)]
         return [counts for each, end in zip(self.following, ends) if (counts := each.get(end))]
 
@@ -73,7 +73,7 @@ class KneserNey:
 
         Args:
             word: one of the vocabulary.
-            context: the words before it, as many as there are; the last n - 1 count. At the beginning of a text fewer.
+            context: the words before it, of which the last n - 1 matter; there may be fewer at the start of a text.
         """
         if word not in self.column:
             raise ValueError(f"word must be one of the {len(self.vocabulary)} of the vocabulary; got {word!r}.")
@@ -83,7 +83,7 @@ class KneserNey:
         return p
 
     def distribution(self, context: Sequence[Hashable]) -> NDArray[np.float64]:
-        """P(w | context) of all words.
+        """P(w | context) for all words.
 
         Args:
             context: as for ``probability``.
@@ -99,7 +99,7 @@ class KneserNey:
         return p
 
     def loss(self, texts: Iterable[Sequence[Hashable]]) -> float:
-        """The mean of -ln P of all words of texts; e to this power is the perplexity.
+        """The mean of -ln P over all words of texts; its exponential is the perplexity.
 
         Args:
             texts: as for ``fit``.

@@ -1,12 +1,12 @@
-"""Chapter 0: a network that reads word by word and remembers: Elman's, then the LSTM, then a language model of either.
+"""Chapter 0: networks that read word by word and remember: Elman's, then the LSTM, then a language model on either.
 
-Elman's network (Elman 1990, "Finding Structure in Time") keeps a state h and renews it with each input x:
+Elman's network (Elman 1990, "Finding Structure in Time") keeps a state h and updates it with each input x:
 
     h ← tanh(W_x x + b_x + W_h h + b_h)
 
-A gradient goes back through W_h and tanh' once for each step, and shrinks as it does (Bengio, Simard & Frasconi 1994).
-The LSTM (Hochreiter & Schmidhuber 1997; with the forget gate of Gers, Schmidhuber & Cummins 2000) has beside h a cell
-c, which gates let through:
+A gradient goes back through W_h and tanh' once per step, and shrinks each time (Bengio, Simard & Frasconi 1994). The
+LSTM (Hochreiter & Schmidhuber 1997; with the forget gate of Gers, Schmidhuber & Cummins 2000) has a cell c besides h;
+gates decide what goes into it, stays in it and comes out:
 
     i, f, g, o = σ, σ, tanh, σ of (W_x x + b_x + W_h h + b_h)
     c ← f ⊙ c + i ⊙ g,    h ← o ⊙ tanh(c)
@@ -42,7 +42,7 @@ class ElmanCell(nn.Module):
         return (torch.zeros(batch, self.recurrent.in_features),)
 
     def forward(self, x: Tensor, state: tuple[Tensor]) -> tuple[Tensor]:
-        """(B, D) and the state ``(h,)`` before it to the state after it; h is (B, H)."""
+        """From x (B, D) and the state ``(h,)`` before it to the state after it; h is (B, H)."""
         (h,) = state
         return (torch.tanh(self.input(x) + self.recurrent(h)),)
 
@@ -62,12 +62,12 @@ class LSTMCell(nn.Module):
         initialize(self, hidden_size)
 
     def start(self, batch: int) -> tuple[Tensor, Tensor]:
-        """The state before the first input: zeros, twice (B, H)."""
+        """The state before the first input: zeros (B, H) for both h and c."""
         zeros = torch.zeros(batch, self.recurrent.in_features)
         return zeros, zeros
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """(B, D) and the state ``(h, c)`` before it to the state after it; both are (B, H)."""
+        """From x (B, D) and the state ``(h, c)`` before it to the state after it; both are (B, H)."""
         h, c = state
         i, f, g, o = (self.input(x) + self.recurrent(h)).chunk(4, dim=-1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -78,13 +78,13 @@ CELLS = {"rnn": ElmanCell, "lstm": LSTMCell}
 
 
 def initialize(module: nn.Module, hidden_size: int) -> None:
-    """Draw all weights evenly from ±1/√H, as torch's recurrent networks do."""
+    """Draw all weights uniformly between ±1/√H, as torch's recurrent networks do."""
     for weights in module.parameters():
         nn.init.uniform_(weights, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
 
 
 class RecurrentNetwork(nn.Module):
-    """A cell that goes along a sequence, a step at a time.
+    """A cell that moves along a sequence, one step at a time.
 
     Args:
         input_size: D.
@@ -102,7 +102,7 @@ class RecurrentNetwork(nn.Module):
 
         Args:
             x: (B, L, D).
-            state: to go on from; None for the start.
+            state: the state to continue from; None for the one before the first input.
 
         Returns:
             ``(outputs, state)``: h after each step, (B, L, H), and the last state.
@@ -115,7 +115,7 @@ class RecurrentNetwork(nn.Module):
 
 
 class FusedNetwork(nn.Module):
-    """torch's own network of one layer, called as ``RecurrentNetwork`` is: all steps in one kernel.
+    """torch's own one-layer network, called like ``RecurrentNetwork``: all steps in one kernel.
 
     Args:
         input_size, hidden_size, cell: as for ``RecurrentNetwork``.
@@ -127,7 +127,7 @@ class FusedNetwork(nn.Module):
         self.network = TWINS[cell](input_size, hidden_size, batch_first=True)
 
     def copy_from(self, plain: RecurrentNetwork) -> "FusedNetwork":
-        """Take the weights of a plain network, and return this one."""
+        """Copy the weights of a plain network into this one, and return it."""
         names = {"weight_ih_l0": "input.weight", "bias_ih_l0": "input.bias"}
         names |= {"weight_hh_l0": "recurrent.weight", "bias_hh_l0": "recurrent.bias"}
         weights = plain.cell.state_dict()
@@ -150,12 +150,12 @@ class RecurrentLanguageModel(nn.Module):
 
     Args:
         vocab_size: V.
-        hidden_size: H, of the state and of the word vectors, which serve as the output's weights, too (Press & Wolf
+        hidden_size: H, of the state and of the word vectors, which also serve as the output's weights (Press & Wolf
             2017, "Using the Output Embedding to Improve Language Models").
         cell: "rnn" or "lstm".
-        fused: run torch's kernel; without, the plain loop over steps.
-        dropout: probability of dropping a value of the inputs and outputs of the network in training.
-        seed: of the first weights.
+        fused: whether to run torch's kernel rather than the plain loop over steps.
+        dropout: probability of dropping a value of the network's inputs and outputs in training.
+        seed: of the initial weights.
     """
 
     def __init__(
@@ -181,10 +181,10 @@ class RecurrentLanguageModel(nn.Module):
 
         Args:
             ids: (B, L).
-            state: to go on from; None for the start.
+            state: the state to continue from; None for the one before the first input.
 
         Returns:
-            ``(logits, state)``: (B, L, V), those at position t for the word at t + 1, and the last state.
+            ``(logits, state)``: (B, L, V), where position t scores the word at t + 1, and the last state.
         """
         outputs, state = self.network(self.dropout(self.embedding(ids)), state)
         return self.dropout(outputs) @ self.embedding.weight.T + self.bias, state
@@ -202,19 +202,19 @@ def train_language_model(
 ) -> list[float]:
     """Train on a running text by truncated backpropagation through time (Werbos 1990; Mikolov et al. 2010).
 
-    The text is cut into B rows, which are read side by side, ``length`` words at a time. The state goes on from piece
-    to piece; the gradient does not: it stops at the beginning of a piece. One that is longer than ``clip`` is cut to
+    The text is cut into B rows, which are read side by side, ``length`` words at a time. The state is carried over from
+    piece to piece; the gradient is not: it stops at the beginning of a piece. A gradient longer than ``clip`` is cut to
     that length, because now and then one explodes (Pascanu, Mikolov & Bengio 2013).
 
     Args:
-        model: which learns.
+        model: the model to train.
         ids: (N,), the text.
         epochs: how often to read it; 0.5 for its first half.
         batch_size: B.
-        length: of a piece, how many steps a gradient goes back.
-        learning_rate: Adam's, of the first step; it falls to 0 along a line.
-        clip: the longest gradient.
-        after_step: is called with the number of steps done and the loss.
+        length: words in a piece, which is how many steps a gradient goes back.
+        learning_rate: Adam's, at the first step; it falls linearly to 0.
+        clip: the longest a gradient may be.
+        after_step: called with the number of steps done and the loss.
 
     Returns:
         The loss of each step, in nats per word.
@@ -245,12 +245,12 @@ def train_language_model(
 
 @torch.inference_mode()
 def language_model_loss(model: RecurrentLanguageModel, ids: Tensor, length: int = 256) -> float:
-    """The mean loss of a text's words, each from all before it; e to this power is the perplexity.
+    """The mean loss of a text's words, each predicted from all before it; its exponential is the perplexity.
 
     Args:
-        model: as it is.
+        model: the model to measure, left in evaluation mode.
         ids: (N,), the text, read from its beginning.
-        length: how many words to read at a time, which changes memory and not the result.
+        length: how many words to read at a time; it affects memory, not the result.
     """
     model.eval()
     row, state, total = ids.long()[None], None, 0.0
@@ -262,7 +262,7 @@ def language_model_loss(model: RecurrentLanguageModel, ids: Tensor, length: int 
 
 
 class OneAttention(nn.Module):
-    """One layer of attention, as plainly as can be: what lecture 1 builds, here to compare gradients with.
+    """One layer of attention, as plain as can be: what lecture 1 builds, here only to compare gradients with.
 
         output_t = Σ_s softmax_s(q_t · k_s / √H) v_s,  s ≤ t
 
@@ -283,18 +283,18 @@ class OneAttention(nn.Module):
 
 
 def gradient_by_distance(model: nn.Module | Callable[[Tensor], Tensor], x: Tensor, seed: int = 0) -> Tensor:
-    """How strongly the last output depends on the input so many steps before: the size of ∂ output_L / ∂ x_(L - d).
+    """How strongly the last output depends on the input d steps before it: the size of ∂ output_L / ∂ x_(L - d).
 
     Args:
         model: a network from (B, L, D) to (B, L, H), or to a tuple that begins with this; or a
             ``RecurrentLanguageModel``, whose network is measured.
-        x: (B, L, D), or for a language model ids (B, L).
+        x: (B, L, D), or ids (B, L) for a language model.
         seed: of the signs below.
 
     Returns:
-        (L,), at index d the Frobenius norm of the Jacobian at distance d, root mean square over the batch. It is
-        estimated from the gradient of a sum of all outputs with random signs, whose expected squared length is that of
-        the Jacobian (Hutchinson 1990): the more sequences, the closer.
+        (L,): at index d the Frobenius norm of the Jacobian at distance d, as a root mean square over the batch. It is
+        estimated from the gradient of the sum of all outputs, each with a random sign, whose expected squared length is
+        the Jacobian's (Hutchinson 1990): the more sequences, the closer.
     """
     if isinstance(model, RecurrentLanguageModel):
         model, x = model.network, model.embedding(x)
@@ -307,6 +307,6 @@ def gradient_by_distance(model: nn.Module | Callable[[Tensor], Tensor], x: Tenso
 
 
 def check_cell(cell: str) -> None:
-    """Refuse a cell that we do not have."""
+    """Refuse an unknown cell."""
     if cell not in CELLS:
         raise ValueError(f"cell must be one of {', '.join(CELLS)}; got {cell!r}.")

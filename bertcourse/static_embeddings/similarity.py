@@ -19,7 +19,7 @@ class JudgedPair(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Spearman's correlation of cosines with judgements, over so many pairs of so many."""
+    """Spearman's correlation of cosines with judgements, over ``covered`` of all ``total`` pairs."""
 
     correlation: float
     covered: int
@@ -27,7 +27,7 @@ class Agreement(NamedTuple):
 
 
 def men_pairs() -> list[JudgedPair]:
-    """3,000 pairs of words with how related people find them, 0 to 50; fetched if they are not here.
+    """3,000 pairs of words and how related people find them, from 0 to 50; fetched if they are not here.
 
     Source: Bruni, Tran & Baroni 2014, "Multimodal Distributional Semantics".
     """
@@ -35,7 +35,7 @@ def men_pairs() -> list[JudgedPair]:
 
 
 def read_judged_pairs(path: Path) -> list[JudgedPair]:
-    """Pairs from a file: a heading, then a line each, two words and a number, with spaces between.
+    """Pairs from a file: a heading, then one pair per line, two words and a number separated by spaces.
 
     Args:
         path: the file.
@@ -51,7 +51,7 @@ def read_judged_pairs(path: Path) -> list[JudgedPair]:
 
 
 def agreement_with_people(vectors: WordVectors, pairs: Sequence[tuple[str, str, float]]) -> Agreement:
-    """Spearman's correlation, over the pairs of which the vectors have both words.
+    """Spearman's correlation, over the pairs whose words both have vectors.
 
     Args:
         vectors: of any words.

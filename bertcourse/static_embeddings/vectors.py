@@ -1,7 +1,7 @@
-"""Chapter 0: word vectors and the questions one asks of them: who is near, how alike are two, what completes a pair.
+"""Chapter 0: word vectors and what one asks of them: which words are near, how alike two are, what completes a pair.
 
-Likeness is the cosine of the angle between two vectors. Files are in the text format of word2vec, which gensim and
-others read and write: a line with V and D, then a line for each word, with its numbers.
+Similarity is the cosine of the angle between two vectors. Files are in word2vec's text format, which gensim and others
+read and write: a line with V and D, then a line for each word with its numbers.
 """
 
 import os
@@ -24,18 +24,18 @@ class Neighbour(NamedTuple):
 
 
 class WordVectors:
-    """Words with a vector each.
+    """Words, each with a vector.
 
     Args:
         words: V words, all different.
         matrix: (V, D), the vector of ``words[i]`` in row i.
-        contexts: (V, D), word2vec's second vector of each word, as a neighbour; None where there is none. Only
-            training makes them: files do not hold them.
+        contexts: (V, D), word2vec's second vector of each word, for when it is a neighbour; None if there are none.
+            Only training makes them: files do not hold them.
 
     Attributes:
         words: the V words.
         matrix, contexts: (V, D), float32.
-        row: word to row.
+        row: from word to row.
 
     >>> vectors = WordVectors(["king", "queen", "horse"], [[3, 1], [3, -1], [0, 2]])
     >>> vectors.neighbours("king", k=1)
@@ -66,7 +66,7 @@ class WordVectors:
 
     @cached_property
     def unit(self) -> NDArray[np.float32]:
-        """(V, D), the vectors at length 1; a vector of zeros stays one."""
+        """(V, D), the vectors at length 1; a zero vector stays zero."""
         lengths = np.linalg.norm(self.matrix, axis=1, keepdims=True)
         return self.matrix / np.where(lengths > 0, lengths, 1)
 
@@ -98,11 +98,11 @@ class WordVectors:
         return [Neighbour(self.words[i], round(float(cosines[i]), 6)) for i in best]
 
     def neighbours(self, word: str, k: int = 10) -> list[Neighbour]:
-        """The k words nearest to a word, itself left out."""
+        """The k words nearest to a word, without the word itself."""
         return self.nearest(self[word], k, exclude=[word])
 
     def analogy(self, a: str, b: str, c: str, k: int = 5, exclude_inputs: bool = True) -> list[Neighbour]:
-        """What is to c as b is to a? The words nearest to b - a + c, of vectors at length 1.
+        """What is to c as b is to a? The words nearest to b - a + c, with vectors at length 1.
 
         Args:
             a, b, c: "man", "king", "woman" for the best-known example.
@@ -126,7 +126,7 @@ class WordVectors:
         """Read vectors from a file in word2vec's text format.
 
         Raises:
-            ValueError: naming the line that does not have its word and D numbers.
+            ValueError: naming the line, if one is not a word and D numbers.
         """
         expect_file(Path(path))
         words, rows = [], []

@@ -8,7 +8,7 @@ neighbour c, and k words n drawn from the noise distribution, the loss is
 (Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality", equation 4). With
 g = σ(u · v) - 1 for the neighbour and g = σ(u · v) for noise, the gradients are Σ g u for v, and g v for each u.
 
-This is the specification. ``word2vec_fast`` minimizes the same loss, all draws replaced by their expectation.
+This is the specification. ``word2vec_fast`` minimizes the same loss with all draws replaced by their expectation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ from bertcourse.static_embeddings.vectors import WordVectors
 
 
 def keep_probability(counts: NDArray, threshold: float) -> NDArray[np.float64]:
-    """How likely an occurrence of each word is to be kept: min(1, √(t / f)), for a share f of all occurrences.
+    """How likely each occurrence of a word is to be kept: min(1, √(t / f)), f being the word's share of the text.
 
-    Mikolov et al. 2013, section 2.3: frequent words say little of their neighbours.
+    Mikolov et al. 2013, section 2.3: frequent words say little about their neighbours.
 
     Args:
         counts: (V,), how often each word occurs.
@@ -35,7 +35,7 @@ def keep_probability(counts: NDArray, threshold: float) -> NDArray[np.float64]:
 
 
 def noise_distribution(counts: NDArray, power: float = 0.75) -> NDArray[np.float64]:
-    """From which words negatives are drawn: P(n) ∝ #(n)^power.
+    """The distribution that negatives are drawn from: P(n) ∝ #(n)^power.
 
     Args:
         counts: (V,), how often each word occurs.
@@ -126,14 +126,14 @@ def plain_word2vec(
 
     Args:
         sentences: lists of words.
-        words: the V words to learn; others are taken out of the sentences, as word2vec does.
+        words: the V words to learn; others are removed from the sentences, as word2vec does.
         size: D.
         window: how far away a neighbour may be; for each centre a number from 1 to this is drawn.
-        negatives: k, noise words for each pair.
+        negatives: k, noise words per pair.
         epochs: how often to read the sentences.
-        learning_rate: of the first step; it falls to 0 along a line.
+        learning_rate: at the first step; it falls linearly to 0.
         threshold: for ``keep_probability``.
-        seed: of the first vectors, and of all that is drawn.
+        seed: of the initial vectors, and of everything that is drawn.
 
     Returns:
         ``(vectors, losses)``: the centres' vectors (``contexts`` are the neighbours'), and the mean loss of each epoch.

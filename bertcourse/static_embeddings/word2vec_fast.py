@@ -1,16 +1,16 @@
-"""Chapter 0: skip-gram with negative sampling from counts, all of its draws replaced by what they are on average.
+"""Chapter 0: skip-gram with negative sampling from counts, with all draws replaced by what they are on average.
 
-Over a whole text, the loss of ``word2vec`` depends on nothing but how often the pairs occur. With N(w, c) the expected
-number of pairs, N(w) = Σ_c N(w, c), and x = u_c · v_w, its expectation is
+Over a whole text, the loss of ``word2vec`` depends only on how often each pair occurs. With N(w, c) the expected number
+of pairs, N(w) = Σ_c N(w, c), and x = u_c · v_w, its expectation is
 
     L = - Σ_w Σ_c [ N(w, c) ln σ(x) + k N(w) P(c) ln σ(-x) ]
 
-(Levy & Goldberg 2014, equations 4 to 6). The sum goes over all V² pairs, most of which never occur, and matrix products
-take it a block of words at a time: no pair is drawn, and no update waits for another. Adam (Kingma & Ba 2015) gives
-rare words steps as long as frequent ones. It costs V² D per epoch, however long the text is.
+(Levy & Goldberg 2014, equations 4 to 6). The sum runs over all V² pairs, most of which never occur; matrix products
+compute it one block of words at a time: no pair is drawn, and no update waits for another. With Adam (Kingma & Ba 2015)
+rare words take steps as long as frequent ones. An epoch costs V² D, however long the text is.
 
-The defaults are those that agreed best with people, on every second pair of MEN, after less than a minute of CPU on the
-table of pairs: thresholds from 1e-5 to 1e-3, 2 and 5 negatives, blocks of 300 and 600, 15 to 30 epochs were tried.
+The defaults agreed best with people, on every second pair of MEN, after less than a minute of CPU time on the table of
+pairs. Tried were thresholds from 1e-5 to 1e-3, 2 and 5 negatives, blocks of 300 and 600, and 15 to 30 epochs.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,13 +29,13 @@ from bertcourse.static_embeddings.word2vec import keep_probability, noise_distri
 
 
 class PairTable(Protocol):
-    """What ``train_word2vec`` needs of a table of pairs: ``datasets.word_pairs`` gives one."""
+    """What ``train_word2vec`` needs from a table of pairs, such as the one that ``datasets.word_pairs`` gives."""
 
     words: Sequence[str]
     word_counts: NDArray
 
     def matrix(self) -> csr_array:
-        """(V, V), how often each word has each other as a neighbour."""
+        """(V, V), how often each word has each other word as a neighbour."""
 
 
 def window_weights(window: int) -> list[float]:
@@ -48,7 +48,7 @@ def window_weights(window: int) -> list[float]:
 
 
 def expected_pairs(counts: csr_array, word_counts: NDArray, threshold: float) -> csr_array:
-    """How often each pair is left, on average, once frequent words are dropped by ``keep_probability``.
+    """How many of each pair are left, on average, after frequent words are dropped by ``keep_probability``.
 
     Args:
         counts: (V, V), pairs in the text.
@@ -92,7 +92,8 @@ def block_gradients(
 
     Args:
         v, u: (A, D) and (B, D), the vectors of centres and neighbours.
-        places, values: (n,), where in the block (flat, A · B) pairs occur, each once, and N(w, c) there.
+        places, values: (n,), the places in the flattened block (A · B) at which pairs occur, each once, and N(w, c)
+            there.
         rows: (A,), k · N(w).
         noise: (B,), P(c).
 
@@ -107,17 +108,17 @@ def block_gradients(
 
 
 class Blocks:
-    """N(w, c) cut into blocks of words by words, with what ``block_gradients`` needs of each.
+    """N(w, c) cut into blocks of words by words, with what ``block_gradients`` needs for each.
 
     Args:
         pairs: (V, V), N(w, c).
         noise: (V,), P(c).
         negatives: k.
-        groups: the numbers of the words of each group; a block is a group of centres by a group of neighbours.
+        groups: the word numbers in each group; a block is a group of centres by a group of neighbours.
     """
 
     def __init__(self, pairs: csr_array, noise: NDArray, negatives: int, groups: Sequence[NDArray]):
-        scale = pairs.shape[0] / pairs.sum()  # so that the size of gradients depends on no text
+        scale = pairs.shape[0] / pairs.sum()  # so that the size of gradients does not depend on the text
         self.rows = [
             torch.tensor(negatives * scale * pairs.sum(axis=1)[group], dtype=torch.float32) for group in groups
         ]
@@ -131,7 +132,7 @@ class Blocks:
                 self.cells[a, b] = places, torch.tensor(scale * block.data, dtype=torch.float32)
 
     def gradients(self, a: int, b: int, v: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
-        """Those of block (a, b), at the vectors v of its centres and u of its neighbours."""
+        """The gradients of block (a, b), at the vectors v of its centres and u of its neighbours."""
         return block_gradients(v, u, *self.cells[a, b], self.rows[a], self.noise[b])
 
 
@@ -148,22 +149,22 @@ def train_word2vec(
     seed: int = 0,
     after_epoch: Callable[[int, WordVectors], None] | None = None,
 ) -> WordVectors:
-    """Word vectors by skip-gram with negative sampling, from a table of pairs or from a text in numbers.
+    """Word vectors by skip-gram with negative sampling, from a table of pairs or from a text given as numbers.
 
     Args:
-        pairs_or_ids: a table of pairs, such as ``datasets.word_pairs()``; or (N,), a text by numbers, with -1 for
+        pairs_or_ids: a table of pairs, such as ``datasets.word_pairs()``; or (N,), a text as numbers, with -1 for
             unknown words and between texts (``word_ids``).
-        words: the V words of the numbers; a table brings its own.
+        words: the V words that the numbers stand for; a table brings its own.
         size: D.
-        window: of a text, how far away a neighbour may be; near ones count more, by ``window_weights``. A table has
+        window: how far away a neighbour in a text may be; near ones count more, by ``window_weights``. A table has
             been counted with a window of its own.
-        negatives: k, noise words for each pair.
-        epochs: how often all V² pairs are gone through.
-        learning_rate: Adam's, of the first step; it falls to 0 along a line.
+        negatives: k, noise words per pair.
+        epochs: how many times to go through all V² pairs.
+        learning_rate: Adam's, at the first step; it falls linearly to 0.
         threshold: for ``keep_probability``.
-        block: words in a group; a step takes a group of centres and one of neighbours.
-        seed: of the first vectors, the groups, and the order of the blocks.
-        after_epoch: is called with the number of epochs done and the vectors at that point.
+        block: words in a group; a step takes one group of centres and one of neighbours.
+        seed: of the initial vectors, the groups, and the order of the blocks.
+        after_epoch: called with the number of epochs done and the vectors at that point.
 
     Returns:
         The centres' vectors; ``contexts`` are those of the neighbours.
@@ -184,7 +185,7 @@ def train_word2vec(
             a, b = divmod(cell, len(groups))
             optimizer.param_groups[0]["lr"] = learning_rate * (1 - done / steps)
             centres[a].grad, contexts[b].grad = blocks.gradients(a, b, centres[a], contexts[b])
-            optimizer.step()  # only of these two, as others have no gradient
+            optimizer.step()  # moves only these two, as the others have no gradient
             centres[a].grad = contexts[b].grad = None
             done += 1
         if after_epoch:
@@ -201,7 +202,7 @@ def gathered(words: Sequence[str], order: NDArray, *tables: Sequence[Tensor]) ->
 def read_source(
     source: PairTable | NDArray, words: Sequence[str] | None, window: int
 ) -> tuple[Sequence[str], csr_array, NDArray]:
-    """The words, the counts of their pairs, and their own, of a table or of a text in numbers."""
+    """The words, the counts of their pairs and the words' own counts, from a table or from a text given as numbers."""
     if hasattr(source, "matrix"):
         return source.words, source.matrix(), source.word_counts
     ids = np.asarray(source)

@@ -1,9 +1,10 @@
 """Chapter 3: tokenizers. In reading order: ``words``, ``encoding``, ``bpe``, ``byte_level``, ``wordpiece``,
 ``wordpiece_training``, ``normalization``, ``unigram``, ``unigram_training``, ``multilingual``.
 
-Each tokenizer is trained on word counts, and encodes a text to ids, tokens, offsets and word ids. ``bpe_fast``,
-``wordpiece_fast`` and ``unigram_fast`` do the same as the plain forms, sooner. What no lecture needs comes last:
-``characters`` (what Unicode says of them), ``course`` (the tokenizer of the shipped checkpoint) and ``input_checks``.
+Each tokenizer is trained on word counts, and encodes a text as ids, tokens, offsets and word ids. ``bpe_fast``,
+``wordpiece_fast`` and ``unigram_fast`` do the same as the plain forms, faster. The modules that no lecture needs come
+last: ``characters`` (what Unicode says about them), ``course`` (the tokenizer of the shipped checkpoint) and
+``input_checks``.
 """
 
 from bertcourse.tokenization.bpe import BPETokenizer, plain_train_bpe, train_bpe

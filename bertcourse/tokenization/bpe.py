@@ -5,9 +5,9 @@ Machine Translation of Rare Words with Subword Units", algorithm 1). Each merge 
 
     argmax over pairs (a, b) of  Σ_w  frequency(w) · times that b follows a in w
 
-``count_pairs``, ``merge_pair`` and the loop ``plain_train_bpe`` are the specification of training, ``apply_merges``
-that of reading. ``train_bpe`` and ``BPETokenizer`` do the same by the fast forms in ``bpe_fast``; tests hold them
-equal.
+``count_pairs``, ``merge_pair`` and the loop ``plain_train_bpe`` are the specification of training, ``apply_merges`` is
+that of encoding. ``train_bpe`` and ``BPETokenizer`` do the same with the fast forms in ``bpe_fast``; tests check that
+the results are equal.
 """
 
 from collections import Counter
@@ -23,13 +23,13 @@ from bertcourse.tokenization.encoding import Piece, PlacedWord, Tokenizer
 from bertcourse.tokenization.input_checks import check_choice, check_merges, check_sizes, check_word_counts
 from bertcourse.tokenization.words import MARKER, join_words, place_words, use_marker
 
-LONG_WORD = 50  # characters; shorter words are read sooner by the plain form
+LONG_WORD = 50  # in characters; up to this length the plain form is faster
 
 Merge = tuple[str, str]
 
 
 def count_pairs(spelling: Mapping[str, list[str]], word_counts: Mapping[str, int]) -> Counter[Merge]:
-    """How often each pair of neighbours occurs, in each word as often as the word occurs.
+    """How often each pair of neighbours occurs, counting each word as often as it occurs.
 
     >>> count_pairs({"abab": ["a", "b", "a", "b"]}, {"abab": 2})
     Counter({('a', 'b'): 4, ('b', 'a'): 2})
@@ -42,7 +42,7 @@ def count_pairs(spelling: Mapping[str, list[str]], word_counts: Mapping[str, int
 
 
 def merge_pair(symbols: list[str], pair: Merge, merged: str) -> list[str]:
-    """Replace each occurrence of a pair, from the left, by one symbol.
+    """Replace each occurrence of a pair, from left to right, with one symbol.
 
     >>> merge_pair(["a", "a", "a", "b"], ("a", "a"), "aa")
     ['aa', 'a', 'b']
@@ -56,15 +56,15 @@ def merge_pair(symbols: list[str], pair: Merge, merged: str) -> list[str]:
 
 
 def plain_train_bpe(word_counts: Mapping[str, int], num_merges: int, tie: Literal["id", "first"] = "id") -> list[Merge]:
-    """Byte-pair encoding as it is defined: count all pairs, merge the most frequent, start again.
+    """Byte-pair encoding as it is defined: count all pairs, merge the most frequent one, start over.
 
-    The result is that of ``train_bpe``; the time grows with merges × corpus.
+    The result is the same as that of ``train_bpe``, but the time grows with merges × corpus.
 
     Args:
         word_counts, num_merges, tie: as for ``train_bpe``.
     """
     check_choice("tie", tie, ["id", "first"])
-    word_counts = dict(Counter(check_word_counts(word_counts)).most_common())  # equal counts stay in their order
+    word_counts = dict(Counter(check_word_counts(word_counts)).most_common())  # equal counts keep their order
     spelling = {word: list(word) for word in word_counts}
     ids = {character: i for i, character in enumerate(sorted(set("".join(word_counts))))}
     merges: list[Merge] = []
@@ -73,7 +73,7 @@ def plain_train_bpe(word_counts: Mapping[str, int], num_merges: int, tie: Litera
         if not counts:
             break
         if tie == "first":
-            pair = max(counts, key=counts.get)  # of equals, the first that was put in
+            pair = max(counts, key=counts.get)  # among equals, the first to be inserted
         else:
             pair = max(counts, key=lambda pair: (counts[pair], -ids[pair[0]], -ids[pair[1]]))
         merges.append(pair)
@@ -83,11 +83,11 @@ def plain_train_bpe(word_counts: Mapping[str, int], num_merges: int, tie: Litera
 
 
 def apply_merges(symbols: list[str], ranks: Mapping[Merge, int]) -> list[str]:
-    """Merge the pair learned first, the leftmost of equals, until none is left (Sennrich et al. 2016, section 3.2).
+    """Merge the pair learned first, at its leftmost place, until none is left (Sennrich et al. 2016, section 3.2).
 
     Args:
         symbols: the characters of a word.
-        ranks: pair to its place in the order of merges.
+        ranks: the place of each pair in the order of merges.
 
     >>> apply_merges(list("abab"), {("a", "b"): 0, ("ab", "ab"): 1})
     ['abab']
@@ -111,19 +111,19 @@ def train_bpe(
     special_tokens: Sequence[str] = (),
     prefix: str = "",
 ) -> list[Merge]:
-    """Learn the merges of byte-pair encoding: by ``bpe_fast``, or, with tie="first", by ``plain_train_bpe``.
+    """Learn the merges of byte-pair encoding, with ``bpe_fast`` or, if tie="first", with ``plain_train_bpe``.
 
     Args:
-        word_counts: word to how often it occurs; merges do not cross words.
-        num_merges: how many merges to learn, if there are so many; None for as many as ``vocab_size`` allows.
-        tie: which of equally frequent pairs comes first. "id": the one of smallest ids, special tokens counted
-            first, then the characters by code point, then merged tokens as they come; this is the rule of Hugging
-            Face's BpeTrainer. "first": the one met first in the words by descending frequency; this runs the plain
-            loop, for examples worked out by hand.
-        vocab_size: how many tokens to have at most, special tokens and single characters among them.
+        word_counts: how often each word occurs; merges do not cross words.
+        num_merges: how many merges to learn, if the corpus has that many; None for as many as ``vocab_size`` allows.
+        tie: which of equally frequent pairs comes first. "id": the one with the smallest ids, where special tokens come
+            first, then characters by code point, then merged tokens in the order learned; this is the rule of Hugging
+            Face's BpeTrainer. "first": the one met first when words are read by descending frequency; this runs the
+            plain loop, for examples worked out by hand.
+        vocab_size: the most tokens to have, including special tokens and single characters.
         min_frequency: how often a pair must occur to be merged.
-        special_tokens: the first ids are theirs.
-        prefix: what the characters inside a word begin with: "##" makes the tokens of WordPiece, "" those of BPE.
+        special_tokens: they get the first ids.
+        prefix: put before the characters inside a word: "##" makes the tokens of WordPiece, "" those of BPE.
 
     Returns:
         The merges in order, as pairs of tokens.
@@ -149,10 +149,10 @@ class BPETokenizer(Tokenizer):
     Args:
         merges: as ``train_bpe`` returns them.
         alphabet: characters that the vocabulary has besides those in ``merges``.
-        special_tokens: the first ids are theirs; the unknown token is one of them.
-        unknown_token: what a character becomes that is not in the vocabulary; None leaves it out.
-        marker: stands before each word; see ``mark_words``.
-        mark_first: whether before the first one, too.
+        special_tokens: they get the first ids; the unknown token is one of them.
+        unknown_token: stands for a character that is not in the vocabulary; None leaves such characters out.
+        marker: put before each word; see ``mark_words``.
+        mark_first: whether the first word gets one, too.
 
     >>> tokenizer = BPETokenizer([("▁", "l"), ("▁l", "o"), ("▁lo", "w")], alphabet="er")
     >>> tokenizer.encode("low lower").tokens
@@ -179,24 +179,24 @@ class BPETokenizer(Tokenizer):
         return place_words(text, self.marker, self.mark_first)
 
     def chunks(self, text: str) -> list[str]:
-        """The text between spaces; all of it where only the first word goes without a marker."""
+        """The text cut at spaces; left whole if the first word, unlike the others, gets no marker."""
         return super().chunks(text) if self.mark_first else [text]
 
     def segment(self, word: str) -> list[Piece]:
-        """The pieces of a word, which is given with its marker: ``apply_merges``."""
+        """The pieces of a word that is given with its marker, by ``apply_merges``."""
         read = apply_merges if len(word) <= LONG_WORD else bpe_fast.apply_merges_to_long_word
         symbols = read(list(word), self.ranks)
         return [Piece(self.token_ids.get(symbol, self.unknown_id), len(symbol)) for symbol in symbols]
 
     def join(self, tokens: list[str]) -> str:
-        """The words with a space for each marker."""
+        """The words, with a space for each marker."""
         return join_words(tokens, self.marker).removeprefix(" " if self.mark_first else "")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer in ``tokenizers``: ids, tokens, words.
+        """The same tokenizer in ``tokenizers``, with the same ids, tokens and words.
 
-        Offsets are the same but those of a marker that is a token by itself and is not in the text: it has no length
-        here, there it has the place of the word's first character.
+        Offsets are the same too, except for a marker that is a token by itself and not in the text: here it has no
+        length, there it has the offsets of the word's first character.
         """
         if not self.mark_first:
             raise ValueError("tokenizers marks every word; to save, train with mark_first=True.")
@@ -209,7 +209,7 @@ class BPETokenizer(Tokenizer):
 def bpe_vocabulary(
     merges: Sequence[Merge], alphabet: Iterable[str] = "", special_tokens: Sequence[str] = ()
 ) -> list[str]:
-    """The tokens in order of id: special tokens, characters by code point, merged tokens as they come.
+    """The tokens in order of id: special tokens, characters by code point, merged tokens in the order learned.
 
     >>> bpe_vocabulary([("a", "b"), ("ab", "c")], special_tokens=["[UNK]"])
     ['[UNK]', 'a', 'b', 'c', 'ab', 'abc']

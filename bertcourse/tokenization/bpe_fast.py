@@ -1,10 +1,10 @@
-"""Chapter 3: byte-pair encoding, fast. ``bpe`` has the plain form: read that first.
+"""Chapter 3: byte-pair encoding, fast; read the plain form in ``bpe`` first.
 
-A merge of ab in x·a·b·y takes away the pairs xa and by and brings x(ab) and (ab)y; nothing else changes. So the counts
-of pairs are kept, and a merge touches only the words that it is in.
+Merging ab in x·a·b·y removes the pairs xa and by and adds x(ab) and (ab)y; nothing else changes. So the counts of pairs
+are kept up to date, and a merge touches only the words that contain its pair.
 
-A word is a str of symbols, and symbol number i is written as the character chr(i). So a pair of symbols is a str of
-length two, finding it is ``str.split``, merging it ``str.join``, and comparing pairs compares ids.
+A word is a str of symbols, with symbol number i written as the character chr(i). So a pair of symbols is a str of
+length two: ``str.split`` finds it, ``str.join`` merges it, and comparing two pairs compares their ids.
 """
 
 import heapq
@@ -18,13 +18,13 @@ from tqdm import tqdm
 def spell(
     word_counts: Mapping[str, int], special_tokens: Sequence[str], prefix: str = ""
 ) -> tuple[list[str], list[str]]:
-    """The vocabulary before the first merge, and the words in its symbols.
+    """The vocabulary before the first merge, and the words written in its symbols.
 
     Args:
         word_counts, special_tokens, prefix: as for ``train_bpe``.
 
     Returns:
-        ``(tokens, words)``: special tokens and characters in order of id; the words, a symbol a character.
+        ``(tokens, words)``: special tokens and characters in order of id; the words, one character per symbol.
 
     >>> spell({"ab": 1, "ba": 1}, ["[UNK]"])
     (['[UNK]', 'a', 'b'], ['\\x01\\x02', '\\x02\\x01'])
@@ -50,7 +50,7 @@ class PairCounts:
         self.words = words
         self.frequencies = frequencies
         self.counts: dict[str, int] = defaultdict(int)
-        self.where: dict[str, list[int]] = defaultdict(list)  # the words a pair has been in; it may have left some
+        self.where: dict[str, list[int]] = defaultdict(list)  # the words a pair has been in; some may no longer have it
         self.symbol_counts: Counter[str] = Counter()
         self.num_symbols = sum(len(word) * frequency for word, frequency in zip(words, frequencies))
         for i, (word, frequency) in enumerate(zip(words, frequencies)):
@@ -61,14 +61,14 @@ class PairCounts:
                 self.symbol_counts[symbol] += frequency
 
     def merge(self, pair: str, merged: str) -> list[str]:
-        """Make one symbol, ``merged``, of a pair, wherever it occurs.
+        """Replace a pair with one symbol, ``merged``, wherever it occurs.
 
         Returns:
             The pairs that have become more frequent.
         """
         left, right = pair
-        before, after = defaultdict(list), defaultdict(list)  # neighbour of the pair: words where it is one
-        twice = []  # words where the pair follows itself, once for each time
+        before, after = defaultdict(list), defaultdict(list)  # neighbour of the pair: the words where it is one
+        twice = []  # the words where the pair follows itself, once per occurrence
         times = 0
         words, frequencies = self.words, self.frequencies
         for i in self.where.pop(pair):
@@ -103,10 +103,10 @@ class PairCounts:
 def learn_merges(
     tokens: list[str], pairs: PairCounts, num_merges: int, vocab_size: int, min_frequency: int, prefix: str
 ) -> list[tuple[str, str]]:
-    """The merges of ``train_bpe``, whose arguments these are; of equally frequent pairs the one of smallest ids.
+    """The merges of ``train_bpe``, with its arguments; of equally frequent pairs, the smallest ids go first.
 
     Args:
-        tokens: the vocabulary before the first merge, as ``spell`` gives it; merged tokens are added to it.
+        tokens: the vocabulary before the first merge, as ``spell`` returns it; merged tokens are added to it.
         pairs: the words in symbols.
     """
     ids = {token: i for i, token in enumerate(tokens)}
@@ -117,7 +117,7 @@ def learn_merges(
     while queue and len(merges) < num_merges and len(tokens) < vocab_size:
         negative_count, pair = queue[0]
         count = pairs.counts[pair]
-        if count != -negative_count:  # it has become rarer since it was put in: back into the queue
+        if count != -negative_count:  # it has become rarer since it was queued: put it back
             heapq.heapreplace(queue, (-count, pair))
             continue
         if count < min_frequency:
@@ -136,7 +136,7 @@ def learn_merges(
 
 
 def apply_merges_to_long_word(symbols: list[str], ranks: Mapping[tuple[str, str], int]) -> list[str]:
-    """``bpe.apply_merges``, for any length: candidates wait in a queue, symbols are linked to their neighbours."""
+    """``bpe.apply_merges`` for any length: candidates wait in a queue, symbols are linked to their neighbours."""
     after = [*range(1, len(symbols) + 1)]
     before = [*range(-1, len(symbols) - 1)]
     queue = [(ranks[pair], i, pair) for i, pair in enumerate(pairwise(symbols)) if pair in ranks]
@@ -144,7 +144,7 @@ def apply_merges_to_long_word(symbols: list[str], ranks: Mapping[tuple[str, str]
     while queue:
         _, i, pair = heapq.heappop(queue)
         j = after[i]
-        if j == len(symbols) or (symbols[i], symbols[j]) != pair:  # one of the two has been merged with another
+        if j == len(symbols) or (symbols[i], symbols[j]) != pair:  # one of the two has since been merged
             continue
         symbols[i], symbols[j] = "".join(pair), ""
         after[i] = k = after[j]

@@ -1,11 +1,11 @@
-"""Chapter 3: byte-pair encoding on bytes, as GPT-2 has it.
+"""Chapter 3: byte-pair encoding on bytes, as in GPT-2.
 
-The 256 bytes are the alphabet, so that any text at all can be spelled and given back, and no token is ever unknown
-(Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2). To print bytes, each is shown
-as a character: the visible ones as they are, the others as ones from 256 on, so that a space is "Ġ".
+The 256 bytes are the alphabet, so that any text at all can be spelled and recovered, and no token is ever unknown
+(Radford et al. 2019, "Language Models are Unsupervised Multitask Learners", section 2.2). For printing, each byte is
+shown as a character: visible ones as they are, the others as characters from 256 on, so that a space is "Ġ".
 
-Words are those of Hugging Face's ``tokenizers`` for every character up to Unicode 18, the newest that ``regex`` knew
-when this was written; a newer ``regex`` may know letters that ``tokenizers`` does not.
+Words are the same as in Hugging Face's ``tokenizers`` for every character up to Unicode 18, the newest that ``regex``
+knew when this was written; a newer ``regex`` may know letters that ``tokenizers`` does not.
 """
 
 from collections import Counter
@@ -31,9 +31,9 @@ CHARACTER_BYTES = {character: byte for byte, character in BYTE_CHARACTERS.items(
 def gpt2_word() -> regex.Pattern:
     r"""English contractions; then letters, digits, or anything else, each with the space before it; then white space.
 
-    The published pattern, ``'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+``, but letters
-    and numbers that Hugging Face does not know are anything else. ASCII comes first for speed; -- is a difference of
-    sets.
+    The published pattern, ``'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+``, except that
+    letters and numbers unknown to Hugging Face count as anything else. ASCII comes first for speed; -- is set
+    difference.
     """
     later = "".join(f"{chr(first)}-{chr(last)}" for first, last, _ in unicode_table("after Unicode 16"))
     letter, number = rf"[A-Za-z[\p{{L}}--[{later}]]]", rf"[0-9[\p{{N}}--[{later}]]]"
@@ -43,7 +43,7 @@ def gpt2_word() -> regex.Pattern:
 
 
 def show_bytes(text: str) -> str:
-    """The UTF-8 bytes of a text, a character each: bytes_to_unicode in the published code of GPT-2.
+    """The UTF-8 bytes of a text, one character each: bytes_to_unicode in GPT-2's published code.
 
     >>> show_bytes(" né")
     'ĠnÃ©'
@@ -62,7 +62,7 @@ def byte_words(text: str) -> list[str]:
 
 
 def count_byte_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each of GPT-2's words occurs in texts; what ``train_bpe`` takes for byte-level merges.
+    """How often each of GPT-2's words occurs in texts: the input of ``train_bpe`` for byte-level merges.
 
     >>> count_byte_words(["new, new"])
     Counter({'new': 1, ',': 1, 'Ġnew': 1})
@@ -76,7 +76,7 @@ class ByteLevelBPETokenizer(BPETokenizer):
 
     Args:
         merges: as ``train_bpe(count_byte_words(texts), …)`` returns them.
-        special_tokens: the first ids are theirs.
+        special_tokens: they get the first ids.
 
     >>> tokenizer = ByteLevelBPETokenizer([("Ã", "©")])
     >>> tokenizer.encode("né").tokens, tokenizer.encode("né").offsets
@@ -97,7 +97,7 @@ class ByteLevelBPETokenizer(BPETokenizer):
         ]
 
     def words(self, text: str) -> list[PlacedWord]:
-        """GPT-2's words in bytes, each byte with the place of the character that it is part of."""
+        """GPT-2's words in bytes, each byte with the position of the character it is part of."""
         words = []
         for found in gpt2_word().finditer(text):
             spans = [(i, i + 1) for i in range(found.start(), found.end()) for _ in text[i].encode()]
@@ -105,7 +105,7 @@ class ByteLevelBPETokenizer(BPETokenizer):
         return words
 
     def join(self, tokens: list[str]) -> str:
-        """The text of the bytes; a character that is cut off becomes U+FFFD."""
+        """The text that the bytes spell; an incomplete character becomes U+FFFD."""
         data = bytearray()
         for token in tokens:
             special = token in self.special_tokens
@@ -113,7 +113,7 @@ class ByteLevelBPETokenizer(BPETokenizer):
         return data.decode(errors="replace")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer in ``tokenizers``, ids, offsets and words included."""
+        """The same tokenizer in ``tokenizers``, with the same ids, offsets and words."""
         twin = tokenizers.Tokenizer(models.BPE(self.token_ids, self.merges))
         twin.add_special_tokens(list(self.special_tokens))
         twin.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

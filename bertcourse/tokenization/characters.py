@@ -1,6 +1,6 @@
-"""Chapter 3: what Unicode says of a character, as BERT's reference tokenizer knows it.
+"""Chapter 3: what Unicode says about a character, as BERT's reference tokenizer knows it.
 
-Python's own answers, but where that has older tables: ``bertcourse.datasets.unicode_tables``.
+Python's own answers, except where the reference uses other tables: ``bertcourse.datasets.unicode_tables``.
 """
 
 import unicodedata
@@ -11,7 +11,7 @@ from bertcourse.datasets.unicode_tables import unicode_table
 
 @cache
 def table(name: str) -> dict[str, str]:
-    """Character to value, of the table of that name."""
+    """The table of this name, from character to value."""
     return {chr(code): value for first, last, value in unicode_table(name) for code in range(first, last + 1)}
 
 
@@ -27,7 +27,7 @@ def category(character: str) -> str:
 
 
 def is_punctuation(character: str) -> bool:
-    """Unicode's punctuation, and ASCII that is neither letter, digit nor space: $ + < = > ^ ` | ~."""
+    """Unicode's punctuation, plus the ASCII that is neither letter, digit nor space: $ + < = > ^ ` | ~."""
     return "!" <= character <= "~" and not character.isalnum() or category(character).startswith("P")
 
 
@@ -37,13 +37,13 @@ def is_chinese(character: str) -> bool:
 
 
 def lower_case(character: str) -> str:
-    """Lower case of one character, which may be two: İ becomes i and a dot."""
+    """The lower case of one character, which may be two characters: İ becomes i and a dot."""
     return later_lower_case().get(character) or character.lower()
 
 
 @cache
 def later_lower_case() -> dict[str, str]:
-    """Character to lower case, where an older Python has none."""
+    """Character to lower case, for characters that have none in an older Python."""
     return {
         chr(code): chr(int(lower, 16) + code - first)
         for first, last, lower in unicode_table("later lower case")
@@ -57,6 +57,6 @@ def decomposition(character: str) -> str:
 
 
 def combining_class(character: str) -> int:
-    """Where a mark stands among the marks of a letter; 0 for what stays where it is."""
+    """Where a mark stands among the marks of a letter; 0 for characters that stay where they are."""
     moves = character in table("reordered mark") or category(character) == "Mn"
     return unicodedata.combining(character) if moves else 0

@@ -12,13 +12,13 @@ from bertcourse.tokenization.words import count_words
 
 
 def train_course_tokenizer(texts: Iterable[str], vocab_size: int = 8192) -> WordPieceTokenizer:
-    """Learn an uncased WordPiece tokenizer by the rule of BPE, which has each character of ASCII as a word by itself.
+    """Learn an uncased WordPiece tokenizer by the rule of BPE; its vocabulary has every ASCII character as a word.
 
-    Inside a word it can spell the letters and digits that the texts have there.
+    Inside a word it can spell only the letters and digits that the texts have there.
 
     Args:
-        texts: what to learn from.
-        vocab_size: how many tokens to have at most.
+        texts: the texts to learn from.
+        vocab_size: the most tokens to have.
     """
     words = count_words(tqdm(texts, desc="counting words", unit=" texts", disable=None), normalized_words)
     if words:

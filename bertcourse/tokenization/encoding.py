@@ -1,7 +1,7 @@
-"""Chapter 3: what all tokenizers have in common. A text goes in, an ``Encoding`` comes out.
+"""Chapter 3: what all tokenizers have in common; a text goes in, an ``Encoding`` comes out.
 
 A tokenizer cuts a text into words and each word into tokens. Only the second step, and what counts as a word, differ
-between BPE, WordPiece and Unigram. Natural text repeats itself, so a tokenizer remembers what it made of each chunk of
+between BPE, WordPiece and Unigram. Natural text repeats itself, so a tokenizer remembers its result for each chunk of
 text between two spaces: Zipf's law is why that is fast.
 """
 
@@ -25,7 +25,7 @@ MOST_REMEMBERED, LONGEST_REMEMBERED = 1_000_000, 100  # chunks, characters
 
 @dataclass(frozen=True)
 class Encoding:
-    """A tokenized text: four lists, an entry for each token, named as in Hugging Face's ``tokenizers``.
+    """A tokenized text: four lists with one entry per token, named as in Hugging Face's ``tokenizers``.
 
     Attributes:
         ids: indices into the vocabulary.
@@ -48,7 +48,7 @@ class PlacedWord(NamedTuple):
 
     Attributes:
         text: its characters, normalized.
-        spans: for each of them, (start, end) of what it stands for in the original text; a marker that stands for
+        spans: for each character, (start, end) of what it stands for in the original text; a marker that stands for
             nothing there has start = end.
     """
 
@@ -60,7 +60,7 @@ class Piece(NamedTuple):
     """A token in a word.
 
     Attributes:
-        id: its index in the vocabulary; None if it has none, and no token stands for what is unknown.
+        id: its index in the vocabulary; None if it has none and there is no unknown token.
         length: how many characters of the word it covers.
     """
 
@@ -72,7 +72,7 @@ PlacedToken = tuple[int, int, int, int]  # id; start and end in the chunk; index
 
 
 class Memory(dict):
-    """A dictionary that works out what it is asked for by ``answer``, and remembers it if the question is short."""
+    """A dictionary that computes missing values with ``answer``, and remembers those whose keys are short."""
 
     def __init__(self, answer: Callable[[str], object]):
         self.answer = answer
@@ -85,13 +85,13 @@ class Memory(dict):
 
 
 class Tokenizer(ABC):
-    """A vocabulary, and the way from text to its ids and back, in the steps of Hugging Face's ``tokenizers``.
+    """A vocabulary, and the way from a text to its ids and back, in the same steps as Hugging Face's ``tokenizers``.
 
     A subclass says what the words of a chunk are (``words``) and how a word is cut (``segment``).
 
     Args:
         tokens: the vocabulary, in order of id.
-        special_tokens: those that stand for no text, such as [MASK]: found in a text before anything else, never cut.
+        special_tokens: those that stand for no text, such as [MASK]; found in a text before anything else, never cut.
         unknown_token: stands for what the vocabulary cannot spell; None if it can spell everything.
     """
 
@@ -125,24 +125,24 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which the course's models go with."""
+        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which the course's models work with."""
 
     def encode(self, text: str) -> Encoding:
-        """Tokenize a text. Nothing is added to it: [CLS] and [SEP] are the model's business."""
+        """Tokenize a text; nothing is added to it, as [CLS] and [SEP] are the model's business."""
         check_text(text)
         return self.put_together(text, self.remembered_tokens.__getitem__)
 
     def encode_ids(self, text: str) -> list[int]:
-        """The ids of ``encode`` alone, several times as fast."""
+        """Only the ids of ``encode``, several times as fast."""
         check_text(text)
         return list(chain.from_iterable(map(self.remembered_ids.__getitem__, self.chunks(text))))
 
     def tokenize(self, text: str) -> list[str]:
-        """The tokens of ``encode`` alone."""
+        """Only the tokens of ``encode``."""
         return [self.tokens[i] for i in self.encode_ids(text)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of a list of ids, as far as the tokens tell it."""
+        """The text of a list of ids, as far as the tokens determine it."""
         try:
             ids = [operator.index(i) for i in ids]
         except TypeError:
@@ -153,7 +153,7 @@ class Tokenizer(ABC):
         return self.join([self.tokens[i] for i in ids])
 
     def put_together(self, text: str, place_tokens: Callable[[str], tuple[PlacedToken, ...]]) -> Encoding:
-        """The encoding of a text from the tokens of its chunks."""
+        """The encoding of a text, put together from the tokens of its chunks."""
         ids, offsets, word_ids = [], [], []
         position = num_words = 0
         for chunk in self.chunks(text):
@@ -167,11 +167,11 @@ class Tokenizer(ABC):
         return Encoding(ids, [self.tokens[i] for i in ids], offsets, word_ids)
 
     def chunks(self, text: str) -> list[str]:
-        """Cut a text where no word is hurt, ``gap`` characters apart; a chunk means the same everywhere."""
+        """Cut a text between words, ``gap`` characters apart; a chunk has the same tokens wherever it occurs."""
         return text.split(" ") if self.spaces_part_words else [text]
 
     def place_tokens(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> tuple[PlacedToken, ...]:
-        """The tokens of a chunk, worked out; ``segment`` is another way to cut words than the tokenizer's own."""
+        """Compute the tokens of a chunk; ``segment``, if given, replaces the tokenizer's own way of cutting words."""
         segment, placed, num_words = segment or self.remembered_pieces.__getitem__, [], 0
         for section, start in self.sections(text):
             if section in self.special_tokens:
@@ -189,11 +189,11 @@ class Tokenizer(ABC):
         return tuple(placed)
 
     def chunk_ids(self, text: str) -> tuple[int, ...]:
-        """The ids of a chunk, worked out."""
+        """Compute the ids of a chunk."""
         return tuple([token_id for token_id, *_ in self.place_tokens(text)])
 
     def sections(self, text: str) -> list[tuple[str, int]]:
-        """Split at special tokens: each special token and each text between two, with where it starts."""
+        """Split at special tokens: each special token and each text between two, with its start."""
         if self.special_pattern is None:
             return [(text, 0)]
         sections, start = [], 0
@@ -205,7 +205,7 @@ class Tokenizer(ABC):
     def save(self, folder: str | os.PathLike) -> None:
         """Write tokenizer.json and tokenizer_config.json, which ``tokenizers`` and ``transformers`` load.
 
-        The folder is made if it is not there; files of these names are replaced, each whole.
+        The folder is created if need be; files of these names are replaced, each as a whole.
         """
         contents = self.files()
         with replace_files(folder, contents) as draft:
@@ -220,6 +220,6 @@ class Tokenizer(ABC):
         }
 
     def config(self) -> dict:
-        """What tokenizer_config.json says to ``transformers``."""
+        """What tokenizer_config.json tells ``transformers``."""
         special = {"unk_token": self.unknown_token} if self.unknown_token is not None else {}
         return {"tokenizer_class": "PreTrainedTokenizerFast", **special}

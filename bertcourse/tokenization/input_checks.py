@@ -1,4 +1,4 @@
-"""Chapter 3: what the public functions refuse: each check says what was expected, what came, and what to do."""
+"""Chapter 3: what the public functions refuse; each check says what was expected, what came, and what to do."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,7 @@ MOST_TOKENS = 0x10FFFF  # the fast trainers write a symbol as one character
 
 
 def check_text(text: str, name: str = "text") -> None:
-    """Refuse what is not a str, or holds a lone surrogate: half of a character, which no UTF-8 file can hold."""
+    """Refuse anything that is not a str, or holds a lone surrogate: half a character, which no UTF-8 file can hold."""
     if not isinstance(text, str):
         raise TypeError(
             f"{name} must be a str; got {type(text).__name__}. Decode bytes first (data.decode()), and call encode for "
@@ -24,7 +24,7 @@ def check_text(text: str, name: str = "text") -> None:
 
 
 def check_texts(texts: Iterable[str]) -> Iterator[str]:
-    """The texts one by one, each checked; a single str is refused, which would be read as texts of one letter."""
+    """The texts one by one, each checked; a single str is refused, as it would be read as one-letter texts."""
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
         raise TypeError(f"texts must be a list of str; got one {type(texts).__name__}. Write [text].")
     for text in texts:
@@ -33,7 +33,7 @@ def check_texts(texts: Iterable[str]) -> Iterator[str]:
 
 
 def check_mapping(name: str, value: Mapping, what: str) -> None:
-    """Refuse what is not a mapping; ``what`` says from what to what it should map."""
+    """Refuse anything that is not a mapping; ``what`` says what it should map, and to what."""
     if not isinstance(value, Mapping):
         raise TypeError(f"{name} must map {what}; got {type(value).__name__}.")
 
@@ -42,7 +42,7 @@ def check_word_counts(word_counts: Mapping[str, int]) -> dict[str, int]:
     """Refuse a corpus that nothing can be learned from.
 
     Returns:
-        The same words with the counts as Python's int, whose sums do not overflow as NumPy's do.
+        The same words with their counts as Python ints, whose sums do not overflow as NumPy's do.
     """
     check_mapping("word_counts", word_counts, "words to counts, as count_words(texts) does")
     if not word_counts:
@@ -57,7 +57,7 @@ def check_word_counts(word_counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def check_number(name: str, value: float, least: float, kind: type = Integral) -> None:
-    """Refuse a setting that is not a number of its kind (Integral or Real), not finite, or below ``least``."""
+    """Refuse a setting that is not a number of this kind (Integral or Real), is not finite, or is below ``least``."""
     kind_name = "whole" if kind is Integral else "finite"
     message = f"{name} must be a {kind_name} number and at least {least}; got {value!r}."
     if not isinstance(value, kind):
@@ -69,10 +69,10 @@ def check_number(name: str, value: float, least: float, kind: type = Integral) -
 def check_sizes(
     vocab_size: int | None, alphabet: Sequence[str], num_merges: int | None = None, min_frequency: int = 1
 ) -> tuple[int, int]:
-    """Refuse sizes that say nothing, or leave no room for what every word is spelled with.
+    """Refuse sizes that set no limit, or leave no room for the alphabet that words are spelled with.
 
     Returns:
-        ``vocab_size`` and ``num_merges``, at most ``MOST_TOKENS``, which is what None means.
+        ``vocab_size`` and ``num_merges``, each at most ``MOST_TOKENS``, which is what None stands for.
     """
     if num_merges is None and vocab_size is None:
         raise ValueError("give num_merges or vocab_size: how far to go.")
@@ -93,7 +93,7 @@ def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
 
 
 def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
-    """Refuse a vocabulary that is not a list of different tokens, a line each, or lacks one of ``needed``."""
+    """Refuse a vocabulary that is not a list of distinct tokens, one line each, or that lacks one of ``needed``."""
     is_list = isinstance(tokens, Sequence) and not isinstance(tokens, str)
     if not is_list or not all(isinstance(token, str) for token in tokens):
         raise TypeError(
@@ -113,7 +113,7 @@ def check_tokens(tokens: Sequence[str], needed: Sequence[str]) -> None:
 
 
 def check_merges(merges: Sequence[tuple[str, str]]) -> None:
-    """Refuse what is not a list of pairs of tokens."""
+    """Refuse anything that is not a list of pairs of tokens."""
     for merge in merges if isinstance(merges, Sequence) else [merges]:
         is_pair = isinstance(merge, (tuple, list)) and len(merge) == 2
         if not is_pair or not all(isinstance(token, str) for token in merge):
@@ -121,7 +121,7 @@ def check_merges(merges: Sequence[tuple[str, str]]) -> None:
 
 
 def check_pieces(pieces: Sequence[tuple[str, float]]) -> None:
-    """Refuse what is not a unigram model: pairs of a token and a finite log-probability, at least one."""
+    """Refuse anything that is not a unigram model: pairs of a token and a finite log-probability, at least one."""
     if not pieces:
         raise ValueError("pieces must hold at least one token with its log-probability; got none.")
     for piece in pieces:

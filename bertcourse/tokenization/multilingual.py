@@ -1,12 +1,12 @@
 """Chapter 3: one vocabulary for many languages.
 
-Text in English is plentiful, in Swahili it is not. If words were counted as they come, the vocabulary would be English.
-So languages are drawn with
+Text in English is plentiful; in Swahili it is not. If words were counted as they come, the vocabulary would be English.
+So languages are drawn with probability
 
     q_i = p_i^α / Σ_j p_j^α,     p_i the share of language i in the text
 
 (Conneau & Lample 2019, "Cross-lingual Language Model Pretraining", section 3.1): α = 1 keeps the shares, α = 0 makes
-all languages equal. Multilingual BERT took α = 0.7, XLM-R α = 0.3.
+all languages equal. Multilingual BERT used α = 0.7, XLM-R α = 0.3.
 """
 
 import math
@@ -22,11 +22,11 @@ def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str
     """How often to draw each language.
 
     Args:
-        sizes: language to amount of text, in any unit.
-        alpha: from 0 (all alike) to 1 (as much as there is).
+        sizes: how much text each language has, in any unit.
+        alpha: from 0 (all languages alike) to 1 (in proportion to their text).
 
     Returns:
-        Language to probability q_i.
+        The probability q_i of each language.
 
     >>> {name: round(q, 2) for name, q in sampling_probabilities({"en": 99, "sw": 1}, alpha=0.5).items()}
     {'en': 0.91, 'sw': 0.09}
@@ -42,14 +42,14 @@ def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str
 
 
 def mix_word_counts(word_counts: Mapping[str, Mapping[str, int]], alpha: float) -> Counter[str]:
-    """The word counts of all languages together, as if that many words had been drawn with the probabilities q_i.
+    """The word counts of all languages together, as if that many words had been drawn with probabilities q_i.
 
     Args:
-        word_counts: for each language, word to count.
+        word_counts: the word counts of each language.
         alpha: as for ``sampling_probabilities``.
 
     Returns:
-        Word to count, rounded, at least 1: what a trainer takes.
+        Word counts, rounded, at least 1: the input of a trainer.
 
     >>> mix_word_counts({"en": {"the": 90}, "sw": {"na": 10}}, alpha=0)
     Counter({'the': 50, 'na': 50})
@@ -68,11 +68,11 @@ def mix_word_counts(word_counts: Mapping[str, Mapping[str, int]], alpha: float) 
 def tokens_per_word(tokenizer: Tokenizer, word_counts: Mapping[str, int]) -> float:
     """How many tokens a word takes on average: what a language pays for its share of the vocabulary.
 
-    It is called fertility in Rust et al. 2021, "How Good is Your Tokenizer?", section 3.2.
+    This is called fertility in Rust et al. 2021, "How Good is Your Tokenizer?", section 3.2.
 
     Args:
         tokenizer: any of the chapter's.
-        word_counts: word to count, the words as the tokenizer's trainer took them.
+        word_counts: how often each word occurs, the words as the tokenizer's trainer took them.
     """
     word_counts = check_word_counts(word_counts)
     pieces = {word: sum(piece.id is not None for piece in tokenizer.segment(word)) for word in word_counts}

@@ -1,10 +1,10 @@
 """Chapter 3, first step: BERT's text normalization, with the way back to the original text.
 
-Before any subword is looked for, BERT (Devlin et al. 2019, the published tokenization.py) cleans the text, sets Chinese
-characters apart, strips accents, lowers the case and splits off punctuation. Here a text is a list of characters, each
-with the position that it came from; a step maps one list to the next, so that every word knows its place.
-``plain_normalize`` is that pipeline, and the specification; ``normalize`` does the same with a table that has the
-steps' result for each character, and a test holds the two equal.
+Before looking for subwords, BERT (Devlin et al. 2019, the published tokenization.py) cleans the text, sets Chinese
+characters apart, strips accents, lowercases and splits off punctuation. Here a text is a list of characters, each with
+the position that it came from; each step maps one list to the next, so that every word knows its place.
+``plain_normalize`` is this pipeline, and the specification; ``normalize`` does the same with a table of the steps'
+result for each character, and a test checks that the two are equal.
 """
 
 import re
@@ -24,18 +24,18 @@ from bertcourse.tokenization.characters import (
 from bertcourse.tokenization.encoding import PlacedWord
 from bertcourse.tokenization.input_checks import check_text
 
-MOST_CHARACTERS = 100_000  # remembered: more than texts have, fewer than the 1.1 million of Unicode
+MOST_CHARACTERS = 100_000  # to remember: more than texts have, fewer than Unicode's 1.1 million
 
-PlacedCharacter = tuple[str, int]  # and the position in the original text of the character that it was made from
+PlacedCharacter = tuple[str, int]  # a character, and the position in the original text of the one that it was made from
 
 
 def plain_normalize(text: str, lowercase: bool = True) -> list[PlacedWord]:
-    """BERT's normalization, one step after the other; arguments and result as for ``normalize``."""
+    """BERT's normalization, one step at a time; arguments and result as for ``normalize``."""
     return split_words(normalized_characters(text, lowercase))
 
 
 def normalized_characters(text: str, lowercase: bool = True) -> list[PlacedCharacter]:
-    """All steps but the last: words come out with a space between them.
+    """All steps but the last: words come out separated by spaces.
 
     >>> normalized_characters("É!")
     [('e', 0), (' ', 1), ('!', 1), (' ', 1)]
@@ -47,7 +47,7 @@ def normalized_characters(text: str, lowercase: bool = True) -> list[PlacedChara
 
 
 def clean(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
-    """Drop control, format and private characters and U+FFFD; make every kind of white space a space."""
+    """Drop control, format and private-use characters and U+FFFD; turn every kind of white space into a space."""
     cleaned = []
     for character, position in characters:
         if character.isspace() and (character in "\t\n\r" or category(character) != "Cc"):
@@ -58,27 +58,27 @@ def clean(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
 
 
 def set_apart_cjk(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
-    """A space on each side of a Chinese character, as Chinese writes none: each becomes a word."""
+    """Put a space on each side of a Chinese character, as Chinese writes none; each becomes a word."""
     return set_apart(characters, is_chinese)
 
 
 def strip_accents(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
-    """Decompose (NFD): é becomes e and an accent. Then drop the accents, the nonspacing marks (category Mn)."""
+    """Decompose (NFD: é becomes e and an accent), then drop the accents, that is, nonspacing marks (category Mn)."""
     return [placed for placed in decompose(characters) if category(placed[0]) != "Mn"]
 
 
 def lower(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
-    """Lower case, a character at a time: Σ becomes σ even at the end of a word, where Greek has ς."""
+    """Lowercase one character at a time: Σ becomes σ even at the end of a word, where Greek has ς."""
     return [(low, position) for character, position in characters for low in lower_case(character)]
 
 
 def set_apart_punctuation(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
-    """A space on each side of a punctuation mark."""
+    """Put a space on each side of a punctuation mark."""
     return set_apart(characters, is_punctuation)
 
 
 def set_apart(characters: list[PlacedCharacter], alone: Callable[[str], bool]) -> list[PlacedCharacter]:
-    """A space on each side of the characters for which ``alone`` is true."""
+    """Put a space on each side of the characters for which ``alone`` is true."""
     apart = []
     for placed in characters:
         space = (" ", placed[1])
@@ -87,9 +87,9 @@ def set_apart(characters: list[PlacedCharacter], alone: Callable[[str], bool]) -
 
 
 def decompose(characters: list[PlacedCharacter]) -> list[PlacedCharacter]:
-    """Canonical decomposition (Unicode's NFD), marks after the same letter in canonical order.
+    """Canonical decomposition (Unicode's NFD), with the marks after a letter in canonical order.
 
-    A mark that changes places with another takes that one's position: positions stay in ascending order.
+    A mark that changes places with another takes the other's position: positions stay in ascending order.
 
     Source: Unicode Standard Annex #15; positions as the normalized strings of ``tokenizers`` keep them.
     """
@@ -120,18 +120,18 @@ def split_words(characters: list[PlacedCharacter]) -> list[PlacedWord]:
 
 
 def normalize(text: str, lowercase: bool = True) -> list[PlacedWord]:
-    """The words that BERT sees in a text, normalized, each character with the place it has in the text.
+    """The words that BERT sees in a text, normalized, each character with its place in the text.
 
     Args:
         text: any text.
-        lowercase: strip accents and lower the case, as uncased models do; False for cased ones.
+        lowercase: strip accents and lowercase, as uncased models do; False for cased ones.
 
     Returns:
-        The words in order. A punctuation mark and a Chinese character are words of their own.
+        The words in order. Punctuation marks and Chinese characters are words of their own.
 
     Source: Devlin et al. 2019, BasicTokenizer in the published code; equal to Hugging Face's BertNormalizer followed by
-    BertPreTokenizer, which lower the case of single characters: Σ becomes σ. Google's code lowers whole tokens with
-    Python, so that a last Σ becomes ς, another token.
+    BertPreTokenizer, which lowercase single characters: Σ becomes σ. Google's code lowercases whole tokens with Python,
+    so that a final Σ becomes ς, a different token.
 
     >>> [word.text for word in normalize("Déjà vu,  東京!")]
     ['deja', 'vu', ',', '東', '京', '!']
@@ -146,7 +146,7 @@ def normalize(text: str, lowercase: bool = True) -> list[PlacedWord]:
 
 
 def normalized_words(text: str, lowercase: bool = True) -> list[str]:
-    """The words of ``normalize`` without their places, which is quicker.
+    """The words of ``normalize`` without their places, which is faster.
 
     >>> normalized_words("Déjà vu, 東京!")
     ['deja', 'vu', ',', '東', '京', '!']
@@ -157,9 +157,9 @@ def normalized_words(text: str, lowercase: bool = True) -> list[str]:
 
 
 class CharacterTable(dict):
-    """For ``str.translate``: code point to normalized text, worked out by the steps when a character is first met.
+    """For ``str.translate``: code point to normalized text, computed by the steps when a character is first met.
 
-    It remembers ``MOST_CHARACTERS`` of them, about 15 MB, and works out the rest again.
+    It remembers ``MOST_CHARACTERS`` of them, about 15 MB, and computes the rest each time.
     """
 
     def __init__(self, lowercase: bool):
@@ -174,16 +174,16 @@ class CharacterTable(dict):
 
 @cache
 def character_table(lowercase: bool) -> CharacterTable:
-    """The one table for this setting, which all tokenizers share."""
+    """The table for this setting, which all tokenizers share."""
     return CharacterTable(lowercase)
 
 
 def has_floating_mark(text: str) -> bool:
-    """Whether a mark's place depends on its neighbours, so that no table of single characters has it."""
+    """Whether the place of some mark depends on its neighbours, so that a table of single characters cannot tell it."""
     return not text.isascii() and floating_mark().search(text) is not None
 
 
 @cache
 def floating_mark() -> re.Pattern:
-    """Any mark that is kept and reordered."""
+    """A pattern for any mark that is kept and reordered."""
     return re.compile(f"[{''.join(sorted(table('reordered mark')))}]")

@@ -1,12 +1,12 @@
 """Chapter 3: the unigram language model.
 
-Every token t has a probability, and a segmentation x of a word w the product of its tokens'. A word is read as
+Every token t has a probability; that of a segmentation x of a word w is the product over its tokens. A word is read as
 
     x* = argmax over x in S(w) of  Π_{t in x} p(t),     S(w) all ways to cut w into tokens.
 
-S(w) is a lattice: positions between characters, and an edge for each token that fits between two of them. Its best path
-is found by Viterbi; paths drawn at random are subword regularization (Kudo 2018, "Subword Regularization", section 3).
-The probabilities are learned in ``unigram_training``.
+S(w) is a lattice: positions between characters, and an edge for each token that fits between two of them. Viterbi finds
+its best path; drawing paths at random is subword regularization (Kudo 2018, "Subword Regularization", section 3). The
+probabilities are learned in ``unigram_training``.
 """
 
 import math
@@ -46,9 +46,9 @@ class Lattice:
     Args:
         word: its characters.
         log_probs: token to log-probability.
-        longest: the longest token, in characters; None to look it up.
-        unknown_log_prob: of a character that is no token; None for ``UNKNOWN_PENALTY`` below the least of
-            ``log_probs``.
+        longest: length of the longest token, in characters; None to look it up.
+        unknown_log_prob: log-probability of a character that is not a token; None for ``UNKNOWN_PENALTY`` below the
+            least of ``log_probs``.
 
     Attributes:
         edges_to: for each position, the edges that end there, the longest first.
@@ -88,13 +88,13 @@ class Lattice:
         return [edge for edges in self.edges_to for edge in edges]
 
     def best_path(self) -> list[Edge]:
-        """The most probable segmentation (Viterbi): the best way to a position goes on the best way to an earlier one.
+        """The most probable segmentation (Viterbi): the best way to a position extends the best way to an earlier one.
 
-        Of equally good edges the longest is taken, as ``tokenizers`` does.
+        Of equally good edges the longest is taken, as in ``tokenizers``.
         """
         best, came_by = [0.0], [None]
         for edges in self.edges_to[1:]:
-            edge = max(edges, key=lambda edge: best[edge.start] + edge.log_prob)  # of equals, the first
+            edge = max(edges, key=lambda edge: best[edge.start] + edge.log_prob)  # among equals, the first
             best.append(best[edge.start] + edge.log_prob)
             came_by.append(edge)
         path, position = [], len(self.word)
@@ -104,7 +104,7 @@ class Lattice:
         return path[::-1]
 
     def forward(self, alpha: float = 1.0) -> list[float]:
-        """Per position, the log of the summed probability, to the power alpha, of all ways from the start to it."""
+        """For each position, the log of the sum of probability^alpha over all ways from the start to it."""
         sums = [0.0]
         for edges in self.edges_to[1:]:
             sums.append(log_sum_exp([sums[edge.start] + alpha * edge.log_prob for edge in edges]))
@@ -122,7 +122,7 @@ class Lattice:
         return sums
 
     def posteriors(self) -> dict[Edge, float]:
-        """Per edge, the probability that a segmentation of this word goes through it: what EM's first half counts."""
+        """For each edge, the probability that a segmentation of this word uses it: what the E step of EM counts."""
         forward, backward = self.forward(), self.backward()
         return {
             edge: math.exp(forward[edge.start] + edge.log_prob + backward[edge.end] - forward[-1])
@@ -130,13 +130,13 @@ class Lattice:
         }
 
     def sample(self, generator: random.Random, alpha: float = 1.0) -> list[Edge]:
-        """A segmentation drawn with a probability proportional to P(segmentation)^alpha.
+        """A segmentation drawn with probability proportional to P(segmentation)^alpha.
 
         Args:
             generator: the source of randomness.
-            alpha: 0 draws all segmentations alike, 1 as the model has them, a large one only the best.
+            alpha: 0 draws all segmentations equally often, 1 as often as the model says, a large value only the best.
 
-        Source: Kudo 2018, equation 7 with all segmentations, by forward filtering and backward sampling.
+        Source: Kudo 2018, equation 7 over all segmentations, by forward filtering and backward sampling.
         """
         check_number("alpha", alpha, least=0, kind=Real)
         forward, path, position = self.forward(alpha), [], len(self.word)
@@ -153,9 +153,9 @@ class UnigramTokenizer(Tokenizer):
 
     Args:
         pieces: tokens and their log-probabilities, as ``train_unigram`` returns them.
-        special_tokens: the first ids are theirs; the unknown token is one of them.
-        unknown_token: what characters become that no token has.
-        marker: stands before each word; see ``mark_words``.
+        special_tokens: they get the first ids; the unknown token is one of them.
+        unknown_token: stands for characters that no token covers.
+        marker: put before each word; see ``mark_words``.
 
     >>> tokenizer = UnigramTokenizer([("▁", -2.0), ("a", -1.0), ("b", -1.0), ("ab", -1.5)])
     >>> tokenizer.encode("ab!").tokens
@@ -181,15 +181,15 @@ class UnigramTokenizer(Tokenizer):
         return place_words(text, self.marker)
 
     def lattice(self, word: str) -> Lattice:
-        """All segmentations of a word, which is given with its marker."""
+        """All segmentations of a word that is given with its marker."""
         return Lattice(word, self.log_probs, self.longest, self.unknown_log_prob)
 
     def segment(self, word: str) -> list[Piece]:
-        """The most probable pieces of a word, which is given with its marker."""
+        """The most probable pieces of a word that is given with its marker."""
         return self.pieces(self.lattice(word).best_path())
 
     def pieces(self, path: Iterable[Edge]) -> list[Piece]:
-        """The pieces of a path; unknown characters in a row are one."""
+        """The pieces of a path; unknown characters in a row become one piece."""
         pieces: list[Piece] = []
         for start, end, token, _ in path:
             if token is None and pieces and pieces[-1].id == self.unknown_id:
@@ -199,12 +199,12 @@ class UnigramTokenizer(Tokenizer):
         return pieces
 
     def sample(self, text: str, generator: random.Random, alpha: float = 0.1) -> Encoding:
-        """``encode`` another way each time: subword regularization (Kudo 2018, section 3.3).
+        """``encode``, but cutting differently each time: subword regularization (Kudo 2018, section 3.3).
 
         Args:
             text: any text.
             generator: the source of randomness, such as ``random.Random(0)``.
-            alpha: how much the better segmentations are preferred; see ``Lattice.sample``.
+            alpha: how strongly better segmentations are preferred; see ``Lattice.sample``.
         """
         check_text(text)
 
@@ -214,11 +214,11 @@ class UnigramTokenizer(Tokenizer):
         return self.put_together(text, lambda chunk: self.place_tokens(chunk, draw))
 
     def join(self, tokens: list[str]) -> str:
-        """The words with a space for each marker."""
+        """The words, with a space for each marker."""
         return join_words(tokens, self.marker).removeprefix(" ")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer in ``tokenizers``: ids, words, and offsets but for markers, as with ``BPETokenizer``.
+        """The same tokenizer in ``tokenizers``: ids, words and, except for markers, offsets, as with ``BPETokenizer``.
 
         Its ``tokens`` have the text itself where ours have the unknown token.
         """

@@ -1,8 +1,8 @@
-"""Chapter 3: the unigram language model's training, fast: the lattices of all words of a corpus at once.
+"""Chapter 3: training the unigram language model, fast: the lattices of all words of a corpus at once.
 
 ``unigram.Lattice`` holds the segmentations of one word, and ``unigram_training`` the two steps of training in plain
 form; read these first. Training needs the same sums and maxima for every word of a corpus, over and over: here they are
-operations on arrays, held equal to the plain ones by the tests.
+operations on arrays, and tests check that they equal the plain ones.
 """
 
 import math
@@ -19,14 +19,14 @@ LEAST_EXPECTED = 0.5  # a token that EM expects to be used less often than this 
 class Lattices:
     """All segmentations of many words at once: what ``unigram.Lattice`` does for one, as operations on arrays.
 
-    The positions of all words, one word after the other, are the nodes; each token that fits is an edge between two.
-    Edges are sorted by the position in their word where they end, so that a step takes all words on by one character.
+    The nodes are the positions of all words, one word after another; each token that fits is an edge between two. Edges
+    are sorted by the position in their word where they end, so that each step advances all words by one character.
 
     Args:
         words: the words.
-        tokens: the vocabulary; edges bear the index of their token.
-        longest: the longest token, in characters.
-        whole_words: whether a token may be a whole word by itself.
+        tokens: the vocabulary; edges carry the index of their token.
+        longest: length of the longest token, in characters.
+        whole_words: whether a single token may be a whole word.
     """
 
     def __init__(self, words: Sequence[str], tokens: Sequence[str], longest: int, whole_words: bool = True):
@@ -34,7 +34,7 @@ class Lattices:
         self.last = np.cumsum(lengths + 1) - 1  # nodes: where each word ends, and where it starts
         self.first = self.last - lengths
         ids = {token: i for i, token in enumerate(tokens)}
-        edges = array("i")  # four numbers an edge: where in the word it ends, the nodes it joins, its token
+        edges = array("i")  # four numbers per edge: where in the word it ends, the nodes it joins, its token
         for word, node in zip(words, self.first.tolist()):
             for start in range(len(word)):
                 for end in range(start + 1, min(len(word), start + longest) + 1):
@@ -45,7 +45,7 @@ class Lattices:
         self.ends, self.sources, self.targets, self.tokens = table[np.argsort(table[:, 0], kind="stable")].T.copy()
 
     def keep(self, new_ids: np.ndarray) -> None:
-        """Renumber the tokens; the edges of those whose new number is negative are taken out."""
+        """Renumber the tokens, and remove the edges of those whose new number is negative."""
         tokens = new_ids[self.tokens]
         stays = tokens >= 0
         self.tokens = tokens[stays]
@@ -59,12 +59,12 @@ class Lattices:
     def expected_counts(self, probabilities: np.ndarray, frequencies: np.ndarray) -> np.ndarray:
         """How often each token is used, averaged over all segmentations: the forward-backward algorithm.
 
-        Probabilities are multiplied as they are: a word of less than about 1e-300, some sixty rare tokens, does not
-        count.
+        Probabilities are multiplied as they are: a word of probability below about 1e-300, some sixty rare tokens, does
+        not count.
 
         Args:
-            probabilities: (tokens,) of each token.
-            frequencies: (words,) of each word.
+            probabilities: (tokens,), one per token.
+            frequencies: (words,), one per word.
         """
         weights = probabilities[self.tokens]
         forward, backward = np.zeros(self.last[-1] + 1), np.zeros(self.last[-1] + 1)
@@ -84,11 +84,11 @@ class Lattices:
         """The tokens of every word's most probable segmentation (Viterbi).
 
         Args:
-            log_probs: (tokens,) of each token.
+            log_probs: (tokens,), one per token.
 
         Returns:
-            ``(words, tokens)``, an entry for each token of a best path: the index of its word, and its own. A word that
-            cannot be segmented has none. Of equally good edges the longest is taken, as in ``Lattice.best_path``.
+            ``(words, tokens)``, with an entry for each token of a best path: the index of its word, and its own. A word
+            that cannot be segmented has none. Of equally good edges the longest is taken, as in ``Lattice.best_path``.
         """
         best, came_by = np.full(self.last[-1] + 1, -np.inf), np.zeros(self.last[-1] + 1, dtype=np.intp)
         best[self.first] = 0.0
@@ -96,7 +96,7 @@ class Lattices:
             targets = self.targets[step]
             scores = best[self.sources[step]] + log_probs[self.tokens[step]]
             np.maximum.at(best, targets, scores)
-            won = np.flatnonzero(scores == best[targets])[::-1]  # the longest last: it stays
+            won = np.flatnonzero(scores == best[targets])[::-1]  # the longest comes last: it stays
             came_by[targets[won]] = step.start + won
         word = np.flatnonzero(np.isfinite(best[self.last]))
         node, words, tokens = self.last[word], [], []
@@ -115,9 +115,9 @@ class UnigramModel:
 
     Args:
         word_counts: as for ``train_unigram``.
-        scores: token to a first guess of its count; single characters first.
-        num_characters: how many of them there are; these are never taken away.
-        longest: the longest token, in characters.
+        scores: a first guess of each token's count; single characters come first.
+        num_characters: how many single characters there are; these are never removed.
+        longest: length of the longest token, in characters.
     """
 
     def __init__(self, word_counts: Mapping[str, int], scores: Mapping[str, float], num_characters: int, longest: int):
@@ -129,7 +129,7 @@ class UnigramModel:
         self.lattices = Lattices(list(word_counts), self.tokens, longest)
 
     def expect(self) -> np.ndarray:
-        """E: ``unigram_training.expected_counts``, of each token."""
+        """E: ``unigram_training.expected_counts`` of each token."""
         return self.lattices.expected_counts(self.probabilities, self.frequencies)
 
     def maximize(self, counts: np.ndarray) -> None:
@@ -141,7 +141,7 @@ class UnigramModel:
         self.probabilities = (torch.digamma(counts) - torch.digamma(counts.sum())).exp().numpy()
 
     def losses(self) -> np.ndarray:
-        """``unigram_training.losses``, of each token."""
+        """``unigram_training.losses`` of each token."""
         log_probs = np.log(self.probabilities)
         words, tokens = self.lattices.best_paths(log_probs)
         used = np.bincount(tokens, self.frequencies[words], len(self.tokens))
@@ -158,7 +158,7 @@ class UnigramModel:
         return lost
 
     def prune(self, size: int) -> None:
-        """Keep the characters and the tokens that the likelihood of the corpus would miss most, ``size`` in all."""
+        """Keep the characters and the tokens whose loss would cost the corpus the most likelihood, ``size`` in all."""
         lost = self.losses()
         lost[: self.num_characters] = np.inf
         keep = np.zeros(len(self.tokens), dtype=bool)

@@ -1,16 +1,16 @@
 """Chapter 3: learning the unigram language model.
 
-Begin with far too many tokens. Expectation-maximization gives each its probability: count how often it is used,
+Start with far too many tokens. Expectation-maximization gives each its probability: count how often it is used,
 averaged over all segmentations, and make that its probability,
 
     E: c(t) = Σ_w  frequency(w) · Σ of P(edge | w) over the edges of t in the lattice of w,     M: p(t) ∝ exp ψ(c(t)).
 
-(ψ, the digamma function, takes about half a use from every token, which favours few: variational Bayes.) Then take away
-the tokens whose loss costs the corpus least likelihood, and repeat until the vocabulary is small enough (Kudo 2018,
-"Subword Regularization", section 3.2). Steps and constants are those of sentencepiece.
+(ψ, the digamma function, takes about half a use away from every token, which favours having few: variational Bayes.)
+Then remove the tokens whose loss costs the corpus the least likelihood, and repeat until the vocabulary is small enough
+(Kudo 2018, "Subword Regularization", section 3.2). Steps and constants are those of sentencepiece.
 
-``expected_counts`` and ``losses`` specify the two steps, a lattice at a time; ``train_unigram`` takes them for all
-words at once with ``unigram_fast``, and tests hold the two equal.
+``expected_counts`` and ``losses`` specify the two steps, one lattice at a time; ``train_unigram`` takes them for all
+words at once with ``unigram_fast``, and tests check that the two are equal.
 """
 
 import math
@@ -24,18 +24,17 @@ from bertcourse.tokenization.input_checks import check_number, check_sizes, chec
 from bertcourse.tokenization.unigram import Lattice
 from bertcourse.tokenization.unigram_fast import UnigramModel
 
-LONGEST_WORD = 100  # longer words are not learned from: the product of so many probabilities becomes 0
+LONGEST_WORD = 100  # longer words are not learned from: the product of that many probabilities becomes 0
 END = "\0"
 
 
 def seed_tokens(word_counts: Mapping[str, int], size: int, longest: int) -> list[tuple[str, float]]:
-    """The substrings to begin with: those that cover most characters of the corpus.
+    """The substrings to start with: those that cover the most characters of the corpus.
 
-    A substring that is always followed by the same character says nothing that the longer one does not, and is left
-    out.
+    A substring that is always followed by the same character adds nothing to the longer one, and is left out.
 
     Returns:
-        Substrings of two characters or more with their score, occurrences × length, the best first.
+        Substrings of two or more characters with their scores, occurrences × length, best first.
 
     Source: Kudo 2018, section 3.2 (1); sentencepiece finds them as the inner nodes of a suffix tree of the text.
 
@@ -58,7 +57,7 @@ def seed_tokens(word_counts: Mapping[str, int], size: int, longest: int) -> list
 
 
 def expected_counts(word_counts: Mapping[str, int], log_probs: Mapping[str, float]) -> Counter[str]:
-    """E: how often each token is used, averaged over all segmentations of the corpus by their probability.
+    """E: how often each token is used, averaged over all segmentations of the corpus, weighted by their probability.
 
     >>> expected_counts({"ab": 6}, {"a": math.log(0.5), "b": math.log(0.5), "ab": math.log(0.5)})["ab"]
     4.0
@@ -73,10 +72,10 @@ def expected_counts(word_counts: Mapping[str, int], log_probs: Mapping[str, floa
 def losses(word_counts: Mapping[str, int], log_probs: Mapping[str, float]) -> dict[str, float]:
     """How much log-likelihood the corpus would lose without each token, in its best segmentations.
 
-    Each use of the token would be a use of the tokens of its second-best segmentation (Kudo 2018, section 3.2 (3)).
+    Each use of the token would become a use of the tokens of its second-best segmentation (Kudo 2018, section 3.2 (3)).
 
     Returns:
-        Token to loss; -inf for one that is never used, inf for one that no others spell.
+        The loss of each token: -inf if it is never used, inf if no other tokens spell it.
     """
     used: Counter[str] = Counter()
     for word, frequency in word_counts.items():
@@ -111,17 +110,17 @@ def train_unigram(
     """Learn tokens and their probabilities.
 
     Args:
-        word_counts: word to how often it occurs; tokens do not cross words. Of words of more than 100 characters only
+        word_counts: how often each word occurs; tokens do not cross words. From words of more than 100 characters only
             the characters are learned.
-        vocab_size: how many tokens to have at most, the special ones among them.
+        vocab_size: the most tokens to have, including special ones.
         special_tokens: room is left for them.
-        seed_size: how many tokens to begin with at most, besides the single characters.
-        longest_token: in characters.
+        seed_size: the most tokens to start with, besides the single characters.
+        longest_token: length of the longest token, in characters.
         shrink: the share of tokens that survives a round of pruning, between 0 and 1.
         em_steps: rounds of expectation-maximization between two prunings.
 
     Returns:
-        Tokens with their log-probabilities, the most probable first; every character of the corpus is one.
+        Tokens with their log-probabilities, the most probable first; every character of the corpus is among them.
 
     Source: Kudo 2018, section 3.2; constants as in sentencepiece's unigram_model_trainer.cc.
 

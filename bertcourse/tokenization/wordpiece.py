@@ -1,8 +1,8 @@
-"""Chapter 3: WordPiece, the tokenizer of BERT.
+"""Chapter 3: WordPiece, BERT's tokenizer.
 
-A word is cut from the left, each time by the longest piece that the vocabulary has; pieces inside a word are written
-with ``##`` in front (Wu et al. 2016, "Google's Neural Machine Translation System", section 4.1; Devlin et al. 2019).
-That is ``WordPieceTokenizer.segment``; ``normalization`` decides what a word is.
+A word is cut from the left, each time taking the longest piece that the vocabulary has; pieces inside a word are
+written with ``##`` in front (Wu et al. 2016, "Google's Neural Machine Translation System", section 4.1; Devlin et al.
+2019). That is ``WordPieceTokenizer.segment``; ``normalization`` decides what a word is.
 """
 
 import os
@@ -24,10 +24,10 @@ class WordPieceTokenizer(Tokenizer):
 
     Args:
         vocab: the tokens, in order of id; those inside a word begin with ``##``.
-        lowercase: strip accents and lower the case, as uncased models do.
-        unknown_token: what a word becomes that the vocabulary cannot spell.
+        lowercase: strip accents and lowercase, as uncased models do.
+        unknown_token: stands for a word that the vocabulary cannot spell.
         special_tokens: found in the text first, and never cut; None for those of BERT's five that ``vocab`` has.
-        max_word_length: a longer word, in characters after normalization, is unknown.
+        max_word_length: in characters, after normalization; a longer word is unknown.
 
     Source: Devlin et al. 2019, FullTokenizer in the published code; ids and offsets are Hugging Face's.
 
@@ -55,7 +55,7 @@ class WordPieceTokenizer(Tokenizer):
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, **settings) -> "WordPieceTokenizer":
-        """The tokenizer of a vocab.txt, which has one token a line.
+        """The tokenizer of a vocab.txt, which has one token per line.
 
         Args:
             path: the file, in UTF-8, with or without a byte order mark.
@@ -78,7 +78,7 @@ class WordPieceTokenizer(Tokenizer):
         return normalize(text, self.lowercase)
 
     def segment(self, word: str) -> list[Piece]:
-        """The pieces of a normalized word: the longest from the left; if nothing matches somewhere, it is unknown."""
+        """The pieces of a normalized word, longest first from the left; if nothing fits somewhere, it is unknown."""
         unknown = [Piece(self.unknown_id, len(word))]
         if len(word) > self.max_word_length:
             return unknown
@@ -101,7 +101,7 @@ class WordPieceTokenizer(Tokenizer):
         return tuple([piece.id for word in normalized_words(text, self.lowercase) for piece in pieces[word]])
 
     def join(self, tokens: list[str]) -> str:
-        """Tokens with a space between words; where the text had none (before a comma), that is not known any more."""
+        """Tokens with a space between words, even where the text had none (before a comma): that is no longer known."""
         return " ".join(tokens).replace(" " + PREFIX, "")
 
     def to_tokenizers(self) -> tokenizers.Tokenizer:
@@ -123,9 +123,9 @@ class WordPieceTokenizer(Tokenizer):
         return twin
 
     def config(self) -> dict:
-        """What tokenizer_config.json says to ``transformers``."""
+        """What tokenizer_config.json tells ``transformers``."""
         return {"tokenizer_class": "BertTokenizer", "do_lower_case": self.lowercase, "unk_token": self.unknown_token}
 
     def files(self) -> dict[str, str]:
-        """tokenizer.json, tokenizer_config.json, and vocab.txt with one token a line."""
+        """tokenizer.json, tokenizer_config.json, and vocab.txt with one token per line."""
         return {"vocab.txt": "".join(f"{token}\n" for token in self.tokens), **super().files()}

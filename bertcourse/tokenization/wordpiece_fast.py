@@ -1,8 +1,8 @@
-"""Chapter 3: WordPiece's training, fast. ``wordpiece_training`` has the plain form: read that first.
+"""Chapter 3: training WordPiece, fast; read the plain form in ``wordpiece_training`` first.
 
-A merge makes its two symbols rarer, and that changes the score of every pair that has one of them. Each such pair is
-put into the queue once more. A merge also makes the corpus shorter, which lowers the likelihood's gain of every pair:
-an entry that has become lower goes back into the queue when it comes up, and one that has become higher is passed over.
+A merge makes its two symbols rarer, which changes the score of every pair that contains one of them; each such pair is
+queued again. A merge also makes the corpus shorter, which lowers every pair's gain in likelihood. When an entry comes
+up whose score has since become lower, it goes back into the queue; one whose score has become higher is skipped.
 """
 
 import heapq
@@ -14,15 +14,15 @@ from tqdm import tqdm
 from bertcourse.tokenization.bpe_fast import PairCounts
 from bertcourse.tokenization.wordpiece import PREFIX
 
-Score = Callable[[int, int, int, int], float]  # of the counts of a pair, of its two symbols, and of all symbols
+Score = Callable[[int, int, int, int], float]  # from the counts of a pair, its two symbols, and all symbols
 
 
 class PairScores:
-    """The pairs of a corpus by their score, kept up to date as pairs are merged.
+    """The pairs of a corpus by score, kept up to date as pairs are merged.
 
     Args:
         pairs: the corpus in symbols.
-        score: of the counts; ``pair_score``.
+        score: computed from the counts; ``pair_score``.
         min_frequency: pairs that occur less often have no score.
     """
 
@@ -36,14 +36,15 @@ class PairScores:
         self.put(pairs.counts)
 
     def score(self, pair: str) -> float | None:
-        """The score by the present counts; None for a rare pair."""
+        """A pair's score by the current counts; None if it is too rare."""
         count, counts = self.pairs.counts.get(pair, 0), self.pairs.symbol_counts
         if count < self.min_frequency:
             return None
         return self.score_of_counts(count, counts[pair[0]], counts[pair[1]], self.pairs.num_symbols)
 
     def best(self) -> str | None:
-        """The pair of highest score, of equals the one of smallest ids, taken from the queue; None if there is none."""
+        """Take the best-scoring pair from the queue (of equals, the one with the smallest ids); None if there is
+        none."""
         while self.queue:
             negative_score, pair = heapq.heappop(self.queue)
             score = self.score(pair)
@@ -54,7 +55,7 @@ class PairScores:
         return None
 
     def merge(self, pair: str, merged: str) -> None:
-        """Make one symbol of a pair, and put in all pairs whose score that changes."""
+        """Replace a pair with one symbol, and queue all pairs whose score this changes."""
         self.remember(self.pairs.merge(pair, merged))
         self.put(self.pairs_with[pair[0]] | self.pairs_with[pair[1]] | self.pairs_with[merged])
 
@@ -65,19 +66,19 @@ class PairScores:
                 self.pairs_with[symbol].add(pair)
 
     def put(self, pairs: Iterable[str]) -> None:
-        """Put pairs into the queue by their present score."""
+        """Put pairs into the queue by their current score."""
         for pair in pairs:
             if (score := self.score(pair)) is not None:
                 heapq.heappush(self.queue, (-score, pair))
 
 
 def learn_tokens(tokens: list[str], pairs: PairCounts, score: Score, vocab_size: int, min_frequency: int) -> list[str]:
-    """The vocabulary of ``train_wordpiece``; of pairs of equal score the one of smallest ids.
+    """The vocabulary of ``train_wordpiece``; of pairs with equal scores, the one with the smallest ids goes first.
 
     Args:
-        tokens: the vocabulary before the first merge, as ``spell`` gives it; merged tokens are added to it.
+        tokens: the vocabulary before the first merge, as ``spell`` returns it; merged tokens are added to it.
         pairs, score, min_frequency: as for ``PairScores``.
-        vocab_size: how many tokens to have at most.
+        vocab_size: the most tokens to have.
     """
     ids = {token: i for i, token in enumerate(tokens)}
     scores = PairScores(pairs, score, min_frequency)

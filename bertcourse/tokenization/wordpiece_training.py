@@ -1,18 +1,19 @@
-"""Chapter 3: learning the vocabulary of WordPiece, by three rules.
+"""Chapter 3: learning the vocabulary of WordPiece by three rules.
 
-WordPiece as it was published merges the pair that most increases the likelihood of the training data (Schuster &
-Nakajima 2012, "Japanese and Korean Voice Search"; Wu et al. 2016, section 4.1). The papers print no formula. If symbols
-are drawn independently, ij in place of i and j gains about
+As published, WordPiece merges the pair that most increases the likelihood of the training data (Schuster & Nakajima
+2012, "Japanese and Korean Voice Search"; Wu et al. 2016, section 4.1). The papers print no formula. If symbols are
+drawn independently, replacing i and j with ij gains about
 
     c(ij) log[P(ij) / (P(i) P(j))],     c for counts: rule "likelihood".
 
 The ratio alone, P(ij) / (P(i) P(j)), is how the Hugging Face course (chapter 6) and many slides read the papers: rule
 "score", which favours symbols that are seldom apart, however rare they are. Rule "bpe" is that of BPE, the most
-frequent pair, with pieces inside a word written with ``##``: the rule of Hugging Face's WordPieceTrainer, which decides
-ties anew in each run. In all three a vocabulary comes out, not merges: the encoder looks for the longest match.
+frequent pair, with pieces inside a word written with ``##``; it is the rule of Hugging Face's WordPieceTrainer, which
+breaks ties differently in each run. The result of all three is a vocabulary, not merges: the encoder looks for the
+longest match.
 
-``plain_train_wordpiece`` is the specification; ``train_wordpiece`` does the same by the fast forms, ``bpe_fast`` and
-``wordpiece_fast``, and a test holds them equal.
+``plain_train_wordpiece`` is the specification; ``train_wordpiece`` does the same with the fast forms, ``bpe_fast`` and
+``wordpiece_fast``, and a test checks that the two are equal.
 """
 
 import math
@@ -37,7 +38,7 @@ def pair_score(rule: Rule, count: int, left: int, right: int, total: int) -> flo
     Args:
         rule: "bpe", "score" or "likelihood".
         count: how often the pair occurs.
-        left, right: how often each of its symbols does.
+        left, right: how often each of its symbols occurs.
         total: how many symbols the corpus has.
 
     >>> [round(pair_score(rule, 5, 20, 5, 100), 3) for rule in RULES]
@@ -58,9 +59,9 @@ def plain_train_wordpiece(
     min_frequency: int = 1,
     special_tokens: Sequence[str] = BERT_SPECIAL_TOKENS,
 ) -> list[str]:
-    """WordPiece's training as it is defined: count symbols and pairs, merge the pair of best score, start again.
+    """WordPiece's training as it is defined: count symbols and pairs, merge the pair with the best score, start over.
 
-    The result is that of ``train_wordpiece``; the time grows with tokens × corpus.
+    The result is the same as that of ``train_wordpiece``, but the time grows with tokens × corpus.
 
     Args:
         word_counts, vocab_size, rule, min_frequency, special_tokens: as for ``train_wordpiece``.
@@ -102,16 +103,16 @@ def train_wordpiece(
     min_frequency: int = 1,
     special_tokens: Sequence[str] = BERT_SPECIAL_TOKENS,
 ) -> list[str]:
-    """Learn the vocabulary of a ``WordPieceTokenizer``; the fast forms do it.
+    """Learn the vocabulary of a ``WordPieceTokenizer``, with the fast forms.
 
     Args:
-        word_counts: word to how often it occurs; the words as ``normalized_words`` gives them.
-        vocab_size: how many tokens to have at most.
-        rule: which pair is merged next, ``pair_score``. "bpe": the most frequent. "score": the one of highest
-            P(ij) / (P(i) P(j)), which without a ``min_frequency`` is a pair of symbols that occur once each, and junk.
-            "likelihood": the one that makes the corpus most likely. Of equals the one of smallest ids.
+        word_counts: how often each word occurs, the words as ``normalized_words`` returns them.
+        vocab_size: the most tokens to have.
+        rule: which pair is merged next, by ``pair_score``. "bpe": the most frequent. "score": the one with the highest
+            P(ij) / (P(i) P(j)), which without a ``min_frequency`` is junk: two symbols that occur once each.
+            "likelihood": the one that makes the corpus most likely. Of equals, the one with the smallest ids.
         min_frequency: how often a pair must occur to be merged.
-        special_tokens: the first ids are theirs.
+        special_tokens: they get the first ids.
 
     Returns:
         The tokens in order of id: special ones, characters by code point, characters inside a word, merged ones.

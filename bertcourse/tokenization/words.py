@@ -1,7 +1,7 @@
 """Chapter 3: the words between spaces, each with a marker where the space was, and how often they occur.
 
-What BPE and the unigram language model are trained on and applied to (Kudo & Richardson 2018, "SentencePiece",
-section 3). BERT has words of its own: ``normalization``.
+BPE and the unigram language model are trained on these words and applied to them (Kudo & Richardson 2018,
+"SentencePiece", section 3). BERT has words of its own: see ``normalization``.
 """
 
 import re
@@ -14,7 +14,7 @@ from tokenizers import decoders, pre_tokenizers
 from bertcourse.tokenization.encoding import PlacedWord
 from bertcourse.tokenization.input_checks import check_text, check_texts
 
-MARKER = "▁"  # U+2581, in next to no text; the underscore of textbooks is in many
+MARKER = "▁"  # U+2581, which hardly any text contains; the underscore of textbooks occurs in many
 WORD = re.compile(r"[\S\x1c-\x1f]+")  # Python counts the four separators as white space, Unicode does not
 
 
@@ -23,9 +23,9 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
 
     Args:
         text: any text.
-        marker: put before each word, so that a token knows whether it begins one. A word that begins with it in the
-            text gets no second, as with Hugging Face.
-        mark_first: whether the first word has one, too.
+        marker: put before each word, so that a token shows whether it begins a word. A word that already begins with it
+            in the text gets no second one, as with Hugging Face.
+        mark_first: whether the first word gets one, too.
 
     >>> mark_words("set new  new")
     ['▁set', '▁new', '▁new']
@@ -37,7 +37,7 @@ def mark_words(text: str, marker: str = MARKER, mark_first: bool = True) -> list
 
 
 def mark_of(word: str, marker: str, wanted: bool) -> str:
-    """The marker to put before a word, if one is wanted and the word does not begin with it: else nothing."""
+    """The marker to put before a word; empty if none is wanted, or if the word already begins with it."""
     return marker if wanted and not word.startswith(marker) else ""
 
 
@@ -53,19 +53,19 @@ def place_words(text: str, marker: str = MARKER, mark_first: bool = True) -> lis
 
 
 def join_words(tokens: Sequence[str], marker: str) -> str:
-    """The text of tokens, a space for each marker, also for one that the text had; without one, words run together."""
+    """The text of tokens, a space for each marker, even one from the text; without a marker, words run together."""
     return "".join(tokens).replace(marker, " ") if marker else "".join(tokens)
 
 
 def count_words(texts: Iterable[str], split: Callable[[str], Iterable[str]] = mark_words) -> Counter[str]:
-    """How often each word occurs, in the order in which words are met: what all trainers start from.
+    """How often each word occurs, in order of first appearance: what all trainers start from.
 
     Chunks between spaces are counted first, so that ``split`` sees each only once.
 
     Args:
         texts: any texts.
-        split: text to words; must not look beyond spaces. ``mark_words`` for BPE and Unigram, ``normalized_words`` for
-            WordPiece.
+        split: from text to words; it must not look beyond spaces. ``mark_words`` for BPE and Unigram,
+            ``normalized_words`` for WordPiece.
 
     >>> count_words(["set new new", "renew"])
     Counter({'▁new': 2, '▁set': 1, '▁renew': 1})
@@ -81,7 +81,7 @@ def count_words(texts: Iterable[str], split: Callable[[str], Iterable[str]] = ma
 
 
 def use_marker(twin: tokenizers.Tokenizer, marker: str) -> None:
-    """Have a tokenizer of ``tokenizers`` split at white space and mark every word, as ``place_words`` does."""
+    """Make a tokenizer of ``tokenizers`` split at white space and mark every word, as ``place_words`` does."""
     if len(marker) != 1:
         raise ValueError(f"tokenizers marks words with one character; got marker={marker!r}. To save, train with one.")
     twin.pre_tokenizer = pre_tokenizers.Sequence(

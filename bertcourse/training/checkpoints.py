@@ -1,7 +1,7 @@
-"""Checkpoints: all that a run needs to go on, in one safetensors file that is whole or not there.
+"""Checkpoints: everything a run needs to go on, in one safetensors file that is either whole or not there.
 
-Weights and the optimizer's state are its tensors; progress and settings are JSON in its header. There is no state of
-random numbers to keep: whatever is random is seeded by the run's seed and the step.
+Weights and the optimizer's state are its tensors; progress and settings are JSON in its header. No state of random
+generators needs to be kept: whatever is random is seeded by the run's seed and the step.
 """
 
 import json
@@ -16,7 +16,7 @@ from torch import nn
 
 
 def check_output(output: Path | None, checkpoint: Path | None, resume: bool) -> None:
-    """Refuse to mix runs: ``checkpoint``, if there is one in ``output``, is to be resumed, and else there is none."""
+    """Refuse to mix runs: a ``checkpoint`` in ``output`` must be resumed, and without one nothing can be."""
     if checkpoint and not resume:
         raise FileExistsError(
             f"{output} has a run already, with {checkpoint.name}. Resume it, or name another output folder."
@@ -32,12 +32,12 @@ def write_checkpoint(
     header: dict[str, dict | str],
     others: dict[str, torch.Tensor] | None = None,
 ) -> None:
-    """Write the file under another name, flush it to the disk, and rename it: an older one is replaced or untouched.
+    """Write the file under another name, flush it to disk, and rename it: an older one is replaced or left untouched.
 
     Args:
         path: the file.
-        model, optimizer: what has learned, and what the optimizer keeps of each parameter.
-        header: texts, and dictionaries to be kept as JSON.
+        model, optimizer: the weights, and what the optimizer keeps for each parameter.
+        header: texts, and dictionaries to be stored as JSON.
         others: further tensors, by names that begin neither with "model." nor with "optimizer.".
 
     Raises:
@@ -49,7 +49,7 @@ def write_checkpoint(
         tensors |= {f"optimizer.{key}.{names[id(parameter)]}": value for key, value in state.items()}
     tensors = {name: tensor.detach().to("cpu").contiguous() for name, tensor in tensors.items()}
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in header.items()}
-    for abandoned in path.parent.glob(".checkpoint*.tmp"):  # by a process that was killed
+    for abandoned in path.parent.glob(".checkpoint*.tmp"):  # left by a process that was killed
         abandoned.unlink()
     draft = path.with_name(f".{path.name}.tmp")
     try:
@@ -67,7 +67,7 @@ def read_checkpoint(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]
     """A checkpoint's header and tensors.
 
     Raises:
-        ValueError: if the file is cut short, or a number in it is none.
+        ValueError: if the file is cut short, or holds anything but finite numbers.
     """
     try:
         with safetensors.safe_open(path, framework="pt") as file:
@@ -86,18 +86,18 @@ def damaged(path: Path, reason: object) -> ValueError:
     resume = from_newest(path.parent, besides=path)
     return ValueError(
         f"{path} is damaged, or of another model: {reason}. Make the model as before; or delete the file, and "
-        f"{f'resume{resume}' if resume else 'start anew'}."
+        f"{f'resume{resume}' if resume else 'start again'}."
     )
 
 
 def from_newest(folder: Path, besides: Path | None = None) -> str:
-    """ " from NAME", the newest checkpoint in a folder besides one; nothing if there is none."""
+    """ " from NAME", for the newest checkpoint in a folder other than ``besides``; an empty text if there is none."""
     names = sorted(path.name for path in folder.glob("checkpoint*.safetensors") if path != besides)
     return f" from {names[-1]}" if names else ""
 
 
 def check_same_run(path: Path, saved: dict, given: dict, may_change: Set[str] = frozenset()) -> None:
-    """Refuse to go on with a checkpoint's run under other settings, naming them."""
+    """Refuse to resume a checkpoint's run with different settings, and name those that differ."""
     differing = sorted(name for name in {*saved, *given} - may_change if saved.get(name) != given.get(name))
     if differing:
         changes = "; ".join(f"{name} was {saved.get(name)!r} and is {given.get(name)!r}" for name in differing)
@@ -111,17 +111,17 @@ def restore(
     tensors: dict[str, torch.Tensor],
     has_learned: bool = False,
 ) -> None:
-    """Put what ``write_checkpoint`` wrote back into model and optimizer.
+    """Load what ``write_checkpoint`` wrote into model and optimizer.
 
     Args:
         path: of the checkpoint, named in errors.
         model, optimizer: filled in place. The optimizer is AdamW, or chapter 11's Muon, whose groups with a momentum
-            keep one tensor a parameter where AdamW keeps three.
-        tensors: by name; others than the model's and the optimizer's are left aside.
-        has_learned: whether every parameter that learns must have a state of the optimizer.
+            keep one tensor per parameter where AdamW keeps three.
+        tensors: by name; any that belong to neither the model nor the optimizer are ignored.
+        has_learned: whether the optimizer must have a state for every parameter that learns.
 
     Raises:
-        ValueError: if names or shapes are not the model's and its optimizer's; both are then as they were.
+        ValueError: if names or shapes do not match the model's and the optimizer's; both are then unchanged.
     """
     weights = {name.removeprefix("model."): t for name, t in tensors.items() if name.startswith("model.")}
     there, here = ({name: tuple(t.shape) for name, t in of.items()} for of in (weights, model.state_dict()))

@@ -1,4 +1,4 @@
-"""How fast a run is, in which precision it is faster, and what it says: the progress bar and the log."""
+"""How fast a run is, which precision makes it faster, and how it reports: the progress bar and the log."""
 
 import json
 import os
@@ -12,17 +12,17 @@ from tqdm.auto import tqdm
 
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
-    """Matrix products in bfloat16, if that is the ``precision``; all in float32 if it is "float32"."""
+    """Matrix products in bfloat16 if that is the ``precision``; everything in float32 if it is "float32"."""
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
 
 def faster_precision(model: nn.Module, loss: Callable[[], Tensor], device: torch.device) -> str:
-    """ "float32" or "bfloat16": in which a step is faster here, by a tenth at least.
+    """ "bfloat16" if that makes a step faster here, by at least a tenth; otherwise "float32".
 
     Args:
-        model: what learns; its gradients are gone afterwards.
-        loss: of a batch, computed again at each call.
-        device: where they are.
+        model: the model that learns; its gradients are cleared.
+        loss: computes the loss of a batch afresh at each call.
+        device: where model and batch are.
     """
 
     def seconds(precision: str) -> float:
@@ -41,7 +41,7 @@ def peak_flops(device: torch.device, dtype: torch.dtype, size: int = 0) -> float
     """Floating-point operations per second of a large matrix product here, the best of six tries.
 
     Args:
-        device: to measure.
+        device: the device to measure.
         dtype: of the matrices.
         size: their width; 0 for 1024 on a CPU and 8192 on a GPU.
     """
@@ -58,24 +58,24 @@ def peak_flops(device: torch.device, dtype: torch.dtype, size: int = 0) -> float
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until a GPU has done what it was told."""
+    """Wait until a GPU has finished its work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def progress_bar(is_shown: bool = True, **settings) -> tqdm:
-    """tqdm's bar on a terminal and in a notebook; none elsewhere, nor where TQDM_DISABLE is set, as when lectures are
-    stored."""
+    """tqdm's bar on a terminal or in a notebook; none elsewhere, nor if TQDM_DISABLE is set, as it is while lectures
+    are stored."""
     return tqdm(disable=None if is_shown and not os.environ.get("TQDM_DISABLE") else True, **settings)
 
 
 def move_bar(bar: tqdm, amount: int, share: float) -> None:
-    """Move a bar whose total is not known: ``amount`` is what is done now, and ``share`` of the whole.
+    """Move a bar whose total is not known: ``amount`` has been done so far, which is ``share`` of the whole.
 
-    A notebook draws the bar with a widget that has a total of its own, the first one.
+    In a notebook the bar is a widget with a total of its own, which stays at its first value unless it is set.
     """
     bar.total = max(amount, round(amount / max(share, 1e-9)))
-    if hasattr(bar, "container"):  # the widgets before, of and behind the bar
+    if hasattr(bar, "container"):  # three widgets: what is left of the bar, the bar, what is right of it
         bar.container.children[1].max = bar.total
     bar.update(amount - bar.n)
 
@@ -85,8 +85,8 @@ class RunLog:
 
     Args:
         folder: of the run; None writes nothing.
-        step: go on after this step; later lines, which a killed run wrote after its last checkpoint, are removed.
-        tensorboard: write its files too; ImportError if it is not installed.
+        step: continue after this step; later lines, which a killed run wrote after its last checkpoint, are removed.
+        tensorboard: write TensorBoard's files too; ImportError if it is not installed.
     """
 
     def __init__(self, folder: Path | None, step: int, tensorboard: bool = False):
@@ -116,7 +116,7 @@ class RunLog:
                 self.board.add_scalar(f"{event}/{name}", value, step)
 
     def close(self) -> None:
-        """Finish the files."""
+        """Close the files."""
         for file in (self.file, self.board):
             if file:
                 file.close()
@@ -130,5 +130,5 @@ def read_log(path: Path) -> list[dict]:
 
 
 def whole_lines(path: Path) -> list[str]:
-    """The lines of a log, without a last one that was cut off."""
+    """The lines of a log, except for a last one that was cut off."""
     return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []

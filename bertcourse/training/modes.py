@@ -1,4 +1,4 @@
-"""A model asked, not trained: no dropout, no gradients."""
+"""Using a model without training it: no dropout, no gradients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from torch import nn
 
 @contextmanager
 def evaluation_mode(module: nn.Module) -> Iterator[None]:
-    """Switch dropout and gradients off; afterwards every submodule is as it was, whatever happened.
+    """Switch off dropout and gradients; afterwards every submodule is as it was before, even after an error.
 
     Args:
         module: a model; parts of it may be in different modes, such as a frozen encoder under a head that learns.

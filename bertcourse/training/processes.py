@@ -1,4 +1,4 @@
-"""One process or many: what a run asks of torch.distributed, which with one process is nothing."""
+"""One process or many: what a run needs from torch.distributed, which is nothing if there is only one."""
 
 import os
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ class Processes(NamedTuple):
         rank: its number, from 0.
         count: how many there are.
         local_rank: its number on its machine.
-        device: that it computes on.
-        patient: the same processes, as a group that waits for a day; None if there is one process.
+        device: what it computes on.
+        patient: the same processes, as a group that waits for up to a day; None if there is only one process.
     """
 
     rank: int
@@ -41,17 +41,17 @@ class Processes(NamedTuple):
         return tensor.tolist()
 
     def wait(self, patiently: bool = False) -> None:
-        """Go on when all processes are here; patiently if one of them may take hours, as for tokenizing."""
+        """Wait for all processes to get here; patiently if one of them may take hours, as tokenizing does."""
         if self.count > 1:
             distributed.barrier(group=self.patient if patiently else None)
 
 
 @contextmanager
 def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
-    """Meet the other processes of ``torchrun``, if it started this one, and part at the end.
+    """Join the other processes of ``torchrun``, if it started this one, and leave them at the end.
 
     Args:
-        timeout_seconds: how long to wait for one that does not come or does not answer.
+        timeout_seconds: how long to wait for a process that does not start or does not answer.
 
     Raises:
         ConnectionError: if a process is missing, or stops.

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 
 def check_fields(settings) -> None:
-    """Refuse a value that has not the type of its field (an int may stand for a float), or is none of its choices."""
+    """Refuse a value that is not of its field's type (an int will do for a float), or not one of its choices."""
     for field in dataclasses.fields(settings):
         value, kinds = getattr(settings, field.name), (int, float) if field.type is float else field.type
         if not isinstance(value, kinds) or isinstance(value, bool) != (field.type is bool):
@@ -16,7 +16,7 @@ def check_fields(settings) -> None:
 
 
 def require(settings, names: str, rule: str, holds: Callable[[float], bool]) -> None:
-    """Refuse a field out of range: ``require(self, "epochs patience", "at least 1", lambda value: value >= 1)``."""
+    """Refuse fields out of range: ``require(self, "epochs patience", "at least 1", lambda value: value >= 1)``."""
     for name in names.split():
         if not holds(getattr(settings, name)):
             raise ValueError(f"{name} must be {rule}; got {getattr(settings, name)!r}.")

@@ -1,9 +1,9 @@
-"""Chapter 5: which sense of a word is meant? The one whose examples look most alike to BERT.
+"""Chapter 5: which sense of a word is meant? The one whose examples BERT finds most similar.
 
-A sense's embedding is the mean of the contextual vectors of the words that annotators gave this sense, and a new
-occurrence takes the sense with the nearest embedding among those of its lemma and part of speech; a word without
-examples takes WordNet's first sense (Jurafsky & Martin, "Speech and Language Processing", chapter on word senses, v_s =
-1/n Σ v_i; Loureiro & Jorge 2019; Peters et al. 2018).
+A sense's embedding is the mean of the contextual vectors of all words that annotators gave this sense. A new occurrence
+takes the sense with the nearest embedding among those of its lemma and part of speech; a word without examples takes
+WordNet's first sense (Jurafsky & Martin, "Speech and Language Processing", chapter on word senses, v_s = 1/n Σ v_i;
+Loureiro & Jorge 2019; Peters et al. 2018).
 
 In reading order: ``vectors`` (a vector for each word), ``nearest`` (the classifier), ``sentences`` (the course's own
 labelled set), ``corpora`` (SemCor and the public test sets), ``dictionary`` (WordNet), ``keys`` (what a sense is

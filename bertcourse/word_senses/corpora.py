@@ -1,4 +1,4 @@
-"""Chapter 5: the WSD Evaluation Framework's corpora (Raganato et al. 2017): XML with the words, a file of senses."""
+"""Chapter 5: the WSD Evaluation Framework's corpora (Raganato et al. 2017): words in XML, senses in a second file."""
 
 import io
 import os
@@ -34,18 +34,18 @@ class Instance(NamedTuple):
 
 
 class SenseCorpus(NamedTuple):
-    """Sentences, some of whose words have a sense.
+    """Sentences, with senses for some of their words.
 
     Attributes:
-        sentences: lists of words, a word being several in "primary election".
-        instances: in the order of the text.
+        sentences: lists of words, where one "word" may be several, such as "primary election".
+        instances: the words with senses, in the order of the text.
     """
 
     sentences: list[list[str]]
     instances: list[Instance]
 
     def positions(self) -> list[list[int]]:
-        """For each sentence the indices of its instances: ``only`` of ``word_vectors``, whose rows they then are."""
+        """The positions of each sentence's instances; as ``only``, they make ``word_vectors`` return just these."""
         positions = [[] for _ in self.sentences]
         for instance in self.instances:
             positions[instance.sentence].append(instance.position)
@@ -57,7 +57,7 @@ def sense_corpus(name: str) -> SenseCorpus:
 
     Args:
         name: "semcor" to learn from; "ALL", or one of its parts, "senseval2", "senseval3", "semeval2007", "semeval2013"
-            and "semeval2015", to be measured on.
+            and "semeval2015", to evaluate on.
 
     Source: Raganato et al. 2017, "Word Sense Disambiguation: A Unified Evaluation Framework and Empirical Comparison".
     """
@@ -71,10 +71,10 @@ def read_senses(data: str | os.PathLike, keys: str | os.PathLike) -> SenseCorpus
 
     Args:
         data: NAME.data.xml, or the same as .xz.
-        keys: NAME.gold.key.txt, or the same as .xz: in each line an instance's id and one or several sense keys.
+        keys: NAME.gold.key.txt, or the same as .xz: in each line an instance's id and one or more sense keys.
 
     Raises:
-        ValueError: naming the file and what was expected, if one is not in the format or they do not belong together.
+        ValueError: naming the file and what was expected, if one has another format or they do not belong together.
     """
     gold = read_keys(Path(keys))
     sentences, found = read_sentences(Path(data))
@@ -101,7 +101,7 @@ def read_keys(path: Path) -> dict[str, tuple[str, ...]]:
 
 
 def read_sentences(path: Path) -> tuple[list[list[str]], dict[str, tuple[Word, int, int]]]:
-    """Sentences; and for each instance, by its id, its word, the index of its sentence and its position there."""
+    """The sentences; and, by the id of each instance, its word, the index of its sentence and its position there."""
     sentences: list[list[str]] = []
     instances: dict[str, tuple[Word, int, int]] = {}
     try:
@@ -129,19 +129,19 @@ def read_sentences(path: Path) -> tuple[list[list[str]], dict[str, tuple[Word, i
 
 
 def place(element: ElementTree.Element) -> str:
-    """An element as a message shows it."""
+    """An element as error messages show it."""
     return ElementTree.tostring(element, encoding="unicode").strip()[:120]
 
 
 def most_frequent_senses(corpus: SenseCorpus, order: Mapping[Word, Sequence[str]]) -> dict[Word, str]:
-    """The sense that each word has most often in a corpus: the baseline MFS of Raganato et al. 2017.
+    """The sense that each word has most often in a corpus: the MFS baseline of Raganato et al. 2017.
 
     Args:
         corpus: annotated text.
-        order: word to its senses; of two equally frequent ones, the one that comes first here is taken.
+        order: from word to its senses; of equally frequent ones, the one that comes first here is taken.
 
     Returns:
-        Word to sense key, for every word of the corpus.
+        From word to sense key, for every word of the corpus.
     """
     counts: dict[Word, Counter] = defaultdict(Counter)
     for instance in corpus.instances:

@@ -20,10 +20,10 @@ def open_wordnet(folder: str | os.PathLike):
     """WordNet 3.0 as NLTK reads it.
 
     Args:
-        folder: with WordNet's database files.
+        folder: the one with WordNet's database files.
 
     Returns:
-        ``nltk.corpus.reader.WordNetCorpusReader``, of which all works but ``lemma_from_key``; see ``find_lemma``.
+        ``nltk.corpus.reader.WordNetCorpusReader``, which works except for ``lemma_from_key``; see ``find_lemma``.
     """
     check_nltk()
     import nltk.data
@@ -31,18 +31,18 @@ def open_wordnet(folder: str | os.PathLike):
 
     class WordNet30(WordNetCorpusReader):
         def map_wn(self, version: str = "wordnet") -> None:
-            """No map to WordNet 3.0, which this is; NLTK's own looks for a second copy in its data."""
+            """Build no map to WordNet 3.0, since this is it; NLTK's own method looks for a second copy in its data."""
 
     folder = str(Path(folder).resolve())
-    if folder not in nltk.data.path:  # from elsewhere NLTK refuses to read, since its version 3.10
+    if folder not in nltk.data.path:  # since its version 3.10, NLTK refuses to read from elsewhere
         nltk.data.path.append(folder)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that other languages are not there
+        warnings.simplefilter("ignore")  # about other languages, which are missing
         return WordNet30(folder, None)
 
 
 def check_nltk() -> None:
-    """Refuse to fetch or open what cannot be read then."""
+    """Refuse to fetch or open WordNet if there is no NLTK to read it."""
     if importlib.util.find_spec("nltk") is None:
         raise ModuleNotFoundError(
             'WordNet is read by the package nltk; install it: python -m pip install "bertcourse[benchmark]".'
@@ -54,10 +54,10 @@ def word_senses(wordnet, words: Iterable[Word]) -> dict[Word, list[str]]:
 
     Args:
         wordnet: as ``open_wordnet`` returns it.
-        words: (lemma, part of speech), satellites being adjectives.
+        words: (lemma, part of speech); satellites count as adjectives.
 
     Returns:
-        Word to sense keys, without the words that WordNet does not have.
+        From word to sense keys, without the words that WordNet does not have.
     """
     found = {}
     for lemma, part in dict.fromkeys(words):
@@ -70,14 +70,14 @@ def word_senses(wordnet, words: Iterable[Word]) -> dict[Word, list[str]]:
 
 
 def first_senses(wordnet, words: Iterable[Word]) -> dict[Word, str]:
-    """WordNet's first sense of words: ``NearestSense(first_senses=…)``, and the baseline to beat.
+    """WordNet's first sense of each word, for ``NearestSense(first_senses=…)`` and as the baseline to beat.
 
     Args:
         wordnet: as ``open_wordnet`` returns it.
         words: (lemma, part of speech).
 
     Returns:
-        Word to sense key, without the words that WordNet does not have.
+        From word to sense key, without the words that WordNet does not have.
     """
     return {word: senses[0] for word, senses in word_senses(wordnet, words).items()}
 

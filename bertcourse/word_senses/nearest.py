@@ -1,4 +1,4 @@
-"""Chapter 5: the sense whose examples look most alike to BERT.
+"""Chapter 5: the sense whose examples BERT finds most similar.
 
 v_s = 1/n Σ v_i                    the mean of the vectors of the occurrences that have sense s
 sense of v = argmax_s cos(v, v_s)  over the senses of the word
@@ -18,11 +18,11 @@ from bertcourse.word_senses.keys import Word
 
 
 def plain_nearest_sense(vector: np.ndarray, examples: Sequence[tuple[np.ndarray, Hashable]]) -> Hashable:
-    """The nearest sense as it is defined: the mean vector of each sense, and the largest cosine.
+    """The nearest sense, straight from its definition: the mean vector of each sense, and the largest cosine.
 
     Args:
         vector: (D,), of an occurrence of a word.
-        examples: (vector, sense) of other occurrences of the word; one that has several senses is there for each.
+        examples: (vector, sense) of other occurrences of the word; one with several senses is listed once for each.
 
     >>> plain_nearest_sense([0.9, 0.3], [([0.0, 1.0], "river"), ([0.1, 1.0], "river"), ([1.0, 0.0], "money")])
     'money'
@@ -38,12 +38,13 @@ class NearestSense(ClassifierMixin, BaseEstimator):
     """The sense whose embedding has the largest cosine with a vector, among those that its word was seen with.
 
     Args:
-        first_senses: the sense of a word that has no example, such as ``first_senses(…)`` of WordNet; None for none.
-        n_neighbors: None compares with the senses' embeddings. A number takes the vote of so many occurrences, those of
-            largest cosine; of senses with as many votes, the one with the larger sum of cosines.
+        first_senses: the senses to give to words without an example, such as WordNet's ``first_senses(…)``; None for
+            none.
+        n_neighbors: None compares with the senses' embeddings. A number lets that many occurrences vote, those with the
+            largest cosines; a tie goes to the sense with the larger sum of cosines.
 
     Attributes:
-        senses_: S senses, those of a word one after the other.
+        senses_: S senses, those of each word next to each other.
         sense_vectors_: (S, D), their embeddings: the mean of their vectors.
         counts_: (S,), how many vectors each is the mean of.
         classes_: the senses, each once, for scikit-learn's scorers.
@@ -68,7 +69,7 @@ class NearestSense(ClassifierMixin, BaseEstimator):
 
         Args:
             X: (n, D), a vector for each occurrence.
-            y: n senses; a tuple where an occurrence has several, each of which it is then an example of.
+            y: n senses; a tuple where an occurrence has several, which makes it an example of each.
             words: n words, each (lemma, part of speech); None if all are occurrences of one word.
         """
         if self.n_neighbors is not None and (
@@ -182,7 +183,7 @@ class NearestSense(ClassifierMixin, BaseEstimator):
 
 
 def rows_by_word(words: Sequence[Word | None]) -> dict[Word | None, list[int]]:
-    """Word to the indices of its occurrences."""
+    """From word to the indices of its occurrences."""
     rows = defaultdict(list)
     for row, word in enumerate(words):
         rows[word].append(row)
@@ -217,7 +218,7 @@ def is_correct(predicted: Iterable[Hashable], gold: Iterable[Hashable | tuple[Ha
 
 
 def check_vectors(X: np.ndarray) -> np.ndarray:
-    """Vectors as ``check_finite`` returns them; a zero one, which has no direction, is refused."""
+    """Vectors as ``check_finite`` returns them; a zero vector, which has no direction, is refused."""
     vectors = check_finite(X)
     if not (nonzero := vectors.any(axis=1)).all():
         row = int(np.argmin(nonzero))
@@ -226,7 +227,7 @@ def check_vectors(X: np.ndarray) -> np.ndarray:
 
 
 def check_finite(X: np.ndarray) -> np.ndarray:
-    """Vectors as (n, D) floats, at least one of them, in float32 or float64; NaN and infinity are refused by row."""
+    """At least one vector, as (n, D) floats in float32 or float64; a row with NaN or infinity is refused."""
     vectors = np.asarray(X)
     if vectors.dtype not in (np.float32, np.float64):
         vectors = vectors.astype(np.float32 if vectors.dtype == np.float16 else np.float64)
@@ -239,5 +240,5 @@ def check_finite(X: np.ndarray) -> np.ndarray:
 
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Vectors (n, D), none of them zero, at length 1."""
-    scaled = vectors / np.abs(vectors).max(axis=1, keepdims=True)  # else squares of very large or small numbers vanish
+    scaled = vectors / np.abs(vectors).max(axis=1, keepdims=True)  # else squares may overflow or vanish
     return scaled / np.linalg.norm(scaled, axis=1, keepdims=True)

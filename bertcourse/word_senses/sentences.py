@@ -1,6 +1,6 @@
 """Chapter 5: the course's own sense-labelled sentences: 26 words of two or three senses each.
 
-A sense is named by its key in WordNet 3.0 (Fellbaum 1998), so that a method can go on to other sense-tagged text.
+Senses are named by their keys in WordNet 3.0 (Fellbaum 1998), so that a method can move on to other sense-tagged text.
 """
 
 import re
@@ -17,11 +17,11 @@ class SenseExample(NamedTuple):
 
     Attributes:
         word: (lemma, part of speech), such as ("mouse", "NOUN") for "mice".
-        sense_key: of the sense in WordNet 3.0, such as "mouse%1:05:00::".
-        label: a short name of the sense.
+        sense_key: the sense's key in WordNet 3.0, such as "mouse%1:05:00::".
+        label: a short name for the sense.
         split: "train" or "test".
         text: the sentence.
-        start: where in it the word begins.
+        start: where the word begins in the text.
         end: where it ends; ``text[start:end]`` is the word.
     """
 
@@ -38,7 +38,7 @@ def sense_sentences() -> list[SenseExample]:
     """1,728 English sentences written for the course, 24 for each of 72 senses of 26 words.
 
     Returns:
-        The sentences by lemma and sense; of a sense, the first and every third one after it are for testing.
+        The sentences by lemma and sense; the first sentence of each sense and every third after it are for testing.
 
     Source: data/senses/README.md, which also says how hard they are.
     """
@@ -47,7 +47,7 @@ def sense_sentences() -> list[SenseExample]:
 
 
 def read_lemma(path: Path) -> Iterator[SenseExample]:
-    """The sentences of a file: under each heading ``## sense key | label`` a sentence per line, the *word* marked."""
+    """The sentences of a file: one per line with its *word* marked, under headings ``## sense key | label``."""
     heading = None
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if found := re.fullmatch(rf"## ({SENSE_KEY.pattern}) \| (.+)", line):

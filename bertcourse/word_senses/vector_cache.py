@@ -1,9 +1,9 @@
-"""Chapter 5: word vectors of a large corpus, kept in a folder: what is there is not computed again.
+"""Chapter 5: word vectors of a large corpus, kept in a folder so that nothing is computed twice.
 
-The corpus is cut into blocks of sentences of like length. Each block's vectors are saved in a file of their own
-(KEY.blocks/0.npy, 1.npy, …), so that an interrupted call goes on with the next block; at the end they become one file,
-KEY.npy, which is mapped into memory. A block is whole batches of ``word_vectors``, so that the result is the same, bit
-by bit, as without a cache.
+The corpus is cut into blocks of sentences of similar length. Each block's vectors are saved in a file of their own
+(KEY.blocks/0.npy, 1.npy, …), so that after an interruption the work goes on with the next block; at the end they become
+one file, KEY.npy, which is mapped into memory. A block consists of whole batches of ``word_vectors``, so that the
+result is the same as without a cache, bit for bit.
 """
 
 import errno
@@ -51,16 +51,16 @@ def cached_word_vectors(
     *,
     cache: str | os.PathLike | None,
 ) -> WordVectors:
-    """``word_vectors``, kept in a folder and mapped into memory; the next call with the same input finds them.
+    """``word_vectors``, kept in a folder and mapped into memory; the next call with the same input finds them there.
 
-    Of two processes that want the same, one computes it and the other waits.
+    If two processes want the same vectors, one computes them and the other waits.
 
     Args:
         model, …, max_tokens: as for ``word_vectors``.
-        cache: the folder, made if it is not there; None keeps nothing.
+        cache: the folder, created if it does not exist; None keeps nothing.
 
     Raises:
-        ValueError: as ``word_vectors``, or if a file of the cache is damaged.
+        ValueError: as for ``word_vectors``, or if a file of the cache is damaged.
         OSError: if the folder cannot be written, or its disk has no room.
     """
     settings = dict(pooling=pooling, dtype=dtype, max_length=max_length, overlap=overlap, max_tokens=max_tokens)
@@ -96,21 +96,21 @@ def cached_word_vectors(
                 save_blocks(blocks, sentences, vectors_of)
                 join_blocks(blocks, sentences, finished, counts, shape, dtype)
                 shutil.rmtree(blocks, ignore_errors=True)
-        if os.name == "posix":  # elsewhere the lock's file goes with it
+        if os.name == "posix":  # elsewhere the file is removed with the lock
             Path(lock.lock_file).unlink(missing_ok=True)
     return WordVectors(load_array(finished, (sum(counts), *shape), dtype), counts)
 
 
 def sentence_blocks(windows: Sequence[Window], max_tokens: int) -> list[list[int]]:
-    """Sentences in blocks, longest first, such that the batches of the blocks are the batches of all windows.
+    """Sentences in blocks, longest first, such that the blocks have the same batches as all windows together.
 
     Args:
         windows: of all sentences.
         max_tokens: B × L of a batch.
 
     Returns:
-        For each block the indices of its sentences. The windows of a sentence are as long as each other, so they stand
-        together when windows are sorted by length, and a block may end where a batch and a sentence do.
+        For each block the indices of its sentences. All windows of a sentence have the same length, so they stay
+        together when windows are sorted by length, and a block may end wherever both a batch and a sentence end.
     """
     blocks: list[list[int]] = []
     tokens = 0
@@ -125,7 +125,7 @@ def sentence_blocks(windows: Sequence[Window], max_tokens: int) -> list[list[int
 
 
 def save_blocks(folder: Path, sentences: list[list[int]], vectors_of: Callable[[list[int]], np.ndarray]) -> None:
-    """Compute the blocks that are not in the folder yet; each is there as a whole or not at all."""
+    """Compute the blocks that are not in the folder yet; each is saved as a whole or not at all."""
     make_folder(folder)
     for number, block in enumerate(tqdm(sentences, desc="word vectors", unit=" blocks", disable=None)):
         if not (folder / f"{number}.npy").exists():
@@ -137,9 +137,9 @@ def join_blocks(
     blocks: Path, sentences: list[list[int]], path: Path, counts: Sequence[int], shape: tuple[int, ...], dtype: str
 ) -> None:
     """Put the vectors of all blocks into one file, in the order of the text."""
-    with replace_files(blocks, [path.name]) as draft:  # what a kill leaves there goes with the blocks
+    with replace_files(blocks, [path.name]) as draft:  # what a killed call leaves here is deleted with the blocks
         array = np.lib.format.open_memmap(draft / path.name, mode="w+", dtype=dtype, shape=(sum(counts), *shape))
-        if hasattr(os, "posix_fallocate"):  # else a disk that fills up now would end the process by a signal
+        if hasattr(os, "posix_fallocate"):  # otherwise a disk that fills up now would kill the process
             with (draft / path.name).open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, array.offset + array.nbytes)
         joined = WordVectors(array, counts)
@@ -159,7 +159,7 @@ def cache_key(model: BertModel | BertForPreTraining, windows: Sequence[Window], 
     for name, tensor in model.state_dict().items():
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
-    for window in windows:  # text and tokenizer show in them
+    for window in windows:  # they reflect the text and the tokenizer
         digest.update(repr(tuple(window)).encode())
     return digest.hexdigest()[:32]
 
@@ -181,7 +181,7 @@ def load_array(path: Path, shape: tuple[int, ...], dtype: str) -> np.ndarray:
     try:
         array = np.load(path, mmap_mode="r", allow_pickle=False)
         found = f"{array.shape} in {array.dtype}"
-    except (ValueError, EOFError, OSError) as error:  # numpy's, for a file that is not whole
+    except (ValueError, EOFError, OSError) as error:  # numpy's errors for an incomplete file
         found = f"a file that does not read ({error})"
     if found != f"{shape} in {dtype}":
         raise ValueError(

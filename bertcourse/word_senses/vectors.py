@@ -1,12 +1,12 @@
 """Chapter 5: a vector for each word of a text, from any layers of BERT.
 
-BERT reads tokens; a word is one or several of them, and its vector is the mean of theirs, taken from one layer, from
-several added up, or side by side (Devlin et al. 2019, section 5.3; Loureiro & Jorge 2019 for the sum of the last four):
+BERT reads tokens; a word is one or several of them, and its vector is the mean of theirs, taken from one layer or from
+several, added up or side by side (Devlin et al. 2019, section 5.3; Loureiro & Jorge 2019 for the sum of the last four):
 
     v_word = 1/|tokens| Σ_t Σ_l h_t^(l)
 
 ``plain_word_vectors`` is the specification, for one sentence. ``word_vectors`` gives the same for many, in batches; it
-reads a sentence that is longer than the model in windows (``bertcourse.bert.windows``). ``vector_cache`` keeps what it
+reads a sentence that is too long for the model in windows (``bertcourse.bert.windows``). ``vector_cache`` keeps what it
 computes.
 """
 
@@ -32,17 +32,17 @@ def plain_word_vectors(
     words: Sequence[str],
     layers: Sequence[int] = (-4, -3, -2, -1),
 ) -> np.ndarray:
-    """The vectors of one sentence's words as they are defined: add up the layers, take the mean over a word's tokens.
+    """The vectors of one sentence's words, from the definition: add up layers, take the mean over a word's tokens.
 
     Args:
         model, tokenizer: as ``load_pretrained`` returns them, on the CPU.
         words: n words, each of which gives at least one token.
-        layers: which are added up; 0 is the embeddings, -1 the last.
+        layers: which layers to add up; 0 is the embeddings, -1 the last.
 
     Returns:
         (n, D).
     """
-    encoding = tokenizer.encode(words, is_pretokenized=True)  # [CLS] and [SEP] are of word None
+    encoding = tokenizer.encode(words, is_pretokenized=True)  # [CLS] and [SEP] have word None
     with evaluation_mode(model):
         hidden_states = model(torch.tensor([encoding.ids]), output_hidden_states=True).hidden_states
     states = sum(hidden_states[layer][0] for layer in layers)  # (L, D)
@@ -98,15 +98,15 @@ def word_vectors(
         model: any BERT, in evaluation mode; its device is used.
         tokenizer: its tokenizer, as ``load_pretrained`` returns it.
         sentences_of_words: for each sentence its words. "New York" may be one of them.
-        layers: which; 0 is the embeddings, 1 the first block, -1 the last.
-        pooling: what becomes of several layers: "sum" or "mean", D numbers a word; "concat", layers × D numbers;
+        layers: which layers to take; 0 is the embeddings, 1 the first block, -1 the last.
+        pooling: how several layers are combined: "sum" or "mean", D numbers per word; "concat", layers × D numbers;
             "stack", an array (layers, D).
         only: for each sentence the indices of the words that are wanted; None for all. The model reads the others, too.
         dtype: "float32" or "float16", of the result.
-        max_length: the longest sequence that the model reads, with [CLS] and [SEP]; None for the longest it can. A
+        max_length: the longest sequence to read, with [CLS] and [SEP]; None for the longest that the model can. A
             longer sentence is read in windows; each word's vector is from the window with most text on both sides.
-        overlap: tokens that two windows share; None for half a window. Of a word longer than that, the tokens that one
-            window holds count.
+        overlap: tokens that two windows share; None for half a window. If a word is longer than that, only its tokens
+            in one window count.
         max_tokens: B × L of a batch.
 
     Returns:
@@ -157,7 +157,7 @@ def vector_shape(model: BertModel | BertForPreTraining, layers: Sequence[int], p
 
 
 def check_form(pooling: str, dtype: str) -> None:
-    """Refuse a pooling or a type of numbers that there is not."""
+    """Refuse an unknown pooling or an unknown type of numbers."""
     if pooling not in POOLINGS:
         raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
     if dtype not in ("float32", "float16"):
@@ -165,7 +165,7 @@ def check_form(pooling: str, dtype: str) -> None:
 
 
 def check_model(model: BertModel | BertForPreTraining) -> None:
-    """Refuse what is no BERT, or one with dropout on."""
+    """Refuse anything that is not a BERT, and a BERT with dropout on."""
     if not isinstance(model, BertModel | BertForPreTraining):
         raise TypeError(f"model must be a BERT, as load_pretrained returns it; got {type(model).__name__}.")
     if model.training:
@@ -176,7 +176,7 @@ def check_layers(layers: Sequence[int], num_layers: int) -> list[int]:
     """Layers as indices from 0, the embeddings, to ``num_layers``; negative ones count from the end.
 
     Raises:
-        ValueError: if there is none, or one that is no integer or that the model does not have.
+        ValueError: if there are none, or one of them is not an integer or not in the model.
 
     >>> check_layers((0, -1), num_layers=6)
     [0, 6]
@@ -197,7 +197,7 @@ def check_words(
     """The indices of the words that are wanted, sentence by sentence; all if ``only`` is None.
 
     Raises:
-        TypeError: if a word is no string.
+        TypeError: if a word is not a string.
         ValueError: if a sentence is a string, an index is not in its sentence, or the lengths differ.
     """
     check_sentences("sentences_of_words", sentences_of_words)
@@ -212,10 +212,10 @@ def check_words(
 
 
 def check_sentences(name: str, sentences: Sequence[Sequence[str]]) -> None:
-    """Refuse what is not a list of lists of words; ``name`` is what the message calls it.
+    """Refuse anything but a list of lists of words; ``name`` is what the message calls it.
 
     Raises:
-        TypeError: if there are no sentences to go through, or a word is no string.
+        TypeError: if ``sentences`` cannot be iterated over, or a word is not a string.
         ValueError: if a sentence is a string, which would be read letter by letter, or a word holds a lone surrogate.
     """
     if not isinstance(sentences, Iterable):

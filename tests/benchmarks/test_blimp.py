@@ -84,6 +84,24 @@ def test_equal_sentences_are_read_once(small_mlm, small_tokenizer, monkeypatch):
     assert first == second != third and sum(read) == 3
 
 
+def test_texts_that_differ_in_one_token_share_the_row_that_hides_it(small_mlm, small_tokenizer, monkeypatch):
+    texts = ["a b c", "a d c", "a d c e", "d c"]
+    expected = [plain_pseudo_log_likelihood(small_mlm, small_tokenizer, text) for text in texts]
+    read, forward = [], small_mlm.bert.embeddings.forward
+    monkeypatch.setattr(small_mlm.bert.embeddings, "forward", lambda *ids: read.append(len(ids[0])) or forward(*ids))
+    assert pseudo_log_likelihoods(small_mlm, small_tokenizer, texts) == pytest.approx(expected, abs=1e-5)
+    assert sum(read) == 3 + 3 + 4 + 2 - 1
+
+
+def test_bfloat16_changes_a_likelihood_by_little(small_mlm, small_tokenizer):
+    texts = ["a b c", "d e f a"]
+    exact, quick = (
+        pseudo_log_likelihoods(small_mlm, small_tokenizer, texts, precision=precision)
+        for precision in ("float32", "bfloat16")
+    )
+    assert quick == pytest.approx(exact, abs=0.1) and (quick != exact).all()
+
+
 def test_scores_know_no_dropout_and_leave_the_mode_as_it_was(small_mlm, small_tokenizer):
     expected = plain_pseudo_log_likelihood(small_mlm, small_tokenizer, "a b c")
     small_mlm.train()
@@ -177,6 +195,7 @@ def test_the_table_has_groups_paradigms_and_the_published(small_blimp, tmp_path,
     result = run_benchmark("models/small", output=tmp_path)
     assert result["pairs"] == 201 and list(result["paradigms"]) == NAMES
     assert result["groups"]["all"]["published"] == dict(zip(PUBLISHED, (61.2, 69.8, 69.6, 83.0, 88.6)))
+    assert result["precision"] in ("float32", "bfloat16")
     assert json.loads((tmp_path / "blimp_small.json").read_text()) == result
     table = (tmp_path / "blimp_small.md").read_text()
     assert table == grammar_table(result) and table.strip() in capsys.readouterr().out
@@ -189,8 +208,11 @@ def test_a_quick_look_takes_the_first_pairs(small_blimp, small_mlm, small_tokeni
 
 
 def test_the_command_runs_it_and_names_errors(small_blimp, monkeypatch, tmp_path, capsys):
-    assert cli.main(["benchmark", "blimp", "--limit", "1", "--output", str(tmp_path)]) == 0
-    assert (tmp_path / "blimp_course_limit1.json").is_file() and "# BLiMP: course" in capsys.readouterr().out
+    command = ["benchmark", "blimp", "--limit", "1", "--output", str(tmp_path)]
+    for precision in ("bfloat16", "float32"):
+        assert cli.main([*command, "--precision", precision]) == 0
+        assert "# BLiMP: course" in (out := capsys.readouterr().out) and f"products in {precision}" in out
+    assert json.loads((tmp_path / "blimp_course_limit1.json").read_text())["precision"] == "float32"
     assert cli.main(["benchmark", "blimp", "--limit", "0"]) == 1
     assert capsys.readouterr().err == "bertcourse benchmark: --limit must be at least 1 pair of each paradigm; got 0.\n"
     monkeypatch.undo()

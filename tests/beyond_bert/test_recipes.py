@@ -183,16 +183,6 @@ def test_a_run_is_resumed_by_its_own_recipe_only(corpus, tmp_path):
         trained(Recipe(encoder=dict(positions="rotary"), muon_rate=0.01), corpus, tmp_path, resume=True)
 
 
-def test_muons_decay_reaches_its_matrices_and_the_checkpoint(corpus, tmp_path):
-    recipe = Recipe(muon_rate=0.01, muon_decay=0.5)
-    model = trained(recipe, corpus, tmp_path)
-    groups = recipe.new_muon(model, PretrainingConfig(**TINY)).param_groups
-    assert [group["weight_decay"] for group in groups if "momentum" in group] == [0.5]
-    assert {group["weight_decay"] for group in groups if "momentum" not in group} == {0.0, 0.01}
-    with pytest.raises(ValueError, match="muon_decay was 0.5"):
-        trained(Recipe(muon_rate=0.01), corpus, tmp_path, resume=True)
-
-
 def test_a_model_without_a_pooler_has_a_loss_and_is_measured(corpus):
     vocabulary = Vocabulary.of(corpus.tokenizer)
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
@@ -239,8 +229,6 @@ def test_settings_that_do_not_fit_a_recipe_are_refused(recipe, message, corpus, 
         (dict(settings=dict(mask=0.3)), "settings must be fields of PretrainingConfig; it has no mask"),
         (dict(encoder=dict(position="rotary")), "encoder must be fields of EncoderConfig; it has no position"),
         (dict(muon_rate=-1.0), "muon_rate"),
-        (dict(muon_decay=0.1), "needs a muon_rate"),
-        (dict(muon_rate=0.1, muon_decay=-1.0), "muon_decay must be at least 0"),
         (dict(objective="next"), "objective"),
         (dict(objective="spans", encoder=MODERN), "objective"),
     ],

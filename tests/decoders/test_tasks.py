@@ -121,6 +121,13 @@ def test_batches_hold_both_sides():
     assert torch.equal(collate_pairs(train[:1], vocabulary).source_mask, torch.ones(1, len(train[0].written) + 2))
 
 
+def test_fewer_examples_than_a_batch_are_refused():
+    train, _ = date_examples(4, 1)
+    vocabulary = CharacterVocabulary([text for example in train for text in example[:2]])
+    with pytest.raises(ValueError, match="batch_size"):
+        next(pair_batches(train, vocabulary, 5))
+
+
 def test_a_new_model_writes_something_and_is_not_exact():
     train, test = date_examples(500, 10)
     vocabulary = CharacterVocabulary([text for example in train for text in example[:2]])

@@ -116,7 +116,7 @@ def test_progress_that_is_none_is_refused(run, tmp_path, progress):
         header = file.metadata()
     header["progress"] = json.dumps(json.loads(header["progress"]) | progress)
     safetensors.torch.save_file(safetensors.torch.load_file(path), path, metadata=header)
-    with pytest.raises(ValueError, match="checkpoint-00000001.safetensors is damaged.* start anew"):
+    with pytest.raises(ValueError, match="checkpoint-00000001.safetensors is damaged.* start again"):
         load_checkpoint(path, *run, CONFIG)
 
 

@@ -107,6 +107,21 @@ def test_both_classes_of_nsp_reach_the_loss(model, batch):
         assert PreTrainingLoss(model)(masked._replace(labels=labels), rows).mlm > 0
 
 
+def test_rows_that_are_no_pairs_are_left_out_of_the_loss(model, batch):
+    masked, rows = batch
+    losses = PreTrainingLoss(model)
+    only_first = rows._replace(nsp_labels=torch.tensor([1, IGNORE, IGNORE, IGNORE]))
+    alone = -torch.log_softmax(
+        model(rows.input_ids[:1], rows.attention_mask[:1], rows.token_type_ids[:1]).nsp_logits, 1
+    )
+    torch.testing.assert_close(losses(masked, only_first).nsp, alone[0, 1])
+    none = rows._replace(nsp_labels=torch.full((4,), IGNORE))
+    for found in (losses(masked, none), plain_losses(model, masked, none)):
+        assert found.nsp == 0
+        gradients = torch.autograd.grad(sum(found), list(model.parameters()))
+        assert all(gradient.isfinite().all() for gradient in gradients)
+
+
 def test_without_nsp_there_is_its_loss_no_more(model, batch):
     model.nsp_head.requires_grad_(False)
     losses = PreTrainingLoss(model)(*batch)

@@ -324,6 +324,58 @@ def test_runs_are_not_mixed(config, corpus):
         pretrain(config, corpus=corpus)
 
 
+@pytest.mark.parametrize("tokens, falls_at", [(6000, 4200), (3500, 2450)])
+def test_a_run_may_be_made_longer_or_shorter_until_its_rate_falls(config, corpus, monkeypatch, tokens, falls_at):
+    """Of 4,000 tokens the rate falls over the last 1,200; step 16 has read about 2,200."""
+    stop_at(monkeypatch, 16, signal.SIGINT)
+    with pytest.raises(Interrupted):
+        pretrain(config, corpus=corpus)
+    monkeypatch.undo()
+    monkeypatch.setattr(trainer, "peak_flops", lambda device, dtype: 1e11)
+    with pytest.raises(ValueError, match="tokens was 4000 and is 3000"):  # its rate would have to be falling already
+        pretrain(dataclasses.replace(config, tokens=3000), resume=True, corpus=corpus)
+    with pytest.raises(ValueError, match="tokens was 4000 and is 400000"):  # its rate would have to be rising still
+        pretrain(dataclasses.replace(config, tokens=400_000), resume=True, corpus=corpus)
+    pretrain(dataclasses.replace(config, tokens=tokens), resume=True, corpus=corpus)
+    rates = {event["tokens"]: event["learning_rate"] for event in events(config, "train")}
+    assert {rate for at, rate in rates.items() if 1000 < at <= falls_at} == {config.learning_rate}
+    assert tokens <= max(rates) < tokens + 300 and rates[max(rates)] < config.learning_rate / 3
+    with pytest.raises(ValueError, match=f"tokens was {tokens} and is 8000"):  # it is at its end
+        pretrain(dataclasses.replace(config, tokens=8000), resume=True, corpus=corpus)
+
+
+def test_a_run_goes_on_from_a_models_weights(config, corpus, tmp_path):
+    pretrain(config, corpus=corpus)
+    then = dataclasses.replace(config, start_from=f"{config.output}/model-100", output=str(tmp_path / "then"))
+    moved = pretrain(then, corpus=corpus)
+    ends, begins = (events(each, "evaluation") for each in (config, then))
+    assert begins[0]["step"] == 0 and begins[0]["mlm_loss"] == pytest.approx(ends[-1]["mlm_loss"], abs=1e-3)  # in fp16
+    assert not equal(moved, trainer.load_pretrained(then.start_from, BertForPreTraining)[0])
+    assert equal(pretrain(then, resume=True, corpus=corpus), moved)  # from its checkpoint, not from there again
+
+
+def test_a_text_is_read_with_the_tokenizer_of_the_model_to_go_on_from(config, corpus, monkeypatch):
+    pretrain(config, corpus=corpus)
+    monkeypatch.setattr(trainer, "text_corpus", lambda path, tokenizer: tokenizer)
+    here = dataclasses.replace(config, corpus="my.txt", start_from=f"{config.output}/model-100")
+    assert trainer.find_corpus(here).get_vocab() == corpus.tokenizer.get_vocab()
+
+
+def test_another_model_is_refused_to_go_on_from(config, corpus, small_tokenizer):
+    pretrain(config, corpus=corpus)
+    sizes = trainer.new_model(dataclasses.replace(config, hidden_size=32, num_attention_heads=4), 50)
+    with pytest.raises(
+        ValueError, match="hidden_size is 16 there and 32 here; num_attention_heads is 2 there and 4 here; vocab_size"
+    ):
+        trainer.take_weights(sizes, f"{config.output}/model-100", corpus.tokenizer)
+    with pytest.raises(ValueError, match="must have the vocabulary of the corpus"):
+        trainer.take_weights(
+            trainer.new_model(config, corpus.tokenizer.get_vocab_size()), f"{config.output}/model-100", small_tokenizer
+        )
+    with pytest.raises(ValueError, match="start_from is for BERTs; got it with a Linear"):
+        trainer.take_weights(torch.nn.Linear(1, 1), f"{config.output}/model-100", corpus.tokenizer)
+
+
 def test_another_precision_is_refused_on_resume(config, corpus):
     pretrain(config, corpus=corpus)
     with pytest.raises(ValueError, match="is of a run in float32, which goes on in it; got precision bfloat16"):
@@ -470,6 +522,9 @@ def test_the_command_trains(tmp_path, capsys, monkeypatch):
     assert "has a run already" in capsys.readouterr().err
     assert cli.main([*command, "--resume", "--seed", "3"]) == 1
     assert "seed was 0 and is 3" in capsys.readouterr().err
+    place = command.index("--tokens")
+    assert cli.main([*command[:place], *command[place + 2 : -2], "--resume"]) == 0  # not as long as the preset
+    assert max(line["tokens"] for line in read_log(tmp_path / "run" / "log.jsonl") if "tokens" in line) < 1200
     stop_at(monkeypatch, 2, signal.SIGTERM)
     assert cli.main([*command[:-4], "--output", str(tmp_path / "other")]) == 0
     assert "stopped after step 3" in capsys.readouterr().err

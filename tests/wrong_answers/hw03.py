@@ -375,7 +375,7 @@ def bpe_encode(word, merges, dropout=0.0, seed=0):
         symbols = merged + symbols[end:]
 
 
-@wrong("3.2", "draw anew for all places in each step", "places dropped in the first step only")
+@wrong("3.2", "draw again for all places in each step", "places dropped in the first step only")
 def bpe_encode(word, merges, dropout=0.0, seed=0):
     generator, symbols, odds = random.Random(seed), list(word), dropout
     ranks = {pair: i for i, pair in enumerate(merges)}
