@@ -179,6 +179,7 @@ def main() -> None:
     speeds = read_json(folder / "speeds.json")["speeds"] if (folder / "speeds.json").is_file() else {}
     runs: dict[str, list[dict[str, float]]] = {}
     losses: dict[str, dict[int, float]] = {}
+    seconds = 0.0
     for path in sorted(folder.glob("*.jsonl")):
         stage, _, run = path.stem.partition("-")
         arm, _, rest = run.rpartition("-seed")
@@ -188,7 +189,9 @@ def main() -> None:
         measures = folder / f"measures-{path.stem}.json"
         until = FLAT if stage == "screen" else math.inf
         measured = read_json(measures) if measures.is_file() else None
-        found = values_of(read_log(path), measured, bigram, until, speeds.get(arm), EQUAL_TIME[stage])
+        log = read_log(path)
+        seconds += log[-1]["seconds"]
+        found = values_of(log, measured, bigram, until, speeds.get(arm), EQUAL_TIME[stage])
         runs.setdefault(name, []).append(found)
         if name == arm and "loss at end" in found:
             losses.setdefault(arm, {})[int(rest)] = found["loss at end"]
@@ -211,6 +214,11 @@ def main() -> None:
         "Each cell is a mean over seeds ± half of its 95 % interval (Student's t). Without ± there is one seed; (n of "
         f"m) means that n of m runs have a value. A run reads {FLAT / 1e6:g} million tokens at a constant learning "
         f"rate, then {FALL / 1e6:g} million while the rate falls to zero; runs marked 50 M read as many.",
+        "",
+        "Made by `python studies/recipes.py screen` and `finals`, then `python studies/recipe_table.py`. So far "
+        f"{sum(map(len, runs.values()))} runs, {seconds / 3600:.0f} hours of a core, measuring not counted. No arm was "
+        "tuned but Muon, whose rate a pilot chose: all others have the learning rate of the course's checkpoint, and "
+        "the rows below *rate ×* show, for one seed, what half and twice of it do, where these runs are made.",
         "",
         "- **M tokens to …**: how many million tokens, at the constant rate, until the held-out loss is below 6 nats "
         f"and below {bigram:.2f}, a bigram model's on the same rows.",
