@@ -6,9 +6,10 @@ at that noun alone is right as often, and has little reason to look further (Lin
 of LSTMs to Learn Syntax-Sensitive Dependencies"). ``sentences_by_agreement`` finds the sentences in which it would be
 wrong, and those in which it would be right, and ``NumberRows`` lets a training read them more often.
 
-Number is read off the words, without a parser: a noun is a word whose plural is in the vocabulary, too, and only
-auxiliaries count as verbs. Not all that is found is attraction: there are pairs of subjects ("a brother and a sister
-*were*"), groups ("the family *were*"), and wishes ("God *have* mercy").
+Number is read off the words, without a parser: a noun is a word whose plural is in the vocabulary, too, or one that the
+tokenizer cuts into pieces, and then the last piece tells; only auxiliaries count as verbs. Not all that is found is
+attraction: there are pairs of subjects ("a brother and a sister *were*"), groups ("the family *were*"), and wishes
+("God *have* mercy").
 """
 
 from collections.abc import Iterator
@@ -39,6 +40,8 @@ NOT_NOUNS = frozenset(
     "ask become begin bring come feel get give hold keep know let like look make mean need put say see seem sit stand "
     "take tell think want".split()  # more often verbs
 )
+# How the last pieces of words end that are no nouns, and of nouns that are no plurals: "##ly", "##ness", "##us".
+NOT_A_NOUN, SINGULAR_S = ("ed", "ing", "ly"), ("ss", "us", "is")
 
 
 class Numbers(NamedTuple):
@@ -66,6 +69,8 @@ class Numbers(NamedTuple):
             if len(word) > 2 and word.isalpha() and word not in NOT_NOUNS:
                 for plural in filter(ids.__contains__, plurals(word)):
                     nouns[token_id], nouns[ids[plural]] = SINGULAR, PLURAL
+            elif vocabulary.is_continuation[token_id] and not word.endswith(NOT_A_NOUN):
+                nouns[token_id] = PLURAL if word.endswith("s") and not word.endswith(SINGULAR_S) else SINGULAR
         for number, words in VERBS.items():
             verbs[[ids[word] for word in words if word in ids]] = number
 
