@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
+from torch import Tensor
 
-from bertcourse.pretraining import Documents, RowMaker
-from bertcourse.pretraining.masking import IGNORE, Vocabulary
+from bertcourse.pretraining import Documents, RowMaker, mask_tokens
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary
 from bertcourse.pretraining.pairs import Rows
 
 SINGULAR, PLURAL = 1, -1
@@ -163,6 +165,30 @@ class NumberRows(RowMaker):
         others = round((1 / self.misleading - 1) * len(misleading))
         drawn = rng.choice(agreeing, min(others, len(agreeing)), replace=False)
         return concatenate(rows, rows_of_sentences(np.concatenate([misleading, drawn]), length, wanted, rng))
+
+
+@dataclass(frozen=True)
+class NumberMasks:
+    """Hides tokens as ``mask_tokens`` does, but in the rows of ``NumberRows`` some verbs and nouns before all others.
+
+    Elsewhere they are hidden as often as other tokens. Otherwise [MASK] would come to mean that a noun is likely. Rows
+    are told apart by their [SEP]s: a pair has two. (So is a row of two sentences by number taken for a pair.)
+
+    Attributes:
+        numbers: of the words.
+        verbs, nouns: how probable it is for each that it is hidden before others.
+    """
+
+    numbers: Numbers
+    verbs: float
+    nouns: float
+
+    def __call__(self, input_ids: Tensor, vocabulary: Vocabulary, **masking) -> MaskedTokens:
+        """Hide tokens of rows (B, L)."""
+        verbs, nouns = (torch.from_numpy(each != 0) for each in (self.numbers.verbs, self.numbers.nouns))
+        first = torch.where(verbs, self.verbs, self.nouns * nouns)[input_ids]
+        is_pair = (input_ids == vocabulary.sep_id).sum(dim=1, keepdim=True) == 2
+        return mask_tokens(input_ids, vocabulary, first=first.masked_fill(is_pair, 0.0), **masking)
 
 
 def rows_of_sentences(spans: NDArray, length: int, count: int, rng: np.random.Generator) -> Rows:

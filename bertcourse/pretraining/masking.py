@@ -97,7 +97,7 @@ def plain_mask_tokens(
         count = masks_per_row((~is_special).sum(1), rate)
     numbers = torch.rand(input_ids.shape, generator=generator)
     if first is not None:
-        numbers -= (torch.rand(input_ids.shape, generator=generator) < first[input_ids]).float()
+        numbers -= (torch.rand(input_ids.shape, generator=generator) < first).float()
     if whole_words:
         for row, tokens in enumerate(input_ids.tolist()):
             keep_words_together(numbers[row], columns_of_words(tokens, vocabulary), count)

@@ -33,7 +33,7 @@ def mask_tokens(
             Special tokens are never drawn.
         generator: source of randomness; on the device of ``input_ids``.
         mask_share, random_share: the shares of the hidden tokens that become [MASK] and a random token; the rest stay.
-        first: (V,), how probable it is for each token that it is among those to hide before all others; None for none.
+        first: (B, L), how probable it is for each token that it is hidden before all others; None for none.
 
     Raises:
         ValueError: if ``rate``, the shares or ``count`` are out of range, or ``input_ids`` are not (B, L) ids of the
@@ -50,7 +50,7 @@ def mask_tokens(
         count = masks_per_row(may_be_hidden.sum(1), rate)
     order = torch.rand(rows, length, generator=generator, device=device)
     if first is not None:
-        order -= (torch.rand(rows, length, generator=generator, device=device) < first.to(device)[input_ids]).float()
+        order -= (torch.rand(rows, length, generator=generator, device=device) < first.to(device)).float()
     if whole_words:
         continues = vocabulary.is_continuation.to(device)[input_ids]
         order = order_of_words(order, continues, may_be_hidden, count)

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from bertcourse.beyond_bert.attraction import (
     PLURAL,
     SINGULAR,
+    NumberMasks,
     NumberRows,
     Numbers,
     pairs_of_noun_and_verb,
@@ -141,3 +143,18 @@ def test_sentences_that_do_not_fit_are_left_out(tokenizer, numbers, documents):
     assert len(NumberRows("sentence-pairs", 0.0, numbers, 0.5, 1.0).rows(none, 12, np.random.default_rng(0))) == len(
         RowMaker("sentence-pairs", 0.0).rows(none, 12, np.random.default_rng(0))
     )
+
+
+def test_verbs_and_nouns_are_hidden_first_in_their_own_rows_only(tokenizer, numbers):
+    vocabulary = Vocabulary.of(tokenizer)
+    sentence = "the keys to the cabinet never are ."
+    three, pair = (f"[CLS] {' [SEP] '.join([sentence] * count)} [SEP]" for count in (3, 2))
+    masks = NumberMasks(numbers, verbs=1.0, nouns=0.0)
+    for text, is_always in ((three, True), (pair, False)):
+        ids = torch.tensor([tokenizer.encode(text).ids] * 200)
+        places = masks(ids, vocabulary, count=6, generator=torch.Generator().manual_seed(0)).positions
+        hidden = torch.zeros(ids.numel()).index_fill(0, places, 1).view_as(ids)
+        rate = hidden[ids == tokenizer.token_to_id("are")].mean().item()
+        assert rate == 1 if is_always else rate == pytest.approx(6 / 16, abs=0.08)
+        by_chance = hidden[ids == tokenizer.token_to_id("keys")].mean().item()
+        assert by_chance == pytest.approx(3 / 21 if is_always else 6 / 16, abs=0.08)
