@@ -2,19 +2,20 @@
 
     export BERTCOURSE_DATA=FOLDER
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
-    python studies/recipes.py finals --minutes 120     # 50 million tokens
+    python studies/recipes.py finals --minutes 120 --jobs 1 --processes 2     # 50 million tokens
     python studies/recipe_speeds.py
     python studies/recipe_table.py
 
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
-Standard Ebooks in rows of at most 64 tokens, 16 per step, with one thread per run and ``--jobs`` runs at once. In
+Standard Ebooks in rows of at most 64 tokens, 16 per step, with one thread per process and ``--jobs`` runs at once. In
 screening, in float32, the learning rate is constant for five million tokens, then falls to zero within half a million;
-finals read 50 million, in bfloat16. Every arm is measured on the same 512 held-out rows of sentence pairs, 15 % hidden,
-80/10/10 (ELECTRA's generator, a quarter as wide, is not compared). All arms have the learning rate of the course's
-checkpoint; Muon's comes from a pilot study, which also chose, on the same books, how many heads begin by looking at
-neighbours and in which layers. Seed 0 of two arms is also run at half and at twice its rate, to show whether the rate
-was unkind to one of them. An arm may change several things (``modern``, ``plain-full``, ``electra``); arms with one
-seed show what single changes in modern are worth, and what Muon does with larger batches.
+finals read 50 million, in the precision that is faster, each in as many processes as asked for. Every arm is measured
+on the same 512 held-out rows of sentence pairs, 15 % hidden, 80/10/10 (ELECTRA's generator, a quarter as wide, is not
+compared). All arms have the learning rate of the course's checkpoint; Muon's comes from a pilot study, which also
+chose, on the same books, how many heads begin by looking at neighbours and in which layers. Seed 0 of two arms is also
+run at half and at twice its rate, to show whether the rate was unkind to one of them. An arm may change several things
+(``modern``, ``plain-full``, ``electra``); arms with one seed show what single changes in modern are worth, and what
+Muon does with larger batches.
 
 A run that was stopped, or whose leg ran out of minutes, resumes at the next call, from what is in ``--folder``. A
 finished run is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
@@ -196,9 +197,14 @@ def settings_of(stage: str, recipe: Recipe, seed: int, output: Path) -> Pretrain
     """All settings of a run."""
     length = {
         "screen": schedule(FLAT + FALL, FALL, 200_000),
-        "finals": dict(schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000), precision="bfloat16"),
+        "finals": dict(schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000), precision="auto"),
     }[stage]
     return PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
+
+
+def is_first_process() -> bool:
+    """Whether this is the process that writes, if torchrun started several."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
@@ -214,14 +220,20 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     try:
         pretrain(config, resume, corpus, parts)
     except Interrupted as reason:
-        print(f"{output.name} {reason}", flush=True)
+        if is_first_process():
+            print(f"{output.name} {reason}", flush=True)
+        return
+    if not is_first_process():
         return
     last = [line for line in read_log(output / "log.jsonl") if line["event"] == "evaluation"][-1]
     print(f"{output.name}: {last['mlm_loss']:.3f} nats after {last['tokens']:,} tokens", flush=True)
 
 
-def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[str]) -> None:
-    """Make the runs that are not kept yet, ``jobs`` at once, with one thread each, for so many minutes."""
+def run_stage(stage: str, folder: Path, jobs: int, processes: int, minutes: float, arms: list[str]) -> None:
+    """Make the runs that are not kept yet, ``jobs`` at once, each in one-threaded processes, for so many minutes."""
+    launch = [sys.executable]
+    if processes > 1:
+        launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     runs = [run for run in planned(stage) if not arms or run[0] in arms]
     waiting = [["one", stage, *map(str, run)] for run in runs if not is_kept(run_name(stage, *run), DATA)]
     running: list[subprocess.Popen] = []
@@ -234,7 +246,7 @@ def run_stage(stage: str, folder: Path, jobs: int, minutes: float, arms: list[st
                     print(f"failed: {' '.join(process.args)}", flush=True)
             running = [process for process in running if process.returncode is None]
             while waiting and len(running) < jobs:
-                command = [sys.executable, __file__, *waiting.pop(0), "--folder", str(folder)]
+                command = [*launch, __file__, *waiting.pop(0), "--folder", str(folder)]
                 running.append(subprocess.Popen(command, env={**os.environ, "OMP_NUM_THREADS": "1"}))
             time.sleep(1)
     except KeyboardInterrupt:
@@ -293,6 +305,7 @@ def main() -> None:
         command = commands.add_parser(stage)
         command.add_argument("arms", nargs="*", help="(default: all)")
         command.add_argument("--jobs", type=int, default=2, help="runs at once (default: %(default)s)")
+        command.add_argument("--processes", type=int, default=1, help="of each run (default: %(default)s)")
         command.add_argument("--minutes", type=float, default=150, help="the most for this leg (default: %(default)s)")
     one = commands.add_parser("one", help="a single run")
     one.add_argument("stage")
@@ -307,10 +320,10 @@ def main() -> None:
         output = options.folder / run_name(*run)
         if not is_done(output):
             train(*run, output)
-        if is_done(output):
+        if is_done(output) and is_first_process():
             keep(output, DATA)
     else:
-        run_stage(options.command, options.folder, options.jobs, options.minutes, options.arms)
+        run_stage(options.command, options.folder, options.jobs, options.processes, options.minutes, options.arms)
 
 
 if __name__ == "__main__":
