@@ -37,8 +37,8 @@ from bertcourse.pretraining.trainer import Parts
 from bertcourse.training import Interrupted
 
 FIRST = "course"
-NUMBER_ROWS = 1 / 3
-MISLEADING = 0.9
+NUMBER_ROWS = 0.2
+MISLEADING = 0.7
 VERBS_FIRST, NOUNS_FIRST = 0.8, 0.3
 SETTINGS = dict(
     corpus="more-books",
@@ -46,13 +46,13 @@ SETTINGS = dict(
     num_hidden_layers=6,
     max_position_embeddings=256,
     lengths="64:0.2,128:0.7,256:0.1",
-    mask_rate=0.2,
+    mask_rate=0.3,
     last_mask_rate=0.15,
-    tokens=16_000_000,
+    tokens=56_000_000,
     batch_size=32,
     learning_rate=5e-4,
-    warmup=0.03,  # a new optimizer knows nothing of the gradients yet
-    decay=0.97,
+    warmup=0.01,  # a new optimizer knows nothing of the gradients yet
+    decay=0.5,
     log_every=0.002,
     evaluate_every=0.02,
 )

@@ -417,19 +417,22 @@ def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatc
     begun = []
 
     def popen(command, env):
-        begun.append(command[3:6])
+        begun.append(command)
         return SimpleNamespace(poll=lambda: 0, returncode=0, wait=lambda: 0, send_signal=lambda number: None)
 
     monkeypatch.setattr(recipes.subprocess, "Popen", popen)
     monkeypatch.setattr(recipes.time, "sleep", lambda seconds: None)
     recipes.keep(run, recipes.DATA)
-    recipes.run_stage("screen", tmp_path, jobs=2, minutes=1, arms=["plain"])
-    assert begun == [
+    recipes.run_stage("screen", tmp_path, jobs=2, processes=1, minutes=1, arms=["plain"])
+    assert [command[3:6] for command in begun] == [
         ["screen", "plain", "1"],
         ["screen", "plain", "2"],
         ["screen", "plain", "0"],
         ["screen", "plain", "0"],
     ]  # the last two: half and twice its rate
+    recipes.run_stage("finals", tmp_path, jobs=1, processes=2, minutes=1, arms=["plain"])
+    assert begun[-1][1:6] == ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    assert begun[-1][7:11] == ["one", "finals", "plain", "0"]
     log = recipes.read_log(recipes.DATA / "screen-plain-seed0.jsonl")
     assert log[1] == {"event": "train", "step": 1, "mlm_loss": 9.0} and "/" not in log[0]["config"]["output"][13:]
     assert read_json(recipes.DATA / "measures-screen-plain-seed0.json") == {"model": "screen-plain-seed0"}
