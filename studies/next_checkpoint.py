@@ -10,8 +10,8 @@ file, so that an interrupted command resumes where it was, and ``--parts`` can t
   tokens. Loss in nats and top-1, with all chosen tokens as [MASK] and with the usual 80/10/10; next-sentence prediction
   (B is from any of the eight books). Intervals are from a bootstrap over chapters: 95 % of what other chapters of these
   books would give, not of what other books would, for which eight are too few;
-- **blimp**: ``bertcourse benchmark blimp``, all pairs, products in bfloat16; and, by name, the paradigms with a noun
-  between subject and verb;
+- **blimp**: ``bertcourse benchmark blimp``, all pairs; and, by name, the paradigms with a noun between subject and
+  verb;
 - **senses**: ``bertcourse benchmark wsd``, all of SemCor; models are compared in the same row by a paired bootstrap
   over instances.
 """
@@ -29,7 +29,7 @@ from recipe_measures import Guesses, all_masked, compare_answers, guess, measure
 from tokenizers import Tokenizer
 from torch import nn
 
-from bertcourse.benchmarks.blimp import ACROSS_A_NOUN, pseudo_log_likelihoods, score_pairs
+from bertcourse.benchmarks.blimp import ACROSS_A_NOUN, fastest_precision, pseudo_log_likelihoods, score_pairs
 from bertcourse.benchmarks.tables import table_lines, versions, with_interval
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bootstrap import Comparison, compare
@@ -179,8 +179,9 @@ def measure_part(part: str, model: nn.Module, tokenizer: Tokenizer, tokens: int)
     """Measure one of ``PARTS`` for one model."""
     if part == "books":
         return measure_books(model, tokenizer, measuring_books(tokenizer), tokens)
-    if part == "blimp":  # as bertcourse benchmark blimp, where bfloat16 is faster
-        return score_pairs(model, tokenizer, scores_of=functools.partial(pseudo_log_likelihoods, precision="bfloat16"))
+    if part == "blimp":  # as bertcourse benchmark blimp
+        precision = fastest_precision(model, tokenizer)
+        return score_pairs(model, tokenizer, scores_of=functools.partial(pseudo_log_likelihoods, precision=precision))
     return measure_senses(model, tokenizer, None)
 
 

@@ -61,12 +61,17 @@ def run_benchmark(
         raise ValueError(f"--limit must be at least 1 pair of each paradigm; got {limit}.")
     model, tokenizer = load_pretrained(model_name, BertForPreTraining)
     if precision == "auto":
-        batch = encode_batch(tokenizer, [of_paradigm[0].good for of_paradigm in blimp_pairs().values()])
-        precision = faster_precision(model, lambda: model.bert(*batch).last_hidden_state.sum(), torch.device("cpu"))
+        precision = fastest_precision(model, tokenizer)
     scores_of = functools.partial(pseudo_log_likelihoods, precision=precision)
     found = score_pairs(model, tokenizer, limit, scores_of)
     result = {"model": model_name, "precision": precision, "versions": versions(), **found}
     return publish(result, grammar_table(result), output, table_name("blimp", model_name, limit))
+
+
+def fastest_precision(model: nn.Module, tokenizer: Tokenizer) -> str:
+    """The precision of matrix products in which a model reads BLiMP faster on this machine: "float32" or "bfloat16"."""
+    batch = encode_batch(tokenizer, [of_paradigm[0].good for of_paradigm in blimp_pairs().values()])
+    return faster_precision(model, lambda: model.bert(*batch).last_hidden_state.sum(), torch.device("cpu"))
 
 
 def score_pairs(
