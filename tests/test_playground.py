@@ -42,7 +42,7 @@ def build(folder: Path, models: list[str]) -> Path:
     (source / "index.md").write_text("# Site\n\n```{toctree}\nplayground\n```\n", encoding="utf-8")
     (source / "playground.md").write_text(playground.page(models), encoding="utf-8")
     places = ["-d", str(folder / "doctrees"), "-c", str(ROOT / "site"), str(source), str(folder / "html")]
-    subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", *places], check=True, timeout=300)
+    subprocess.run([sys.executable, "-m", "sphinx", "-q", "-W", *places], check=True, timeout=900)
     playground.write_models(models, folder / "html" / "playground")
     return folder / "html" / "playground.html"
 

@@ -87,6 +87,6 @@ def test_nbval_compares_within_the_tolerance_of_a_cell(tmp_path):
         cells.append(nbformat.v4.new_code_cell(program, execution_count=count, outputs=[stored], metadata=tags))
     write_notebook(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), tmp_path / "x.ipynb")
     command = [sys.executable, "-m", "pytest", "-q", "-rA", "--nbval", "--nbval-current-env", "-p", "no:cacheprovider"]
-    result = subprocess.run([*command, "x.ipynb"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    result = subprocess.run([*command, "x.ipynb"], cwd=tmp_path, capture_output=True, text=True, timeout=900)
     for number, (*_, passes) in enumerate(cases):
         assert f"{'PASSED' if passes else 'FAILED'} x.ipynb::Cell {number}" in result.stdout, result.stdout[-3000:]
