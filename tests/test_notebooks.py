@@ -203,7 +203,8 @@ def test_the_notebooks_are_validated_with_the_wheel(installed, tmp_path):
 
 @pytest.mark.slow
 def test_an_altered_output_is_caught(installed, tmp_path):
-    notebook = read_notebook(LECTURES[0])
+    lecture = next(path for path in LECTURES if path.stem == "01_self_attention")  # the shortest
+    notebook = read_notebook(lecture)
     outputs = [
         o
         for cell in notebook.cells
@@ -212,7 +213,7 @@ def test_an_altered_output_is_caught(installed, tmp_path):
         if "2" in o.get("data", {}).get("text/plain", "") and not cell.metadata.get("tags")
     ]
     outputs[0].data["text/plain"] = outputs[0].data["text/plain"].replace("2", "3")
-    altered = tmp_path / "folder" / LECTURES[0].name
+    altered = tmp_path / "folder" / lecture.name
     write_notebook(notebook, altered)
     result, _ = validate(altered, installed)
     assert result.returncode == 1
