@@ -33,9 +33,9 @@ FROM_THE_WHEEL := tests/test_notebooks.py tests/test_wheel.py
 test: $(READY)
 	@mkdir -p build
 	@echo "The notebooks are validated meanwhile; what came of it follows at the end, and is in build/notebooks.log."
-	@$(BIN)/pytest $(FROM_THE_WHEEL) > build/notebooks.log 2>&1 & notebooks=$$!; \
+	@$(BIN)/pytest --durations=10 $(FROM_THE_WHEEL) > build/notebooks.log 2>&1 & notebooks=$$!; \
 	trap 'kill $$notebooks; exit 130' INT TERM; \
-	$(BIN)/pytest $(addprefix --ignore=,$(FROM_THE_WHEEL)) --cov --cov-report=term --cov-fail-under=95; others=$$?; \
+	$(BIN)/pytest $(addprefix --ignore=,$(FROM_THE_WHEEL)) --durations=10 --cov --cov-report=term --cov-fail-under=95; others=$$?; \
 	wait $$notebooks; notebooks=$$?; cat build/notebooks.log; \
 	test $$others -eq 0 && test $$notebooks -eq 0
 
