@@ -11,6 +11,7 @@ puts a picture and a script into one output and steps through a schematic: the `
 (merge by merge), ``tokens`` (how texts are cut), ``lattices`` (how a word is cut), ``generation`` (what the next word
 is drawn from, and what a cache saves), ``writing`` (BERT fills masks in any chosen order), ``tags`` (what a wrong tag
 costs, whose tag a subword has, and the best path through a table of tags), ``reading`` (the matrix of spans, a question
-without one of its words, when to keep silent), ``search`` (BM25's ranking, and which token finds which), ``hover``
-(points with texts). Their scripts are in the folder js, one file each; kit.js holds what they share.
+without one of its words, when to keep silent), ``search`` (BM25's ranking, and which token finds which), ``space``
+(where the origin lies, what a cosine adds up from, and neighbours before and after a repair), ``hover`` (points with
+texts). Their scripts are in the folder js, one file each; kit.js holds what they share.
 """

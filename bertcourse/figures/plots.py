@@ -33,6 +33,7 @@ from bertcourse.figures.recurrence import explore_recurrence
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.search import explore_bm25, explore_late
+from bertcourse.figures.space import cone_steps, cosine_steps, explore_mean, explore_neighbours
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tags import explore_tags, explore_viterbi, show_subwords
 from bertcourse.figures.tokens import show_tokens
@@ -50,6 +51,8 @@ __all__ = [
     "answer_map",
     "attention_map",
     "attention_steps",
+    "cone_steps",
+    "cosine_steps",
     "explore_analogies",
     "explore_bm25",
     "explore_bpe",
@@ -60,6 +63,8 @@ __all__ = [
     "explore_layers",
     "explore_margin",
     "explore_mask",
+    "explore_mean",
+    "explore_neighbours",
     "explore_plane",
     "explore_question",
     "explore_recurrence",
