@@ -408,7 +408,8 @@ def explore_neighbours(
         "queries": list(queries),
         "found": found,
     }
-    words_told = "; ".join(told)
+    random = ", ".join(f"{kind} {signed(baselines[kind], '.2f')}" for kind in arrays)
+    words_told = f"Two random words: {random}. Nearest to {'; '.join(told)}."
     return Figure(draw_neighbours(data, words_told), words_told, "neighbours", data)
 
 
