@@ -45,8 +45,8 @@ def cone_steps(points: ArrayLike, shift: Sequence[float], pair: tuple[int, int])
         f"same direction: on average, two have a cosine of {signed(means[1], '.2f')}.",
         f"Take one pair. Above, its cosine is {signed(own[0], '.2f')}; below, it is {signed(own[1], '.2f')}. Is that a "
         "lot?",
-        "Compare it with all other pairs. Below, a share of "
-        f"{above[1]:.0%} have a cosine as large as this pair's; above, {above[0]:.0%}. A cosine needs a baseline.",
+        f"Compare it with all pairs. Below, {100 * above[1]:.0f} % of them have a cosine at least as large; above, "
+        f"{100 * above[0]:.0f} %. A cosine needs a baseline.",
     ]
     alt = (
         "Two drawings of the same cloud of points, with lines from the origin to each. Around the origin the lines "

@@ -180,8 +180,8 @@ def test_choosing_a_word_and_a_repair_shows_its_neighbours(shown, width):  # noq
             tab.get_by_role("button", name=kind, exact=True).click()
             expected, before = nearest(words, vectors, query), nearest(words, kinds["raw"], query)
             named = tab.locator("text.name").all_text_contents()
-            assert [name.removeprefix("＋ ") for name in named] == list(expected)
-            assert [name.startswith("＋") for name in named] == [word not in before for word in expected]
+            assert [name.removeprefix("+ ") for name in named] == list(expected)
+            assert [name.startswith("+") for name in named] == [word not in before for word in expected]
             values = [numbers(text)[0] for text in tab.locator("text.value").all_text_contents()]
             np.testing.assert_allclose(values, list(expected.values()), atol=0.006)
             (baseline,) = numbers(tab.get_by_text("two random words").text_content())

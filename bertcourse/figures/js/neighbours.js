@@ -31,7 +31,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const before = new Map(first.map(([word], place) => [word, place]));
     here.forEach(([word, cosine], place) => {
       const isNew = !before.has(word), end = x(cosine);
-      lines[place].name.textContent = isNew ? `＋ ${word}` : word;
+      lines[place].name.textContent = isNew ? `+ ${word}` : word;
       lines[place].name.setAttribute("font-weight", isNew ? 650 : 400);
       lines[place].bar.setAttribute("width", Math.max(1, end - left).toFixed(1));
       lines[place].bar.setAttribute("fill", isNew ? "var(--hot)" : "var(--plus)");
@@ -49,7 +49,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const moved = here.filter(([word], place) => before.has(word) && before.get(word) !== place).length;
     say.replaceChildren(h("b", {}, `“${queries[query]}”, ${kinds[kind]}: `), ...(kind ? [
       h("span", { class: "stay" }, `${same} of ${rows}`), ` neighbours are those of ${kinds[0]} vectors, `,
-      `${moved} of them in another place; ${rows - same} ${rows - same === 1 ? "is" : "are"} new (＋).`,
+      `${moved} of them in another place; ${rows - same} ${rows - same === 1 ? "is" : "are"} new (+).`,
     ] : ["the nearest is ", h("b", {}, here[0][0]), `, with a cosine of ${fixed(here[0][1], 2)}.`]));
   };
   stage.append(bar, second, svg, say);
