@@ -3,8 +3,9 @@
 Everything can be reached through ``plots``, which itself draws with matplotlib. ``words`` draws texts and tags;
 ``schematic`` draws boxes, vectors, matrices and arrows with real numbers, all in the same ``colors``. ``interactive``
 puts a picture and a script into one output and steps through a schematic: the ``lookup`` of a word's vector, an
-``unrolled`` recurrent network, one query's ``attention``, a ``transformer``'s input, heads, block and stack, and
-``decoders`` (three families, spans that are cut out, cross-attention). Figures that move answer one question each:
+``unrolled`` recurrent network, one query's ``attention``, a ``transformer``'s input, heads, block and stack,
+``objectives`` (what four models ask about a sentence), and ``decoders`` (three families, spans that are cut out,
+cross-attention). Figures that move answer one question each:
 ``window`` (word2vec's pairs), ``analogies`` (arrows between words), ``recurrence`` (how much gradient is left),
 ``plane`` (drag a word), ``scaling`` (why √d), ``mask`` (who may attend to whom), ``heads`` (all heads of a model),
 ``switches`` (a stack without some of its parts), ``layers`` (a word's vectors drift apart, layer by layer), ``bpe``

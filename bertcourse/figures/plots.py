@@ -27,6 +27,7 @@ from bertcourse.figures.lattices import explore_lattice, trie_walk
 from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.lookup import show_lookup
 from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.objectives import show_objectives
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.reading import explore_margin, explore_question, span_steps
 from bertcourse.figures.recurrence import explore_recurrence
@@ -84,6 +85,7 @@ __all__ = [
     "show_heads",
     "show_input",
     "show_lookup",
+    "show_objectives",
     "show_recurrence",
     "show_span_corruption",
     "show_stack",
