@@ -4,14 +4,15 @@ Everything can be reached through ``plots``, which itself draws with matplotlib.
 ``schematic`` draws boxes, vectors, matrices and arrows with real numbers, all in the same ``colors``. ``interactive``
 puts a picture and a script into one output and steps through a schematic: the ``lookup`` of a word's vector, an
 ``unrolled`` recurrent network, one query's ``attention``, a ``transformer``'s input, heads, block and stack,
-``objectives`` (what four models ask about a sentence), and ``decoders`` (three families, spans that are cut out,
-cross-attention). Figures that move answer one question each:
-``window`` (word2vec's pairs), ``analogies`` (arrows between words), ``recurrence`` (how much gradient is left),
-``plane`` (drag a word), ``scaling`` (why √d), ``mask`` (who may attend to whom), ``heads`` (all heads of a model),
-``switches`` (a stack without some of its parts), ``layers`` (a word's vectors drift apart, layer by layer), ``bpe``
-(merge by merge), ``tokens`` (how texts are cut), ``lattices`` (how a word is cut), ``generation`` (what the next word
-is drawn from, and what a cache saves), ``writing`` (BERT fills masks in any chosen order), ``tags`` (what a wrong tag
-costs, whose tag a subword has, and the best path through a table of tags), ``reading`` (the matrix of spans, a question
-without one of its words, when to keep silent), ``search`` (BM25's ranking, and which token finds which), ``hover``
-(points with texts). Their scripts are in the folder js, one file each; kit.js holds what they share.
+``objectives`` (what four models ask about a sentence), ``sight`` (how far local attention sees), and ``decoders``
+(three families, spans that are cut out, cross-attention). Figures that move answer one question each: ``window``
+(word2vec's pairs), ``analogies`` (arrows between words), ``recurrence`` (how much gradient is left), ``plane`` (drag a
+word), ``scaling`` (why √d), ``rotary`` (positions that turn queries and keys), ``mask`` (who may attend to whom),
+``heads`` (all heads of a model), ``switches`` (a stack without some of its parts), ``layers`` (a word's vectors drift
+apart, layer by layer), ``bpe`` (merge by merge), ``tokens`` (how texts are cut), ``lattices`` (how a word is cut),
+``generation`` (what the next word is drawn from, and what a cache saves), ``writing`` (BERT fills masks in any chosen
+order), ``tags`` (what a wrong tag costs, whose tag a subword has, and the best path through a table of tags),
+``reading`` (the matrix of spans, a question without one of its words, when to keep silent), ``search`` (BM25's ranking,
+and which token finds which), ``hover`` (points with texts). Their scripts are in the folder js, one file each; kit.js
+holds what they share.
 """

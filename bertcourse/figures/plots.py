@@ -31,9 +31,11 @@ from bertcourse.figures.objectives import show_objectives
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.reading import explore_margin, explore_question, span_steps
 from bertcourse.figures.recurrence import explore_recurrence
+from bertcourse.figures.rotary import explore_rotary
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.search import explore_bm25, explore_late
+from bertcourse.figures.sight import show_sight
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tags import explore_tags, explore_viterbi, show_subwords
 from bertcourse.figures.tokens import show_tokens
@@ -64,6 +66,7 @@ __all__ = [
     "explore_plane",
     "explore_question",
     "explore_recurrence",
+    "explore_rotary",
     "explore_sampling",
     "explore_scaling",
     "explore_switches",
@@ -87,6 +90,7 @@ __all__ = [
     "show_lookup",
     "show_objectives",
     "show_recurrence",
+    "show_sight",
     "show_span_corruption",
     "show_stack",
     "show_steps",
