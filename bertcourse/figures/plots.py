@@ -27,12 +27,15 @@ from bertcourse.figures.lattices import explore_lattice, trie_walk
 from bertcourse.figures.layers import explore_layers
 from bertcourse.figures.lookup import show_lookup
 from bertcourse.figures.mask import explore_mask
+from bertcourse.figures.objectives import show_objectives
 from bertcourse.figures.plane import explore_plane
 from bertcourse.figures.reading import explore_margin, explore_question, span_steps
 from bertcourse.figures.recurrence import explore_recurrence
+from bertcourse.figures.rotary import explore_rotary
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.search import explore_bm25, explore_late
+from bertcourse.figures.sight import show_sight
 from bertcourse.figures.space import cone_steps, cosine_steps, explore_mean, explore_neighbours
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tags import explore_tags, explore_viterbi, show_subwords
@@ -68,6 +71,7 @@ __all__ = [
     "explore_plane",
     "explore_question",
     "explore_recurrence",
+    "explore_rotary",
     "explore_sampling",
     "explore_scaling",
     "explore_switches",
@@ -89,7 +93,9 @@ __all__ = [
     "show_heads",
     "show_input",
     "show_lookup",
+    "show_objectives",
     "show_recurrence",
+    "show_sight",
     "show_span_corruption",
     "show_stack",
     "show_steps",
