@@ -33,6 +33,7 @@ from bertcourse.figures.recurrence import explore_recurrence
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.search import explore_bm25, explore_late
+from bertcourse.figures.senses import explore_nearest_sense, nearest_sense_steps, word_in_layers
 from bertcourse.figures.switches import explore_switches
 from bertcourse.figures.tags import explore_tags, explore_viterbi, show_subwords
 from bertcourse.figures.tokens import show_tokens
@@ -60,6 +61,7 @@ __all__ = [
     "explore_layers",
     "explore_margin",
     "explore_mask",
+    "explore_nearest_sense",
     "explore_plane",
     "explore_question",
     "explore_recurrence",
@@ -73,6 +75,7 @@ __all__ = [
     "grouped_bars",
     "heatmap",
     "hover_scatter",
+    "nearest_sense_steps",
     "projection_steps",
     "seeded_lines",
     "shift_map",
@@ -95,6 +98,7 @@ __all__ = [
     "token_boxes",
     "trie_walk",
     "use_course_style",
+    "word_in_layers",
 ]
 
 
