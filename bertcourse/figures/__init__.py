@@ -7,7 +7,8 @@ puts a picture and a script into one output and steps through a schematic: the `
 ``decoders`` (three families, spans that are cut out, cross-attention). Figures that move answer one question each:
 ``window`` (word2vec's pairs), ``analogies`` (arrows between words), ``recurrence`` (how much gradient is left),
 ``plane`` (drag a word), ``scaling`` (why √d), ``mask`` (who may attend to whom), ``heads`` (all heads of a model),
-``switches`` (a stack without some of its parts), ``layers`` (a word's vectors drift apart, layer by layer), ``bpe``
+``switches`` (a stack without some of its parts), ``layers`` (a word's vectors drift apart, layer by layer), ``senses``
+(one word in two sentences, the nearest sense, and where the borders between senses lie), ``bpe``
 (merge by merge), ``tokens`` (how texts are cut), ``lattices`` (how a word is cut), ``generation`` (what the next word
 is drawn from, and what a cache saves), ``writing`` (BERT fills masks in any chosen order), ``tags`` (what a wrong tag
 costs, whose tag a subword has, and the best path through a table of tags), ``reading`` (the matrix of spans, a question

@@ -35,6 +35,7 @@ from bertcourse.figures.rotary import explore_rotary
 from bertcourse.figures.scaling import explore_scaling
 from bertcourse.figures.schematic import Box, Schematic
 from bertcourse.figures.search import explore_bm25, explore_late
+from bertcourse.figures.senses import explore_nearest_sense, nearest_sense_steps, word_in_layers
 from bertcourse.figures.sight import show_sight
 from bertcourse.figures.space import cone_steps, cosine_steps, explore_mean, explore_neighbours
 from bertcourse.figures.switches import explore_switches
@@ -68,6 +69,7 @@ __all__ = [
     "explore_mask",
     "explore_mean",
     "explore_neighbours",
+    "explore_nearest_sense",
     "explore_plane",
     "explore_question",
     "explore_recurrence",
@@ -82,6 +84,7 @@ __all__ = [
     "grouped_bars",
     "heatmap",
     "hover_scatter",
+    "nearest_sense_steps",
     "projection_steps",
     "seeded_lines",
     "shift_map",
@@ -106,6 +109,7 @@ __all__ = [
     "token_boxes",
     "trie_walk",
     "use_course_style",
+    "word_in_layers",
 ]
 
 
