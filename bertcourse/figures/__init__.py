@@ -9,8 +9,9 @@ puts a picture and a script into one output and steps through a schematic: the `
 ``plane`` (drag a word), ``scaling`` (why √d), ``mask`` (who may attend to whom), ``heads`` (all heads of a model),
 ``switches`` (a stack without some of its parts), ``layers`` (a word's vectors drift apart, layer by layer), ``bpe``
 (merge by merge), ``tokens`` (how texts are cut), ``lattices`` (how a word is cut), ``generation`` (what the next word
-is drawn from, and what a cache saves), ``writing`` (BERT fills masks in any chosen order), ``tags`` (what a wrong tag
-costs, whose tag a subword has, and the best path through a table of tags), ``reading`` (the matrix of spans, a question
-without one of its words, when to keep silent), ``search`` (BM25's ranking, and which token finds which), ``hover``
-(points with texts). Their scripts are in the folder js, one file each; kit.js holds what they share.
+is drawn from, and what a cache saves), ``writing`` (BERT fills masks in any chosen order), ``adapting`` (a body and its
+head, a pair in one row, what labels are worth, how many layers learn), ``tags`` (what a wrong tag costs, whose tag a
+subword has, and the best path through a table of tags), ``reading`` (the matrix of spans, a question without one of its
+words, when to keep silent), ``search`` (BM25's ranking, and which token finds which), ``hover`` (points with texts).
+Their scripts are in the folder js, one file each; kit.js holds what they share.
 """
