@@ -172,12 +172,15 @@ def show_pair(
     if sorted(set(segments)) != [0, 1] or list(segments) != sorted(segments) or segments[asking] != 1:
         raise ValueError(f"segments must be 0 and then 1, and token {asking} in the second; got {list(segments)}.")
     border = list(segments).index(1)
-    across = float(weights[:border].sum())
+    words = [place for place, token in enumerate(tokens) if not token.startswith("[") and place != asking]
+    across = float(sum(weights[place] for place in words if place < border))
+    most = max((place for place in words if place < border), key=weights.__getitem__)
     captions = [
         "Two texts, each cut into tokens.",
         f"One row of {len(tokens)}: [CLS] begins it, [SEP] ends each text.",
         f"Segments: {border} tokens get the vector of segment 0, {len(tokens) - border} that of segment 1.",
-        f"Attention crosses [SEP]: {tokens[asking]!r} gives {across:.2f} of its attention to the first text.",
+        f"Attention crosses [SEP]: {tokens[asking]!r} gives {across:.2f} of its attention to the first text's words, "
+        f"most to {tokens[most]!r}.",
         f"[CLS] has seen both; the head on it says {', '.join(labels[:-1])} or {labels[-1]}.",
     ]
     alt = (
@@ -221,9 +224,10 @@ def draw_pair(tokens, border: int, weights, asking: int, labels, captions, alt: 
         ends = middle(start) - column / 2 + 4, middle(end - 1) + column / 2 - 4
         figure.bracket(*ends, top + 74, f"segment {number}")
     figure.step(captions[3])
-    limit = float(weights.max())
-    for place, share in enumerate(weights):
-        if place != asking and share > 0.02 * limit:
+    words = [place for place in range(len(tokens)) if place not in (*special, asking)]
+    limit = float(weights[words].max())
+    for place, share in zip(words, weights[words]):
+        if share > 0.02 * limit:
             high = top - 14 - (26 + 6 * abs(place - asking)) * (1 if is_wide else 0.85)
             points = (middle(asking), top - 4), (middle(asking), high), (middle(place), high), (middle(place), top - 5)
             figure.arrow(*points, color="query", width=1.2 + 2.6 * share / limit, opacity=0.25 + 0.75 * share / limit,
@@ -394,30 +398,34 @@ def height(percent: float) -> float:
 
 
 def explore_freezing(
-    levels: Sequence[str], learning: Sequence[int], operations: ArrayLike, accuracy: ArrayLike, num_blocks: int
+    blocks: Sequence[int], learning: Sequence[int], operations: ArrayLike, accuracy: ArrayLike, num_blocks: int
 ) -> Figure:
     """Let more and more layers learn: what does it cost, and what is it worth?
 
     Args:
-        levels: names of what learns, from the head alone up to everything: "head", then the last 1 to N blocks, then
-            "all".
+        blocks: for each level how many of the last blocks learn with the head, rising: 0 for the head alone, N for all
+            blocks, N + 1 for the embeddings too.
         learning: for each level how many numbers learn.
         operations: for each the operations of a training step, as a share of those where everything learns.
         accuracy: (levels, seeds), in percent.
         num_blocks: N.
 
     Raises:
-        ValueError: not one of each for each level.
+        ValueError: not one of each for each level, or levels that do not rise from 0 to N + 1 at most.
     """
     shares, marks = as_numbers(operations, "operations"), as_numbers(accuracy, "accuracy")
-    count = len(levels)
-    if count != num_blocks + 2 or not len(learning) == len(shares) == count or marks.ndim != 2 or len(marks) != count:
+    count = len(blocks)
+    if not len(learning) == len(shares) == count or marks.ndim != 2 or len(marks) != count:
         raise ValueError(
-            f"there must be {num_blocks + 2} levels, for {num_blocks} blocks, each with its numbers, operations and "
-            f"accuracies; got {count} levels, {len(learning)} numbers, {len(shares)} shares and {marks.shape}."
+            f"each of {count} levels must have its numbers, operations and accuracies; got {len(learning)} numbers, "
+            f"{len(shares)} shares and accuracies of shape {marks.shape}."
         )
+    if count < 2 or list(blocks) != sorted(set(blocks)) or blocks[0] < 0 or blocks[-1] > num_blocks + 1:
+        raise ValueError(f"blocks must rise, from 0 up to at most {num_blocks + 1}; got {list(blocks)}.")
+    names = ["head" if n == 0 else "all" if n > num_blocks else f"+{n}" for n in blocks]
     data = {
-        "levels": list(levels),
+        "levels": names,
+        "learn": list(blocks),
         "learning": [int(each) for each in learning],
         "operations": rounded(shares, 4),
         "accuracy": rounded(marks, 2),
@@ -425,7 +433,7 @@ def explore_freezing(
     }
     told = "; ".join(
         f"{name}: {number:,} numbers learn, {100 * share:.0f} % of the operations, {each.mean():.0f} % right"
-        for name, number, share, each in zip(levels, learning, shares, marks)
+        for name, number, share, each in zip(names, learning, shares, marks)
     )
     return Figure(draw_freezing(data, f"{told}."), f"{told}.", "freezing", data)
 

@@ -24,8 +24,8 @@ SCORES = {
     },
     "reviews": {"fine-tuned": {4: [35.0], 16: [44.0], 180: [67.0]}, "from scratch": {16: [36.0], 180: [40.0]}},
 }
-LEVELS = ["head", "1", "2", "3", "all"]
-LEARNING, OPERATIONS = [1_155, 10_000, 20_000, 30_000, 90_000], [1 / 3, 5 / 9, 7 / 9, 1, 1]
+LEVELS, BLOCKS = ["head", "+1", "+3", "+4", "all"], [0, 1, 3, 4, 5]
+LEARNING, OPERATIONS = [1_155, 10_000, 30_000, 40_000, 90_000], [1 / 3, 1 / 2, 5 / 6, 1, 1]
 
 
 def classifier() -> tuple[Figure, np.ndarray]:
@@ -51,7 +51,7 @@ def low_rank(rank: int = 4) -> tuple[Figure, np.ndarray, np.ndarray]:
 
 def freezing() -> tuple[Figure, np.ndarray]:
     marks = 70 + 15 * np.random.default_rng(3).uniform(size=(5, 3))
-    return explore_freezing(LEVELS, LEARNING, OPERATIONS, marks, num_blocks=3), marks
+    return explore_freezing(BLOCKS, LEARNING, OPERATIONS, marks, num_blocks=4), marks
 
 
 def test_the_steps_of_a_classifier_name_its_sizes_and_probabilities():
@@ -67,7 +67,7 @@ def test_the_steps_of_a_classifier_name_its_sizes_and_probabilities():
 
 def test_a_pair_says_how_much_attention_crosses():
     figure, weights = pair()
-    assert f"'came' gives {weights[:7].sum():.2f} of its attention" in repr(figure)
+    assert f"'came' gives {weights[1:6].sum():.2f} of its attention" in repr(figure)
     assert "7 tokens get the vector of segment 0, 4 that of segment 1" in repr(figure)
     with pytest.raises(ValueError, match="token 2 in the second"):
         show_pair(PAIR, SEGMENTS, weights, 2, LABELS)
@@ -146,8 +146,10 @@ def test_the_words_hold_cost_and_worth_of_each_level():
             f"{name}: {number:,} numbers learn, {100 * share:.0f} % of the operations, {each.mean():.0f} % right"
             in (repr(figure))
         )
-    with pytest.raises(ValueError, match="there must be 8 levels"):
-        explore_freezing(LEVELS, LEARNING, OPERATIONS, marks, num_blocks=6)
+    with pytest.raises(ValueError, match="each of 5 levels"):
+        explore_freezing(BLOCKS, LEARNING, OPERATIONS, marks[1:], num_blocks=4)
+    with pytest.raises(ValueError, match="blocks must rise, from 0 up to at most 4"):
+        explore_freezing(BLOCKS, LEARNING, OPERATIONS, marks, num_blocks=3)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -156,7 +158,7 @@ def test_more_layers_learn_as_the_slider_moves(shown, width):  # noqa: F811
     tab = shown(figure, width=width)
     tab.get_by_role("slider").press("Home")
     for level in range(len(LEVELS)):
-        assert tab.locator(".part.learns").count() == (level + 1 if level < 4 else 5)
+        assert tab.locator(".part.learns").count() == BLOCKS[level] + 1  # the head too
         assert numbers(tab.locator(".numbers").inner_text().replace(",", "")) == [LEARNING[level]]
         assert numbers(tab.locator(".cost").inner_text()) == [round(100 * OPERATIONS[level])]
         assert numbers(tab.locator(".mean").inner_text())[0] == pytest.approx(marks[level].mean(), abs=0.51)

@@ -1,9 +1,9 @@
 // Lecture 7: how many of the last blocks learn, what a training step then costs, and how many texts are right.
-// data: {levels: [name], learning: [numbers that learn], operations: [share], accuracy: [level][seed], blocks};
-// level 0 is the head alone, the last one everything, and those between the last 1 to N blocks.
+// data: {levels: [name], learn: [how many of the last blocks learn: 0 for the head alone, blocks + 1 for everything],
+//        learning: [numbers that learn], operations: [share], accuracy: [level][seed], blocks}.
 function scene({ stage, bar, say, data, narrow, state }) {
-  const { levels, learning, operations, accuracy, blocks } = data, last = levels.length - 1;
-  state.level ??= 2;
+  const { levels, learn, learning, operations, accuracy, blocks } = data, last = levels.length - 1;
+  state.level ??= Math.min(2, last);
   const [full, tall] = narrow ? [360, 470] : [740, 270];
   const mean = (found) => found.reduce((sum, each) => sum + each, 0) / found.length;
   const parts = ["head", ...Array.from({ length: blocks }, (_, i) => `block ${blocks - i}`), "embeddings"];
@@ -35,7 +35,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const marker = h("path", { stroke: "var(--hot)", "stroke-width": 1.6 });
   const svg = h("svg", { viewBox: `0 0 ${full} ${tall}`, role: "img", "aria-label": "accuracy by what learns" },
     boxes.map(({ node }) => node), grid, marker, line, dots.flat(), names);
-  const learns = (part) => part <= (state.level > blocks ? blocks + 1 : state.level);
+  const learns = (part) => part <= learn[state.level];
   const update = () => {
     const { level } = state, found = accuracy[level];
     boxes.forEach(({ box, what, node }, part) => {
@@ -51,8 +51,10 @@ function scene({ stage, bar, say, data, narrow, state }) {
       dot.setAttribute("fill-opacity", at === level ? 0.9 : 0.4);
     }));
     marker.setAttribute("d", `M${x(level).toFixed(1)} ${top}V${bottom}`);
-    const who = level === 0 ? "Only the head learns" : level > blocks ? "Everything learns"
-      : `The head and ${level === 1 ? "the last block" : `the last ${level} blocks`} learn`;
+    const many = learn[level];
+    const who = many === 0 ? "Only the head learns" : many > blocks ? "Everything learns"
+      : many === blocks ? "All but the embeddings learn"
+        : `The head and ${many === 1 ? "the last block" : `the last ${many} blocks`} learn`;
     const right = found.map((value) => `${value.toFixed(0)} %`).join(", ");
     say.replaceChildren(h("b", {}, `${who}: `), h("span", { class: "numbers" }, learning[level].toLocaleString("en")),
       " numbers; ", h("span", { class: "cost" }, `${(100 * operations[level]).toFixed(0)} %`),
