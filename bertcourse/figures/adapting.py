@@ -286,7 +286,7 @@ def show_low_rank(before: ArrayLike, change: ArrayLike, left: ArrayLike, right: 
 def draw_low_rank(w, moved, b, a, captions, alt: str, count: int, width: int) -> Schematic:
     """Draw W, its change, the two thin matrices and their product; in two rows on a phone."""
     is_wide = width > 400
-    cell = 11.0 if is_wide else 10.0
+    cell = min(11.0, 584 / (4 * count + len(a))) if is_wide else min(10.0, 276 / (2 * count + len(a)))
     side, thin = cell * count, cell * len(a)
     top, size = 40, 13 if is_wide else 11
     gap = 42
