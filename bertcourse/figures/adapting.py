@@ -456,6 +456,6 @@ def draw_freezing(data: dict, told: str) -> Schematic:
         figure.text((x, 212), name, size=12)
         figure.text((x, 230), f"{100 * share:.0f} %", color="soft", size=12)
     figure.text(
-        (380, 250), "what learns (the head, its last blocks too, all), and the cost of a step", color="soft", size=12
+        (380, 250), "what learns (the head, + the last blocks, all), and the cost of a step", color="soft", size=12
     )
     return figure

@@ -27,7 +27,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const names = levels.map((name, level) =>
     h("text", { ...small, x: x(level), y: bottom + 19, "text-anchor": "middle" }, name));
   names.push(h("text", { ...small, x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" },
-    "what learns: the head, + its last blocks, all"));
+    "what learns: the head, + the last blocks, all"));
   const path = accuracy.map((found, level) => `${x(level).toFixed(1)} ${y(mean(found)).toFixed(1)}`).join("L");
   const line = h("path", { d: `M${path}`, fill: "none", stroke: "var(--soft)", "stroke-width": 1.4 });
   const dots = accuracy.map((found, level) => found.map((value) =>
