@@ -3,7 +3,7 @@
     python studies/frozen_layers.py                  # MiniLM; about a quarter of an hour of CPU
 
 48 tickets, 16 of each class, drawn as in ``few_labels.py``; three draws. The head alone learns, or the head and the
-last 1, 2, 4 or 6 of six blocks, or everything. All else is the same for each: the class is read from the mean of the
+last 1, 2, 3, 4 or 6 of six blocks, or everything. All else is the same for each: the class is read from the mean of the
 tokens' vectors, 12 epochs of batches of 16, and two learning rates to choose from, the head's always 25 times the
 encoder's. The rate is chosen on the whole dev split, by its mean over the three draws. Only what was trained at the
 chosen rate is scored on the test split. Results are kept as they come, and an interrupted command resumes where it was.
@@ -27,7 +27,7 @@ from bertcourse.fine_tuning import SequenceClassifier, fine_tune
 SET, PER_CLASS, SEEDS = "tickets", 16, (0, 1, 2)
 RATES, HEAD_FACTOR = (2e-4, 6e-4), 25
 SETTINGS = {"epochs": 12, "batch_size": 16, "precision": "float32", "evaluations": 1}
-TRAINABLE = ("head", "all", 2, "blocks", 4, 1)  # in this order: an interrupted study has seen both ends
+TRAINABLE = ("head", "all", 2, "blocks", 4, 1, 3)  # in this order: an interrupted study has seen both ends
 
 
 def train(encoder: BertModel, tokenizer: Tokenizer, trainable: str | int, rate: float, seed: int) -> dict:
