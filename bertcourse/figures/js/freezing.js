@@ -14,7 +14,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const what = h("text", { x: wide - 6, y: 6 + row * i + row / 2 + 2, "font-size": 12.5, "text-anchor": "end" });
     return { node: h("g", { class: "part" }, box, text, what), box, what };
   });
-  const all = accuracy.flat(), low = 10 * Math.floor(Math.min(...all) / 10), high = 10 * Math.ceil(Math.max(...all) / 10);
+  const all = accuracy.flat();
+  const low = 10 * Math.floor(Math.min(...all) / 10), high = 10 * Math.ceil(Math.max(...all) / 10);
   const [left, right, top, bottom] = narrow ? [34, 350, 224, 410] : [270, 728, 14, 206];
   const x = (level) => left + 22 + (level / last) * (right - left - 44);
   const y = (percent) => bottom - ((percent - low) / (high - low || 1)) * (bottom - top);
