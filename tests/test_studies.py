@@ -132,6 +132,25 @@ def few_labels():
     return runpy.run_path(str(FORWARD.with_name("few_labels.py")))
 
 
+def test_frozen_layers_chooses_on_dev_and_scores_the_test_split_at_that_rate(monkeypatch):
+    monkeypatch.syspath_prepend(str(STUDIES))
+    study = runpy.run_path(str(STUDIES / "frozen_layers.py"))
+    gold = [example.label for example in study["splits_of"]("tickets").test]
+    dev = {0.0002: (60.0, 70.0, 80.0), 0.0006: (90.0, 80.0, 70.0)}
+    asked = []
+
+    def train(encoder, tokenizer, trainable, rate, seed):
+        asked.append((trainable, rate, seed))
+        wrong = 30 if rate == 0.0006 else 60  # of 120
+        return {"dev": dev[rate][seed], "predicted": ["none"] * wrong + gold[wrong:]}
+
+    study["measure"].__globals__["train"] = train
+    row = study["measure"](None, None, 2)
+    assert asked == [(2, rate, seed) for rate in dev for seed in range(3)]
+    assert row["learning_rate"] == 0.0006 and row["test"] == [75.0] * 3
+    assert row["dev"] == {"0.0002": [60.0, 70.0, 80.0], "0.0006": [90.0, 80.0, 70.0]}
+
+
 def test_few_labels_draws_as_many_of_each_class_and_others_for_another_seed(few_labels):
     examples = few_labels["splits_of"]("tickets").train
     drawn, other = (few_labels["draw"](examples, 16, seed) for seed in (0, 1))

@@ -14,6 +14,13 @@ from IPython.display import display
 from matplotlib.axes import Axes
 from torch import Tensor
 
+from bertcourse.figures.adapting import (
+    explore_freezing,
+    explore_labels,
+    show_classifier,
+    show_low_rank,
+    show_pair,
+)
 from bertcourse.figures.analogies import explore_analogies, show_axis
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
 from bertcourse.figures.bpe import explore_bpe
@@ -61,7 +68,9 @@ __all__ = [
     "explore_bm25",
     "explore_bpe",
     "explore_cache",
+    "explore_freezing",
     "explore_heads",
+    "explore_labels",
     "explore_late",
     "explore_lattice",
     "explore_layers",
@@ -91,12 +100,15 @@ __all__ = [
     "show",
     "show_axis",
     "show_block",
+    "show_classifier",
     "show_cross_attention",
     "show_families",
     "show_heads",
     "show_input",
     "show_lookup",
     "show_objectives",
+    "show_low_rank",
+    "show_pair",
     "show_recurrence",
     "show_sight",
     "show_span_corruption",
