@@ -12,5 +12,6 @@ puts a picture and a script into one output and steps through a schematic: the `
 is drawn from, and what a cache saves), ``writing`` (BERT fills masks in any chosen order), ``tags`` (what a wrong tag
 costs, whose tag a subword has, and the best path through a table of tags), ``reading`` (the matrix of spans, a question
 without one of its words, when to keep silent), ``search`` (BM25's ranking, and which token finds which), ``hover``
-(points with texts). Their scripts are in the folder js, one file each; kit.js holds what they share.
+(points with texts), ``blanks`` (80/10/10, BERT's two heads, the snapshots of a training, how much to hide). Their
+scripts are in the folder js, one file each; kit.js holds what they share.
 """

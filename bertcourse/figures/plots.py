@@ -16,6 +16,12 @@ from torch import Tensor
 
 from bertcourse.figures.analogies import explore_analogies, show_axis
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
+from bertcourse.figures.blanks import (
+    explore_masking_rate,
+    explore_snapshots,
+    show_masking,
+    show_pretraining_heads,
+)
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.decoders import show_cross_attention, show_families, show_span_corruption
@@ -60,11 +66,13 @@ __all__ = [
     "explore_layers",
     "explore_margin",
     "explore_mask",
+    "explore_masking_rate",
     "explore_plane",
     "explore_question",
     "explore_recurrence",
     "explore_sampling",
     "explore_scaling",
+    "explore_snapshots",
     "explore_switches",
     "explore_tags",
     "explore_viterbi",
@@ -84,6 +92,8 @@ __all__ = [
     "show_heads",
     "show_input",
     "show_lookup",
+    "show_masking",
+    "show_pretraining_heads",
     "show_recurrence",
     "show_span_corruption",
     "show_stack",
