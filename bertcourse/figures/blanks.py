@@ -267,7 +267,7 @@ def explore_snapshots(
         "words": [[[vocabulary[i] for i in row] for row in snapshot] for snapshot in best],
         "shares": rounded(np.take_along_axis(array, best, axis=-1), 3),
         "truth": rounded(np.array(truth).T, 3),
-        "read": rounded(seen, 3),
+        "read": rounded(seen, 2),
         "loss": rounded(loss, 2),
     }
     told = "; ".join(f"{text[place]} {each[0]:.2f} and {each[-1]:.2f}" for place, each in zip(places, truth))
