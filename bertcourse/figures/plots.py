@@ -23,6 +23,12 @@ from bertcourse.figures.adapting import (
 )
 from bertcourse.figures.analogies import explore_analogies, show_axis
 from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
+from bertcourse.figures.blanks import (
+    explore_masking_rate,
+    explore_snapshots,
+    show_masking,
+    show_pretraining_heads,
+)
 from bertcourse.figures.bpe import explore_bpe
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.decoders import show_cross_attention, show_families, show_span_corruption
@@ -79,12 +85,14 @@ __all__ = [
     "explore_mean",
     "explore_neighbours",
     "explore_nearest_sense",
+    "explore_masking_rate",
     "explore_plane",
     "explore_question",
     "explore_recurrence",
     "explore_rotary",
     "explore_sampling",
     "explore_scaling",
+    "explore_snapshots",
     "explore_switches",
     "explore_tags",
     "explore_viterbi",
@@ -109,6 +117,8 @@ __all__ = [
     "show_objectives",
     "show_low_rank",
     "show_pair",
+    "show_masking",
+    "show_pretraining_heads",
     "show_recurrence",
     "show_sight",
     "show_span_corruption",
