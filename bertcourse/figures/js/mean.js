@@ -1,5 +1,5 @@
-// Lecture 6: a cloud of words whose mean is dragged to the origin, or that loses its loudest dimensions: what two random
-// words then have for a cosine. data: {counts: [dimensions left out], largest: [dimension], names: [group],
+// Lecture 6: a cloud of words whose mean is dragged to the origin, or that loses its loudest dimensions: what two
+// random words then have for a cosine. data: {counts: [dimensions left out], largest: [dimension], names: [group],
 // group: [of each point], points: [count][point][2], means: [count][2], cosines: [count][share of the mean]}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { counts, points, means, cosines } = data, last = cosines[0].length - 1;
@@ -29,20 +29,24 @@ function scene({ stage, bar, say, data, narrow, state }) {
     chart.update(cut, share);
     const gone = counts[cut] ? ` ${counts[cut] === 1 ? "Dimension" : "Dimensions"} ${data.largest
       .slice(0, Math.min(5, counts[cut])).join(", ")}${counts[cut] > 5 ? ", …" : ""} left out.` : "";
-    const moved = share === last ? "The mean lies at the origin: " : share ? `${percent(share / last)} of the mean is gone: ` : "";
+    const moved = share === last ? "The mean lies at the origin: "
+      : share ? `${percent(share / last)} of the mean is gone: ` : "";
     say.replaceChildren(moved, `${moved ? "two" : "Two"} random words have a cosine of `,
-      h("b", { class: "cosine" }, fixed(now, 2)), ` on average${share || cut ? ` (at first it was ${fixed(raw, 2)})` : ""}.${gone}`);
+      h("b", { class: "cosine" }, fixed(now, 2)),
+      ` on average${share || cut ? ` (at first it was ${fixed(raw, 2)})` : ""}.${gone}`);
   };
   const named = (name, control) => h("span", { class: "control" }, h("span", { class: "soft" }, name), control);
   bar.append(named("taken away of the mean", shareSlider), named("largest dimensions left out", cutSlider));
   const legend = h("div", { class: "soft legend" }, data.names.map((name, g) =>
-    h("span", {}, h("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": true }, markOf(g, 6, 6)), ` ${name}`)),
+    h("span", {},
+      h("svg", { viewBox: "0 0 12 12", width: 12, height: 12, "aria-hidden": true }, markOf(g, 6, 6)), ` ${name}`)),
     h("span", {}, "Drag the mean."));
   stage.append(
     h("style", {}, `
       .both { display: grid; gap: 0.6em 2em; align-items: center; grid-template-columns: 420fr 260fr; }
       .both.narrow { grid-template-columns: 1fr; }
-      .control { display: inline-flex; flex-wrap: wrap; gap: 0 0.7em; align-items: center; } .control input { width: 130px; }
+      .control { display: inline-flex; flex-wrap: wrap; gap: 0 0.7em; align-items: center; }
+      .control input { width: 130px; }
       .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; } .legend svg { display: inline-block; }
       .handle { cursor: grab; touch-action: none; outline: none; } .handle:active { cursor: grabbing; }
       .handle:is(:hover, :focus-visible) .ring { stroke-width: 4; }`),
@@ -59,7 +63,9 @@ function markOf(group, x, y) {
   const color = { fill: `var(--group${group})`, "fill-opacity": 0.6 };
   return group === 0
     ? h("circle", { cx: x, cy: y, r: 2.8, ...color })
-    : h("rect", { x: x - 2.4, y: y - 2.4, width: 4.8, height: 4.8, transform: `rotate(${45 * (group - 1)} ${x} ${y})`, ...color });
+    : h("rect", {
+      x: x - 2.4, y: y - 2.4, width: 4.8, height: 4.8, transform: `rotate(${45 * (group - 1)} ${x} ${y})`, ...color,
+    });
 }
 
 /** The cloud, the origin, and the mean, which can be dragged towards it. */
@@ -80,8 +86,10 @@ function cloudOf({ points, means, group }, drag, move) {
   const arrow = h("path", { stroke: "var(--ink)", "stroke-width": 2.4, fill: "none" });
   const ring = h("circle", { class: "ring", r: 8, stroke: "var(--ink)", "stroke-width": 2.6, fill: "transparent" });
   const touch = h("circle", { r: 22, fill: "transparent" });
-  const name = h("text", { y: -15, "text-anchor": "middle", "font-size": 13, "font-weight": 650, fill: "var(--ink)" }, "mean");
-  const handle = h("g", { class: "handle", tabindex: 0, role: "button", "aria-label": "the mean: drag it to the origin" },
+  const name = h("text", { y: -15, "text-anchor": "middle", "font-size": 13, "font-weight": 650, fill: "var(--ink)" },
+    "mean");
+  const handle = h("g",
+    { class: "handle", tabindex: 0, role: "button", "aria-label": "the mean: drag it to the origin" },
     touch, ring, name);
   let mean = means[0];
   onKeys(handle, { ArrowLeft: () => move(1), ArrowRight: () => move(-1) });
@@ -101,7 +109,8 @@ function cloudOf({ points, means, group }, drag, move) {
   const update = (cloud, whole, share) => {
     mean = whole;
     const moved = cloud.map(([x, y]) => at([x - share * whole[0], y - share * whole[1]]));
-    marks.forEach((mark, i) => mark.setAttribute("transform", `translate(${moved[i].map((v) => v.toFixed(1)).join(" ")})`));
+    marks.forEach((mark, i) =>
+      mark.setAttribute("transform", `translate(${moved[i].map((v) => v.toFixed(1)).join(" ")})`));
     lines.setAttribute("d", moved.filter((_, i) => i % 3 === 0)
       .map(([x, y]) => `M${ox.toFixed(1)} ${oy.toFixed(1)}L${x.toFixed(1)} ${y.toFixed(1)}`).join(""));
     const [x, y] = at(whole.map((value) => (1 - share) * value));
@@ -117,7 +126,8 @@ function chartOf(cosines) {
   const most = Math.max(0.05, ...cosines.flat());
   const x = (share) => left + (wide * share) / last, y = (value) => top + tall * (1 - Math.max(0, value) / most);
   const path = (row) => `M${row.map((value, share) => `${x(share).toFixed(1)} ${y(value).toFixed(1)}`).join("L")}`;
-  const faint = cosines.map((row) => h("path", { d: path(row), stroke: "var(--line)", "stroke-width": 1.4, fill: "none" }));
+  const faint = cosines.map((row) =>
+    h("path", { d: path(row), stroke: "var(--line)", "stroke-width": 1.4, fill: "none" }));
   const curve = h("path", { stroke: "var(--hot)", "stroke-width": 2.4, fill: "none" });
   const dot = h("circle", { r: 5.5, fill: "var(--hot)" });
   const words = (text, at) => h("text", { "font-size": 12, fill: "var(--soft)", "text-anchor": "middle", ...at }, text);

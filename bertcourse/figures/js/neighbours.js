@@ -12,11 +12,13 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const second = h("div", { class: "bar" }, h("span", { class: "soft" }, "vectors"), repairs);
 
   const [full, left, right, row] = narrow ? [350, 96, 40, 25] : [700, 170, 60, 27];
-  const rows = found[0][0].length, tall = rows * row + 34, x = (cosine) => left + (full - left - right) * Math.max(0, cosine);
+  const rows = found[0][0].length, tall = rows * row + 34;
+  const x = (cosine) => left + (full - left - right) * Math.max(0, cosine);
   const lines = Array.from({ length: rows }, (_, place) => {
     const y = 10 + row * (place + 0.5);
     return {
-      name: h("text", { class: "name", x: left - 8, y: y + 4.5, "text-anchor": "end", "font-size": 14, fill: "var(--ink)" }),
+      name: h("text",
+        { class: "name", x: left - 8, y: y + 4.5, "text-anchor": "end", "font-size": 14, fill: "var(--ink)" }),
       bar: h("rect", { x: left, y: y - row * 0.34, height: row * 0.68, rx: 2 }),
       value: h("text", { class: "value", y: y + 4.5, "font-size": 13, fill: "var(--soft)" }),
     };

@@ -15,7 +15,8 @@ function scene({ stage, bar, say, data, state }) {
     say.replaceChildren(
       h("b", { class: "count" }, `${count} question${count === 1 ? "" : "s"}`),
       `, ${left} word${left === 1 ? "" : "s"} left to answer them from: ${fixed(left / count, 1)} for each question.`,
-      found ? h("div", {}, `Models trained at ${found[0]} %: loss ${fixed(found[1], 2)} to ${fixed(found[2], 2)} nats, `,
+      found ? h("div", {},
+        `Models trained at ${found[0]} %: loss ${fixed(found[1], 2)} to ${fixed(found[2], 2)} nats, `,
         "measured with 15 % hidden.") : "");
   };
   const control = slider("masking rate", {

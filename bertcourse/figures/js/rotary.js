@@ -101,7 +101,8 @@ function facePanel({ query, key, shown, turns, heading }, turned) {
     const title = h("title");
     const node = h("g", { class: "face" }, title,
       h("circle", { cx: x, cy: y, r: RADIUS, fill: "none", stroke: "var(--line)", "stroke-width": 1.3 }),
-      [0, 90, 180, 270].map((turn) => line(x + RADIUS - 4, y, x + RADIUS, y, { transform: `rotate(${turn} ${x} ${y})` })),
+      [0, 90, 180, 270].map((turn) =>
+        line(x + RADIUS - 4, y, x + RADIUS, y, { transform: `rotate(${turn} ${x} ${y})` })),
       arc, hands.map(({ hand, end }) => [hand, end]), label(x, y + 62, turns[number]), apart);
     const update = (at, keyAt) => {
       const vectors = [turned(query, pair, at), turned(key, pair, keyAt)];
@@ -125,7 +126,8 @@ function facePanel({ query, key, shown, turns, heading }, turned) {
     return { node, update };
   });
   const svg = h("svg", { viewBox: `0 0 366 ${8 + 152 * Math.ceil(shown.length / 3)}`, role: "img",
-    "aria-label": "pairs of columns as clock faces, from fastest to slowest" }, label(4, 14, heading, { "text-anchor": "start" }), faces.map(({ node }) => node));
+    "aria-label": "pairs of columns as clock faces, from fastest to slowest" },
+    label(4, 14, heading, { "text-anchor": "start" }), faces.map(({ node }) => node));
   return { svg, update: (at, keyAt) => faces.forEach((face) => face.update(at, keyAt)) };
 }
 

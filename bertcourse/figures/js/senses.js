@@ -92,7 +92,10 @@ function planeOf({ means, points, examples, senses }, choose, put, here) {
     const way = [-across[1] / size, across[0] / size];
     return dot(way, means[i]) > dot(way, means[3 - i - j]) ? way : way.map((value) => -value);
   };
-  const far = ([x, y]) => { const size = Math.hypot(x, y) || 1; return at([(9 * span * x) / size, (9 * span * y) / size]); };
+  const far = ([x, y]) => {
+    const size = Math.hypot(x, y) || 1;
+    return at([(9 * span * x) / size, (9 * span * y) / size]);
+  };
   const sectors = senses.map((_, i) => {
     const [j, k] = [0, 1, 2].filter((other) => other !== i);
     const corners = [at([0, 0]), far(border(i, j)), far(means[i]), far(border(i, k))];
@@ -109,7 +112,8 @@ function planeOf({ means, points, examples, senses }, choose, put, here) {
   });
   const way = h("path", { stroke: "var(--hot)", "stroke-width": 1.8, "stroke-dasharray": "4 4", fill: "none" });
   const ring = h("circle", { class: "ring", r: 12, fill: "none", stroke: "var(--hot)", "stroke-width": 2.6 });
-  const query = h("g", { class: "query", tabindex: 0, role: "button" }, h("circle", { r: 22, fill: "transparent" }), ring);
+  const query = h("g", { class: "query", tabindex: 0, role: "button" },
+    h("circle", { r: 22, fill: "transparent" }), ring);
   const step = span / 50;
   const move = (across, up) => { const [x, y] = here(); put([within(x + across, x0), within(y + up, y0)]); };
   onKeys(query, {

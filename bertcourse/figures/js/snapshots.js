@@ -25,7 +25,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const top = Math.max(...loss) || 1;
   const x = (at) => left + ((right - left) * read[at]) / (read[last] || 1);
   const path = (values, limit) =>
-    `M${values.map((value, at) => `${x(at).toFixed(1)} ${(low - ((low - high) * value) / limit).toFixed(1)}`).join("L")}`;
+    `M${values.map((value, at) =>
+      `${x(at).toFixed(1)} ${(low - ((low - high) * value) / limit).toFixed(1)}`).join("L")}`;
   const curves = places.map((_, blank) => h("path", { class: "curve", fill: "none", stroke: `var(--group${blank})`,
     d: path(truth.map((row) => row[blank]), 1) }));
   const falling = h("path", { fill: "none", stroke: "var(--soft)", "stroke-width": 2, "stroke-dasharray": "5 4",
@@ -35,10 +36,12 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const svg = h("svg", { viewBox: `0 0 ${wide} ${tall}`, role: "img", width: "100%",
     "aria-label": "loss and probability of the hidden words, as the training goes on" },
   h("path", { d: `M${left} ${high}V${low}H${right}`, stroke: "var(--line)", fill: "none" }),
-  note({ x: left - 6, y: high + 5, "text-anchor": "end" }, "1"), note({ x: left - 6, y: low + 4, "text-anchor": "end" }, "0"),
+  note({ x: left - 6, y: high + 5, "text-anchor": "end" }, "1"),
+  note({ x: left - 6, y: low + 4, "text-anchor": "end" }, "0"),
   note({ x: right + 5, y: high + 5 }, fixed(top, 1)), note({ x: right + 5, y: low + 4 }, "0"),
   note({ x: right, y: low + 20, "text-anchor": "end" }, `${read[last]} million tokens`), falling, curves, cursor);
-  const key = h("div", { class: "soft" }, "Solid: probability of the word that was hidden. Dashed: the loss, in nats (right).");
+  const key = h("div", { class: "soft" },
+    "Solid: probability of the word that was hidden. Dashed: the loss, in nats (right).");
 
   const update = () => {
     const { now, blank } = state;
@@ -59,7 +62,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const asked = text[places[blank]], hits = places.filter((place, i) => words[now][i][0] === text[place]).length;
     say.replaceChildren(
       h("b", {}, now ? `After ${read[now].toFixed(1)} million tokens` : "Before the training"),
-      `, loss ${fixed(loss[now], 2)}: `, `“${asked}” was hidden; the model gives it `, h("b", {}, fixed(truth[now][blank], 2)),
+      `, loss ${fixed(loss[now], 2)}: `, `“${asked}” was hidden; the model gives it `,
+      h("b", {}, fixed(truth[now][blank], 2)),
       `. First choice right in ${hits} of ${places.length} blanks.`);
   };
   const control = slider("tokens read", {
@@ -79,14 +83,17 @@ function scene({ stage, bar, say, data, narrow, state }) {
     state.clock = setTimeout(play, 700, at + 1);
     start.textContent = "❚❚ stop";
   };
-  const start = h("button", { onclick: () => (state.clock ? stop() : play(state.now < last ? state.now : 0)) }, "▶ play");
+  const again = () => play(state.now < last ? state.now : 0);
+  const start = h("button", { onclick: () => (state.clock ? stop() : again()) }, "▶ play");
   bar.append(start, control);
   stage.append(
     h("style", {}, `
       .text { line-height: 2.1; margin: 0.3em 0 0.6em; }
       .blank { min-width: 3.2em; border: 2px solid var(--own); border-radius: 5px; padding: 0 0.4em;
         background: color-mix(in oklab, var(--own) 10%, transparent); }
-      .blank[aria-pressed="true"] { background: color-mix(in oklab, var(--own) 30%, transparent); border-color: var(--own); }
+      .blank[aria-pressed="true"] {
+        background: color-mix(in oklab, var(--own) 30%, transparent); border-color: var(--own);
+      }
       .blank.right { font-weight: 650; } .blank.right::after { content: " ✓"; }
       .both { display: grid; gap: 0.4em 1.8em; align-items: center;
         grid-template-columns: ${narrow ? "1fr" : "46fr 54fr"}; }
