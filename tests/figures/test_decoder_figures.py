@@ -6,7 +6,7 @@ import pytest
 import torch
 from browsers import serious_findings
 from figures.test_generation_figures import cache, sampling
-from figures.test_in_browser import NARROW, WIDE, close, numbers, shown  # noqa: F401
+from figures.test_in_browser import NARROW, OUTSIDE, WIDE, close, numbers, shown  # noqa: F401
 from figures.test_writing_figure import ORDERS
 
 from bertcourse.figures.decoders import SENTINELS, corrupt, show_cross_attention, show_families, show_span_corruption
@@ -204,12 +204,7 @@ def test_they_fit_the_screen(shown, width):  # noqa: F811
     for slider in tab.get_by_role("slider").all():
         slider.press("End")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    outside = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>
-        [...host.shadowRoot.querySelectorAll('text, button, .say, rect, svg')].filter((node) => {
-            const box = node.getBoundingClientRect();
-            return box.left < -1 || box.right > innerWidth + 1;
-        }).map((node) => node.outerHTML.slice(0, 90)))"""
-    assert tab.evaluate(outside) == []
+    assert tab.evaluate(OUTSIDE) == []
 
 
 def six() -> list[Figure]:

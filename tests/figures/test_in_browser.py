@@ -19,6 +19,11 @@ from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
 
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-−+]\d+)?")
 WIDE, NARROW = 1000, 390
+OUTSIDE = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>
+    [...host.shadowRoot.querySelectorAll('text, button, .say, rect, svg')].filter((node) => {
+        const box = node.getBoundingClientRect();
+        return box.left < -1 || box.right > innerWidth + 1;
+    }).map((node) => node.outerHTML.slice(0, 90)))"""  # what of the figures lies beyond the screen
 SITE = Path(__file__).parents[2] / "site"
 
 
@@ -404,12 +409,7 @@ def test_nothing_is_wider_than_the_screen(shown, width):
     tab = shown(*figures, width=width)
     assert tab.locator("[data-live]").count() == len(figures)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    outside = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>
-        [...host.shadowRoot.querySelectorAll('text, button, .say, rect, svg')].filter((node) => {
-            const box = node.getBoundingClientRect();
-            return box.left < -1 || box.right > innerWidth + 1;
-        }).map((node) => node.outerHTML.slice(0, 90)))"""
-    assert tab.evaluate(outside) == []
+    assert tab.evaluate(OUTSIDE) == []
 
 
 @pytest.mark.parametrize("page, ink", [("white", "rgb(20, 20, 20)"), ("rgb(18, 18, 18)", "rgb(230, 230, 230)")])

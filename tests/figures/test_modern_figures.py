@@ -7,7 +7,7 @@ import pytest
 import torch
 from browsers import serious_findings
 from figures.test_decoder_figures import PLACES, masks, step_texts
-from figures.test_in_browser import NARROW, WIDE, numbers, shown  # noqa: F401
+from figures.test_in_browser import NARROW, OUTSIDE, WIDE, numbers, shown  # noqa: F401
 
 from bertcourse.beyond_bert.encoder import local_mask
 from bertcourse.figures.interactive import Figure
@@ -310,12 +310,7 @@ def test_they_fit_the_screen_and_no_text_covers_another(shown, width):  # noqa: 
     tab = shown(*figures, width=width)
     assert tab.locator("[data-live]").count() == len(figures)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    outside = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>
-        [...host.shadowRoot.querySelectorAll('text, button, .say, rect, svg')].filter((node) => {
-            const box = node.getBoundingClientRect();
-            return box.left < -1 || box.right > innerWidth + 1;
-        }).map((node) => node.outerHTML.slice(0, 90)))"""
-    assert tab.evaluate(outside) == []
+    assert tab.evaluate(OUTSIDE) == []
     covered = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) => {
         const texts = [...host.shadowRoot.querySelectorAll('text')].filter((node) => node.textContent.trim());
         const boxes = texts.map((node) => node.getBoundingClientRect());

@@ -117,6 +117,27 @@ function slider(label, { min, max, value, name, change }) {
   return h("label", {}, output, input);
 }
 
+/** A slider that plays, and its button: [button, slider]. One step every `pause` milliseconds, until its last place. */
+function player(label, { last, value, name, pause, state, change }) {
+  const stop = () => {
+    clearTimeout(state.clock);
+    state.clock = null;
+    start.textContent = "▶ play";
+  };
+  const control = slider(label, { min: 0, max: last, value, name, change: (at) => { stop(); change(at); } });
+  const input = control.querySelector("input");
+  const play = (at) => {
+    input.value = at;
+    input.dispatchEvent(new Event("input")); // which stops what has played so far
+    if (at === last) return;
+    state.clock = setTimeout(play, pause, at + 1);
+    start.textContent = "❚❚ stop";
+  };
+  const toggle = () => (state.clock ? stop() : play(+input.value < last ? +input.value : 0));
+  const start = h("button", { onclick: toggle }, "▶ play");
+  return [start, control];
+}
+
 /** Call a function at a key. The page, or JupyterLab, does not see the key. */
 function onKeys(node, actions) {
   node.addEventListener("keydown", (event) => {

@@ -39,26 +39,11 @@ function scene({ stage, bar, say, data, narrow, state }) {
     ].flat()));
   };
 
-  const control = slider("layer", {
-    min: 0, max: last, value: state.layer, name: (layer) => `layer ${layer}`,
-    change: (layer) => { stop(); state.layer = layer; update(); },
+  const controls = player("layer", {
+    last, value: state.layer, name: (layer) => `layer ${layer}`, pause: 900, state,
+    change: (layer) => { state.layer = layer; update(); },
   });
-  const input = control.querySelector("input");
-  const show = (layer) => { input.value = layer; input.dispatchEvent(new Event("input")); };
-  const stop = () => {
-    clearTimeout(state.clock);
-    state.clock = null;
-    start.textContent = "▶ play";
-  };
-  const play = (layer) => {
-    show(layer); // which stops what has played so far
-    if (layer === last) return;
-    state.clock = setTimeout(play, 900, layer + 1);
-    start.textContent = "❚❚ stop";
-  };
-  const toggle = () => (state.clock ? stop() : play(state.layer < last ? state.layer : 0));
-  const start = h("button", { onclick: toggle }, "▶ play");
-  bar.append(start, control);
+  bar.append(...controls);
   stage.append(
     h("style", {}, `
       .both { display: grid; gap: 0.4em 1.8em; align-items: center; grid-template-columns: 54fr 46fr; }

@@ -66,26 +66,11 @@ function scene({ stage, bar, say, data, narrow, state }) {
       h("b", {}, fixed(truth[now][blank], 2)),
       `. First choice right in ${hits} of ${places.length} blanks.`);
   };
-  const control = slider("tokens read", {
-    min: 0, max: last, value: state.now, name: (at) => `${read[at].toFixed(1)} M`,
-    change: (at) => { stop(); state.now = at; update(); },
+  const controls = player("tokens read", {
+    last, value: state.now, name: (at) => `${read[at].toFixed(1)} M`, pause: 700, state,
+    change: (at) => { state.now = at; update(); },
   });
-  const input = control.querySelector("input");
-  const show = (at) => { input.value = at; input.dispatchEvent(new Event("input")); };
-  const stop = () => {
-    clearTimeout(state.clock);
-    state.clock = null;
-    start.textContent = "▶ play";
-  };
-  const play = (at) => {
-    show(at); // which stops what has played so far
-    if (at === last) return;
-    state.clock = setTimeout(play, 700, at + 1);
-    start.textContent = "❚❚ stop";
-  };
-  const again = () => play(state.now < last ? state.now : 0);
-  const start = h("button", { onclick: () => (state.clock ? stop() : again()) }, "▶ play");
-  bar.append(start, control);
+  bar.append(...controls);
   stage.append(
     h("style", {}, `
       .text { line-height: 2.1; margin: 0.3em 0 0.6em; }
