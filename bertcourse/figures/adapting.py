@@ -61,7 +61,7 @@ def show_classifier(
         f"The pooler turns the first, that of [CLS], into h: {size} numbers for the whole text.",
         f"The new head is a matrix W of {count} × {size} and {count} biases: {head:,} numbers of noise.",
         f"W h + b and a softmax: {', '.join(f'{name} {share:.2f}' for name, share in zip(labels, p))}.",
-        "Frozen body: only the head learns.",
+        "Frozen body, and its pooler with it: only the head learns.",
         "Fine-tuning: p − t runs back through all of it, and every number learns.",
     ]
     alt = (
@@ -164,14 +164,17 @@ def show_pair(
     Source: Devlin et al. 2019, "BERT", figure 4 (a).
     """
     weights = as_numbers(attention, "attention")
-    if not 5 <= len(tokens) <= MOST_TOKENS or not len(segments) == len(tokens) == len(weights):
+    if not 5 <= len(tokens) <= MOST_TOKENS or len(segments) != len(tokens) or weights.shape != (len(tokens),):
         raise ValueError(
             f"there is room for 5 to {MOST_TOKENS} tokens, each with a segment and a weight; got {len(tokens)} tokens, "
             f"{len(segments)} segments and weights of shape {weights.shape}."
         )
-    if sorted(set(segments)) != [0, 1] or list(segments) != sorted(segments) or segments[asking] != 1:
+    in_second = 0 <= asking < len(tokens) and segments[asking] == 1
+    if sorted(set(segments)) != [0, 1] or list(segments) != sorted(segments) or not in_second:
         raise ValueError(f"segments must be 0 and then 1, and token {asking} in the second; got {list(segments)}.")
     border = list(segments).index(1)
+    if len(labels) < 2 or all(token.startswith("[") for token in tokens[:border]):
+        raise ValueError(f"the first text needs a word, and the head two classes; got {tokens[:border]}, {labels}.")
     words = [place for place, token in enumerate(tokens) if not token.startswith("[") and place != asking]
     across = float(sum(weights[place] for place in words if place < border))
     most = max((place for place in words if place < border), key=weights.__getitem__)

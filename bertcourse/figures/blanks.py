@@ -21,7 +21,8 @@ def show_masking(tokens: Sequence[str], shown: Sequence[str], chosen: Sequence[i
         chosen: the places that were chosen.
 
     Raises:
-        ValueError: too many tokens, lengths that differ, or a token that changed although it was not chosen.
+        ValueError: too many tokens, lengths that differ, no place chosen or one that is not there, or a token that
+            changed although it was not chosen.
 
     Source: Devlin et al. 2019, "BERT", section 3.1, task 1.
     """
@@ -31,7 +32,9 @@ def show_masking(tokens: Sequence[str], shown: Sequence[str], chosen: Sequence[i
             f"there is room for {MOST_TOKENS} tokens, and only chosen ones may change; got {len(tokens)} and "
             f"{len(shown)} tokens, chosen {sorted(chosen)}, changed {sorted(changed)}."
         )
-    places = sorted(chosen)
+    places = sorted(set(chosen))
+    if not places or not 0 <= places[0] <= places[-1] < len(tokens):
+        raise ValueError(f"chosen must be places of the {len(tokens)} tokens, one or more; got {sorted(chosen)}.")
     masked = [i for i in places if shown[i] == MASK]
     other = [i for i in places if i in changed and shown[i] != MASK]
     same = [i for i in places if i not in changed]
@@ -259,6 +262,11 @@ def explore_snapshots(
             f"{MOST_WORDS} words, and a loss for each snapshot; got {array.shape}, {len(text)} words and {loss.shape}."
         )
     number_of = {word: number for number, word in enumerate(vocabulary)}
+    hidden = [text[place] if 0 <= place < len(text) else f"place {place}" for place in places]
+    if missing := [word for word in hidden if word not in number_of]:
+        raise ValueError(f"the vocabulary must have every hidden word; it lacks {', '.join(missing)}.")
+    if len(seen) < 2:
+        raise ValueError(f"there must be two snapshots or more; got {len(seen)}.")
     truth = [array[:, blank, number_of[text[place]]] for blank, place in enumerate(places)]
     best = np.argsort(-array, axis=-1)[..., :BEST]
     data = {

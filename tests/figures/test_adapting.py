@@ -71,6 +71,9 @@ def test_a_pair_says_how_much_attention_crosses():
     assert "7 tokens get the vector of segment 0, 4 that of segment 1" in repr(figure)
     with pytest.raises(ValueError, match="token 2 in the second"):
         show_pair(PAIR, SEGMENTS, weights, 2, LABELS)
+    for asking in (99, -1):
+        with pytest.raises(ValueError, match="in the second"):
+            show_pair(PAIR, SEGMENTS, weights, asking, LABELS)
     with pytest.raises(ValueError, match="room for 5 to 12 tokens"):
         show_pair(PAIR * 2, SEGMENTS * 2, np.tile(weights, 2), 8, LABELS)
 

@@ -130,3 +130,14 @@ def test_a_higher_rate_asks_more_and_leaves_less(shown, width):  # noqa: F811
     tab.get_by_role("button", name="50 %").click()
     assert "1.11 to 1.16 nats" in tab.locator(".say").inner_text()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+@pytest.mark.parametrize("chosen", [[], [99], [-1]])
+def test_places_that_are_not_there_are_refused(chosen):
+    with pytest.raises(ValueError, match="chosen must be places"):
+        show_masking(TOKENS, TOKENS, chosen)
+
+
+def test_a_hidden_word_that_the_vocabulary_lacks_is_named():
+    with pytest.raises(ValueError, match="every hidden word.*canoe"):
+        explore_snapshots(["canoe"], [0], np.full((2, 1, 2), 0.5), ["shore", "boat"], [0.0, 1.0], [2.0, 1.0])
