@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse.figures.interactive import Figure, rounded, show_steps
-from bertcourse.figures.schematic import Schematic, as_numbers
+from bertcourse.figures.schematic import WIDE, Schematic, as_numbers, in_both_widths
 
 MOST_TOKENS, MOST_CLASSES, DRAWN = 12, 4, 8
 SEEN = ("fine-tuned", "from scratch")  # the methods whose difference is what pretraining buys
@@ -53,6 +53,8 @@ def show_classifier(
         )
     if not 2 <= count <= MOST_CLASSES or w.shape != (count, size) or p.shape != (count,):
         raise ValueError(f"weight and probabilities must be (K, D) and (K,) for K labels; got {w.shape} and {p.shape}.")
+    if size < DRAWN:
+        raise ValueError(f"the body must have {DRAWN} dimensions or more, which are drawn; got {size}.")
     body, head = sizes
     captions = [
         f"The text, cut into {length} tokens; the first is [CLS].",
@@ -68,14 +70,13 @@ def show_classifier(
         f"From bottom to top: {length} tokens, a body of {num_blocks} blocks, a vector for each token, h, a head of "
         f"{count} rows and a probability for each class. On the right, what learns: the head alone, or everything."
     )
-    wide, narrow = (draw_classifier(tokens, states, h, w, p, labels, num_blocks, captions, alt, x) for x in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, " ".join(captions[i] for i in (1, 4, 5)))
+    schematic = in_both_widths(draw_classifier, tokens, states, h, w, p, labels, num_blocks, captions, alt)
+    return show_steps(schematic, " ".join(captions[i] for i in (1, 4, 5)))
 
 
 def draw_classifier(tokens, states, h, w, p, labels, num_blocks, captions, alt: str, width: int) -> Schematic:
     """Draw the body from the bottom up, the head on it, and two columns that say what learns."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     size, small = (13, 12) if is_wide else (10.5, 9)
     right = 500 if is_wide else 232  # where the columns begin
     block, strip = 22, (5 if is_wide else 4)
@@ -189,14 +190,13 @@ def show_pair(
     alt = (
         f"A pair of texts as one row of tokens: {' '.join(tokens)}. Under it the segments, over it attention and head."
     )
-    wide, narrow = (draw_pair(tokens, border, weights, asking, labels, captions, alt, width) for width in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, " ".join(captions[1:4]))
+    schematic = in_both_widths(draw_pair, tokens, border, weights, asking, labels, captions, alt)
+    return show_steps(schematic, " ".join(captions[1:4]))
 
 
 def draw_pair(tokens, border: int, weights, asking: int, labels, captions, alt: str, width: int) -> Schematic:
     """Draw the row, its segments under it, and what crosses from one text to the other over it."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     size, top = (13, 158) if is_wide else (10, 132)
     figure = Schematic(width, top + 118, alt, size=size)
     column = (width - 4) / len(tokens)
@@ -256,7 +256,7 @@ def show_low_rank(before: ArrayLike, change: ArrayLike, left: ArrayLike, right: 
         count: how many rows and columns are drawn.
 
     Raises:
-        ValueError: shapes that do not fit.
+        ValueError: shapes that do not fit, matrices smaller than what is drawn, or a change of zero.
 
     Source: Hu et al. 2022, "LoRA", equation 3.
     """
@@ -269,6 +269,10 @@ def show_low_rank(before: ArrayLike, change: ArrayLike, left: ArrayLike, right: 
             f"before and change must be (M, N), left (M, r) and right (r, N); got {w.shape}, {moved.shape}, {b.shape} "
             f"and {a.shape}."
         )
+    if not 1 <= count <= min(w.shape):
+        raise ValueError(f"count must be from 1 to {min(w.shape)}, the rows and columns there are; got {count}.")
+    if not moved.any() or not w.any():
+        raise ValueError("before and change must not be all zeros, as a share of one is told.")
     (rows, columns), rank = w.shape, len(a)
     thin = rank * (rows + columns)
     kept = 1 - float(np.square(moved - b @ a).sum() / np.square(moved).sum())
@@ -281,14 +285,13 @@ def show_low_rank(before: ArrayLike, change: ArrayLike, left: ArrayLike, right: 
         f"B A has the shape of ΔW again. Of the squares of this ΔW, rank {rank} holds {100 * kept:.0f} %.",
     ]
     alt = f"A matrix W of {rows} × {columns}, its change, and that change as a product B A of rank {rank}."
-    wide, narrow = (draw_low_rank(w, moved, b, a, captions, alt, count, width) for width in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, " ".join(captions[1:]))
+    schematic = in_both_widths(draw_low_rank, w, moved, b, a, captions, alt, count)
+    return show_steps(schematic, " ".join(captions[1:]))
 
 
 def draw_low_rank(w, moved, b, a, captions, alt: str, count: int, width: int) -> Schematic:
     """Draw W, its change, the two thin matrices and their product; in two rows on a phone."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     cell = min(11.0, 584 / (4 * count + len(a))) if is_wide else min(10.0, 276 / (2 * count + len(a)))
     side, thin = cell * count, cell * len(a)
     top, size = 40, 13 if is_wide else 11
@@ -339,12 +342,14 @@ def explore_labels(
         start: the number of examples that is shown at first.
 
     Raises:
-        ValueError: a method is missing, or no set has so many examples.
+        ValueError: a method is missing, or a set has fewer than two numbers of examples, or not the one to start with.
     """
     sets, methods = list(scores), list(next(iter(scores.values()), {}))
     sizes = {name: sorted({size for found in each.values() for size in found}) for name, each in scores.items()}
     if not set(SEEN) <= set(methods) or any(list(each) != methods for each in scores.values()):
         raise ValueError(f"each set needs the same methods, {' and '.join(SEEN)} among them; got {methods}.")
+    if any(len(found) < 2 for found in sizes.values()):
+        raise ValueError(f"each set needs two numbers of examples or more, for a line; got {sizes}.")
     if any(start not in found for found in sizes.values()):
         raise ValueError(f"start must be a number of examples of every set; got {start}, and {sizes}.")
     table = {
@@ -418,7 +423,7 @@ def explore_freezing(
     """
     shares, marks = as_numbers(operations, "operations"), as_numbers(accuracy, "accuracy")
     count = len(blocks)
-    if not len(learning) == len(shares) == count or marks.ndim != 2 or len(marks) != count:
+    if not len(learning) == len(shares) == count or marks.ndim != 2 or len(marks) != count or not marks.size:
         raise ValueError(
             f"each of {count} levels must have its numbers, operations and accuracies; got {len(learning)} numbers, "
             f"{len(shares)} shares and accuracies of shape {marks.shape}."

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse.figures.interactive import Figure, rounded, show_steps
-from bertcourse.figures.schematic import Schematic, as_numbers, signed
+from bertcourse.figures.schematic import NARROW, Schematic, as_numbers, in_both_widths, signed
 
 STOPS = tuple(step / 4 for step in range(7))  # how much of b − a is added to c
 WHOLE = STOPS.index(1.0)
@@ -181,9 +181,9 @@ def show_axis(words: Sequence[str], positions: ArrayLike, ends: tuple[str, str],
     listed = ", ".join(each[i] for i in order)
     told = f"{len(words)} words from {ends[0]} (−) to {ends[1]} (+): {listed}."
     told += f" Medians of {len(runs)} sets of vectors, which lines span." if len(runs) > 1 else ""
-    forms = [draw_axis([words[i] for i in order], runs[:, order], ends, set(marked), told, w) for w in (740, 360)]
-    forms[0].narrow = forms[1]
-    return show_steps(forms[0], told)
+    sorted_words = [words[i] for i in order]
+    schematic = in_both_widths(draw_axis, sorted_words, runs[:, order], ends, set(marked), told)
+    return show_steps(schematic, told)
 
 
 def draw_axis(
@@ -199,7 +199,7 @@ def draw_axis(
         told: what is drawn, in words.
         width: of the drawing.
     """
-    small, tall, top, margin = width == 360, 22, 48, 14
+    small, tall, top, margin = width == NARROW, 22, 48, 14
     bottom, half = top + tall * len(words), width / 2
     figure = Schematic(width, bottom + 26, told, size=12.5 if small else 13.5)
     limit = float(np.abs(runs).max()) or 1.0

@@ -1,5 +1,6 @@
 """One query's attention in steps, the three projections, and where attention moves words in a plane."""
 
+import functools
 from collections.abc import Sequence
 from itertools import product
 
@@ -11,9 +12,8 @@ from numpy.typing import ArrayLike
 
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.interactive import Figure, show_steps
-from bertcourse.figures.schematic import Box, Schematic, as_numbers, signed
+from bertcourse.figures.schematic import NARROW, WIDE, Box, Schematic, as_numbers, in_both_widths, signed
 
-WIDE, NARROW = 740, 360
 MARGIN = 160  # on the left of the wide form, for the names of the rows
 MOST_WORDS, MOST_NUMBERS = 6, 3  # what fits with its numbers written out, on a phone too
 FULL_BAR = 62  # height of a weight's bar, in pixels
@@ -43,10 +43,8 @@ def attention_steps(
             f"numbers, and d and D at most {MOST_NUMBERS}; got {keys.shape}, {values.shape}, {len(words)} words and "
             f"{query.shape}."
         )
-    still = Flow(words, query, keys, values, row, scale, WIDE).draw()
-    narrow = Flow(words, query, keys, values, row, scale, NARROW)
-    still.narrow = narrow.draw()
-    return show_steps(still, narrow.told())
+    flow = functools.partial(Flow, words, query, keys, values, row, scale)
+    return show_steps(in_both_widths(lambda width: flow(width).draw()), flow(WIDE).told())
 
 
 class Flow:
@@ -219,9 +217,7 @@ def projection_steps(words: Sequence[str], x: ArrayLike, projections: dict[str, 
         )
     rows = [f"{name} {np.array2string(x @ matrix, precision=2)}" for name, matrix in matrices.items()]
     alt = f"Vectors of {', '.join(words)}, times a matrix each: " + "; ".join(row.replace("\n", "") for row in rows)
-    still = draw_projections(words, x, matrices, alt, WIDE)
-    still.narrow = draw_projections(words, x, matrices, alt, NARROW)
-    return show_steps(still)
+    return show_steps(in_both_widths(draw_projections, words, x, matrices, alt))
 
 
 def draw_projections(words: Sequence[str], x: np.ndarray, matrices: dict, alt: str, width: int) -> Schematic:

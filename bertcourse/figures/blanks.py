@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse.figures.interactive import Figure, rounded, show_steps
-from bertcourse.figures.schematic import Schematic, as_numbers
+from bertcourse.figures.schematic import WIDE, Schematic, as_numbers, in_both_widths
 
 MOST_TOKENS, MOST_WORDS, MOST_BLANKS, BEST = 24, 60, 6, 5
 MASK = "[MASK]"
@@ -49,18 +49,17 @@ def show_masking(tokens: Sequence[str], shown: Sequence[str], chosen: Sequence[i
         f"The model reads the second row. The loss asks for the {len(places)} words of the third, and for no others.",
     ]
     alt = f"What the model reads, {' '.join(shown)}, under the text, {' '.join(tokens)}; below, what it has to guess."
-    wide, narrow = (draw_masking(tokens, shown, (masked, other, same), captions, alt, width) for width in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, " ".join(captions[1:5]))
+    schematic = in_both_widths(draw_masking, tokens, shown, (masked, other, same), captions, alt)
+    return show_steps(schematic, " ".join(captions[1:5]))
 
 
 def draw_masking(tokens, shown, kinds, captions, alt: str, width: int) -> Schematic:
     """Draw the three rows, the tokens in as many lines as the width asks for."""
     masked, other, same = kinds
     chosen = [*masked, *other, *same]
-    size = 13 if width > 400 else 12
+    size = 13 if width == WIDE else 12
     wide = [0.61 * size * max(len(was), len(now), 2) + 9 for was, now in zip(tokens, shown)]
-    left, lines, x = (70 if width > 400 else 54), [[]], 0.0
+    left, lines, x = (70 if width == WIDE else 54), [[]], 0.0
     for place, each in enumerate(wide):
         if lines[-1] and x + each > width - left - 4:
             lines.append([])
@@ -128,7 +127,8 @@ def show_pretraining_heads(
         count: how many of the D numbers are drawn.
 
     Raises:
-        ValueError: too many tokens, or vectors that are not one for each.
+        ValueError: too many tokens, vectors that are not one for each, or an answer of probability 0, whose loss would
+            be infinite.
 
     Source: Devlin et al. 2019, "BERT", figure 1 and section 3.1.
     """
@@ -139,6 +139,11 @@ def show_pretraining_heads(
             f"got {states.shape}, {len(tokens)} tokens and {place}."
         )
     right = follows if is_next else 1 - follows
+    if not (0 < answer[1] <= 1 and 0 < right <= 1):
+        raise ValueError(
+            f"both right answers must have a probability above 0, at most 1; got {answer[1]} for {answer[0]!r} and "
+            f"{right} for {'next' if is_next else 'not next'}."
+        )
     losses = -np.log(answer[1]), -np.log(right)
     best = ", ".join(f"{word} {share:.2f}" for word, share in guesses.items())
     size = states.shape[1]
@@ -154,16 +159,15 @@ def show_pretraining_heads(
     alt = f"An encoder that reads {' '.join(tokens)}; above it an MLM head at {tokens[place]} and an NSP head at [CLS]."
     drawn = states[:, :count]
     parts = tokens, drawn, place, guesses, answer, follows, is_next, losses, captions, alt
-    wide, narrow = (draw_heads(*parts, width) for width in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, " ".join(captions[2:]))
+    schematic = in_both_widths(draw_heads, *parts)
+    return show_steps(schematic, " ".join(captions[2:]))
 
 
 def draw_heads(
     tokens, states, place, guesses, answer, follows, is_next, losses, captions, alt: str, width: int
 ) -> Schematic:
     """Draw tokens at the bottom, the encoder, a vector for each token, and above them both heads."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     length, count = states.shape
     step, cell = (width - 8) / length, 9.0
     low = 330 + 110 * (not is_wide)  # where the tokens stand
@@ -336,7 +340,7 @@ def explore_masking_rate(
         start: the rate that is shown at first, in percent.
 
     Raises:
-        ValueError: too many tokens, or an order that is not one.
+        ValueError: too many tokens, an order that is not one, or a rate that is not from 1 to 99.
 
     Source: Wettig et al. 2023, "Should You Mask 15 % in Masked Language Modeling?"
     """
@@ -346,6 +350,8 @@ def explore_masking_rate(
             f"order must hold each of 2 to {MOST_WORDS} places once, and start must be measured; got {length} tokens, "
             f"an order of {len(order)}, start {start}."
         )
+    if strange := [rate for rate in measured if not 1 <= rate <= 99]:
+        raise ValueError(f"rates must be from 1 to 99 percent; got {strange[0]}.")
     data = {
         "tokens": list(tokens),
         "order": list(order),

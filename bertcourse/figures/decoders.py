@@ -8,13 +8,12 @@ from numpy.typing import ArrayLike
 
 from bertcourse.figures.generation import visible
 from bertcourse.figures.interactive import Figure, rounded, show_steps
-from bertcourse.figures.schematic import Schematic, as_numbers
+from bertcourse.figures.schematic import NARROW, Schematic, as_numbers, in_both_widths
 
 SENTINELS = ("<X>", "<Y>", "<Z>", "<W>", "<V>", "<U>")
 START = "‹start›"  # what a decoder reads before it has written anything
 FAMILIES = ("encoder", "decoder", "encoder-decoder")
 MOST_WORDS, MOST_TOKENS, MOST_SOURCE, MOST_TARGET = 10, 30, 32, 24
-WIDE, NARROW = 740, 360
 Span = tuple[int, int]  # its first place, and the one after its last
 
 
@@ -70,9 +69,8 @@ def show_families(
     if predictions:
         raise ValueError(f"predictions must be named {', '.join(FAMILIES)}; got {[*predictions]}.")
     told = f"“{' '.join(words)}”, learned from in three ways. " + " ".join(account(family) for family in families)
-    wide, narrow = (draw_families(words, spans, families, told, width) for width in (WIDE, NARROW))
-    wide.narrow = narrow
-    return show_steps(wide, told)
+    schematic = in_both_widths(draw_families, words, spans, families, told)
+    return show_steps(schematic, told)
 
 
 def families_of(words: list[str], spans: list[Span], mask: str) -> tuple[Family, Family, Family]:
@@ -242,9 +240,8 @@ def show_span_corruption(tokens: Sequence[str], spans: Sequence[Span]) -> Figure
         f"span{'s' * (len(spans) > 1)}. Input, {len(source)} tokens: {' '.join(source)}. Target, {len(target)} tokens: "
         f"{' '.join(target)}. Joined: {' '.join(tokens)}."
     )
-    wide, narrow = (draw_spans(tokens, spans, source, target, told, width) for width in (WIDE, NARROW))
-    wide.narrow = narrow
-    return show_steps(wide, told)
+    schematic = in_both_widths(draw_spans, tokens, spans, source, target, told)
+    return show_steps(schematic, told)
 
 
 def draw_spans(

@@ -6,7 +6,7 @@ import numpy as np
 
 from bertcourse.figures.colors import COLORS
 from bertcourse.figures.interactive import Figure, data_uri
-from bertcourse.figures.schematic import Schematic, as_numbers, paint, short
+from bertcourse.figures.schematic import Schematic, as_numbers, in_both_widths, paint, short
 
 # A mark for each group, so that colour is not all that tells them apart: outlines centred on (0, 0).
 MARKS = (
@@ -45,8 +45,8 @@ def hover_scatter(
     sentence = f"Scatter plot{f', {title}' if title else ''}: {len(texts)} points on a plane ({counts})."
     told = f"{sentence} {alt}".strip()
     marks = [names.index(group) for group in groups]
-    wide, narrow = (draw(points, marks, names, title, told, width) for width in (740, 360))
-    return Figure(wide, told, "hover", {"texts": list(texts), "groups": list(groups), "narrow": data_uri(narrow)})
+    wide = in_both_widths(draw, points, marks, names, title, told)
+    return Figure(wide, told, "hover", {"texts": list(texts), "groups": list(groups), "narrow": data_uri(wide.narrow)})
 
 
 def draw(points: np.ndarray, marks: list[int], names: list[str], title: str, told: str, width: int) -> Schematic:

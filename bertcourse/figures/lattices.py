@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from bertcourse.figures.interactive import Figure, data_uri, significant
-from bertcourse.figures.schematic import Schematic, paint, short, signed
+from bertcourse.figures.schematic import NARROW, WIDE, Schematic, paint, short, signed
 from bertcourse.tokenization.unigram import Edge, Lattice
 
 MOST_LETTERS = 16
@@ -140,13 +140,13 @@ def trie_walk(word: str, vocabulary: Collection[str], inside: str = "##") -> Fig
     told += " ".join(captions)
     alt = f"The word {word} is cut into {' '.join(walk[2] or '[UNK]' for walk in walks)}, a row for each piece."
     forms = []
-    for width in (740, 360):
-        left = 92 if width > 400 else 70
+    for width in (WIDE, NARROW):
+        left = 92 if width == WIDE else 70
         cell = min(46.0, (width - left - 8) / len(word))
         tops = [40.0]
         for other in branches:
             tops.append(tops[-1] + (82 if other else 50))
-        figure = Schematic(width, round(tops[-1] + (34 if width > 400 else 72)), alt, size=14)
+        figure = Schematic(width, round(tops[-1] + (34 if width == WIDE else 72)), alt, size=14)
         for place, letter in enumerate(word):
             figure.text((left + (place + 0.5) * cell, 18), letter, "code", size=min(20, 0.7 * cell))
         draw_legend(figure, tops[-1] + 10, width)

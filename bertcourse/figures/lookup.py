@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse.figures.interactive import Figure, show_steps
-from bertcourse.figures.schematic import Schematic, as_numbers, signed
+from bertcourse.figures.schematic import NARROW, WIDE, Schematic, as_numbers, in_both_widths, signed
 
-WIDE, NARROW = 740, 360
 COLUMNS = {WIDE: 8, NARROW: 5}  # of the table; more do not fit with their numbers written out
 MOST_ROWS, TALL = 7, 28
 
@@ -44,9 +43,7 @@ def show_lookup(words: Sequence[str], table: ArrayLike, word: str) -> Figure:
         f"“{word}” is word {row} of {count:,}, counted from 0. Its one-hot vector, 1 × {count:,}, times the table, "
         f"{count:,} × {size}, is 1 × {size}: {shown}{' …' if size > COLUMNS[WIDE] else ''}."
     )
-    still = draw(words, table, one_hot, product, told, WIDE)
-    still.narrow = draw(words, table, one_hot, product, told, NARROW)
-    return show_steps(still, told)
+    return show_steps(in_both_widths(draw, words, table, one_hot, product, told), told)
 
 
 def rows_around(row: int, count: int) -> list[int | None]:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcourse.figures.decoders import NARROW, WIDE, flow
+from bertcourse.figures.decoders import flow
 from bertcourse.figures.interactive import Figure, show_steps
-from bertcourse.figures.schematic import Box, Point, Schematic
+from bertcourse.figures.schematic import NARROW, WIDE, Box, Point, Schematic, in_both_widths
 
 LEAST_WORDS, MOST_WORDS = 3, 12
 MASK = "[MASK]"
@@ -68,9 +68,8 @@ def show_objectives(
         raise ValueError(f"guesses must be one for each of {len(hidden)} hidden places; got {len(guesses)}.")
     asked = Objectives(words, hidden, again, (first, end), dict(zip(hidden, guesses)))
     captions, told = describe(asked)
-    wide, narrow = (draw_objectives(asked, captions, told, width) for width in (WIDE, NARROW))
-    wide.narrow = narrow
-    return show_steps(wide, told)
+    schematic = in_both_widths(draw_objectives, asked, captions, told)
+    return show_steps(schematic, told)
 
 
 def checked(name: str, places: Sequence[int], length: int) -> list[int]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse.figures.interactive import Figure, rounded, show_steps
-from bertcourse.figures.schematic import Schematic, as_numbers, signed
+from bertcourse.figures.schematic import WIDE, Schematic, as_numbers, in_both_widths, signed
 
 MOST_TOKENS, MOST_WORDS, MOST_GROUPS = 10, 20, 4
 COLUMNS, LETTER, LINE = 96, 7.4, 24  # of the still picture of a text
@@ -46,17 +46,15 @@ def span_steps(tokens: Sequence[str], start: ArrayLike, end: ArrayLike, longest:
         f"The best cell that is left: {' '.join(tokens[best[0] : best[1] + 1])!r}, {signed(spans[best], '.1f')}.",
     ]
     alt = f"Scores of {len(tokens)} tokens as starts and as ends, and the matrix of their sums, one cell for each span."
-    wide, narrow = (
-        draw_spans(tokens, start, end, (is_backward, is_long & ~is_backward), best, captions, alt, width)
-        for width in (740, 360)
+    schematic = in_both_widths(
+        draw_spans, tokens, start, end, (is_backward, is_long & ~is_backward), best, captions, alt
     )
-    wide.narrow = narrow
-    return show_steps(wide, " ".join(captions[3:]))
+    return show_steps(schematic, " ".join(captions[3:]))
 
 
 def draw_spans(tokens, start, end, forbidden, best, captions, alt: str, width: int) -> Schematic:
     """Draw both rows of scores, the matrix, crosses on what is not allowed, and a frame around the best cell."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     left, column, top = (110, 60, 84) if is_wide else (56, 34, 84)
     cell = (width - left - column - 6) / len(tokens)
     tall = min(cell, 36.0)

@@ -8,7 +8,7 @@ Nothing in the file has an id, nothing is fetched, and the same numbers make the
 import html
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +38,7 @@ STYLE = (
     ".code{font-family:ui-monospace,Menlo,Consolas,monospace}"
 )
 SHADES = 12  # cells of one shade form one path, which keeps a large matrix small: about 6 bytes per cell
+WIDE, NARROW = 740, 360  # pixels: a page's column, and a phone's
 Point = tuple[float, float]
 
 
@@ -85,9 +86,9 @@ class Schematic:
     """A drawing, in steps if ``step`` is called.
 
     Args:
-        width, height: of the drawing, in pixels; 740 is the width of a page's column.
+        width, height: of the drawing, in pixels; ``WIDE`` is the width of a page's column.
         alt: what it shows, in words.
-        narrow: the same for a phone, 360 wide; None shrinks this one.
+        narrow: the same for a phone, ``NARROW`` wide; None shrinks this one.
         size: height of the text.
 
     >>> figure = Schematic(120, 40, "A box with the word bank in it.")
@@ -307,6 +308,21 @@ def subscript(text: str, size: float) -> str:
     """Letters below the line, and a zero-width space that leads back to it."""
     down = f'<tspan dy="{short(0.25 * size)}" font-size="{short(0.72 * size)}">{text}</tspan>'
     return f'{down}<tspan dy="{short(-0.25 * size)}">&#8203;</tspan>'
+
+
+def in_both_widths(draw: Callable[..., Schematic], *parts) -> Schematic:
+    """A drawing for a page's column, with its narrow form for a phone.
+
+    Args:
+        draw: draws the parts in a width in pixels, its last argument.
+        parts: its other arguments.
+
+    >>> in_both_widths(lambda words, width: Schematic(width, 40, words), "An empty page.").narrow.width
+    360
+    """
+    wide, narrow = (draw(*parts, width) for width in (WIDE, NARROW))
+    wide.narrow = narrow
+    return wide
 
 
 def shaded(array: np.ndarray, limit: float, color: str, strongest: float) -> str:

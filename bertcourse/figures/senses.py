@@ -5,9 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bertcourse.anisotropy import paired_cosines
 from bertcourse.figures.interactive import Figure, rounded, show_steps
 from bertcourse.figures.layers import MARKS, SAME
-from bertcourse.figures.schematic import Box, Schematic, as_numbers, signed
+from bertcourse.figures.schematic import WIDE, Box, Schematic, as_numbers, in_both_widths, signed
+from bertcourse.word_senses.nearest import check_vectors, unit
 
 SENSES, MOST_SENTENCES, MOST_LETTERS = 3, 8, 34
 MOST_LAYERS, MOST_EXAMPLES = 13, 40
@@ -22,16 +24,19 @@ def word_in_layers(sentences: Sequence[str], states: ArrayLike, word: str) -> Fi
         word: what is printed in bold.
 
     Raises:
-        ValueError: shapes that do not fit, or sentences without the word or too long.
+        ValueError: shapes that do not fit, a zero vector, or sentences without the word, which is one, or too long.
     """
     states = as_numbers(states, "states")
     if states.ndim != 3 or states.shape[1] != 2 or not 3 <= len(states) <= MOST_LAYERS:
         raise ValueError(f"states must be of shape (layers, 2, D), with 3 to {MOST_LAYERS} layers; got {states.shape}.")
-    if len(sentences) != 2 or any(word not in each or len(each) > MOST_LETTERS for each in sentences):
+    if len(sentences) != 2 or any(
+        not any(word in text for text in each.split()) or len(each) > MOST_LETTERS for each in sentences
+    ):
         raise ValueError(
-            f"there must be two sentences of at most {MOST_LETTERS} characters with {word!r}; got {sentences}."
+            f"there must be two sentences of at most {MOST_LETTERS} characters, each with the one word {word!r}; got "
+            f"{list(sentences)}."
         )
-    cosines = [cosine(*pair) for pair in states]
+    cosines = paired_cosines(states[:, 0], states[:, 1]).tolist()
     last = len(states) - 1
     is_one = np.linalg.norm(states[0, 0] - states[0, 1]) < SAME * np.linalg.norm(states[0, 0])
     beginning = (
@@ -50,23 +55,13 @@ def word_in_layers(sentences: Sequence[str], states: ArrayLike, word: str) -> Fi
     ]
     told = "; ".join(f"layer {layer} {signed(value, '.2f')}" for layer, value in enumerate(cosines))
     alt = f"The vector of {word} in “{sentences[0]}” and in “{sentences[1]}”, layer by layer. Cosines: {told}."
-    wide, narrow = (draw_layers(sentences, states, word, cosines, captions, alt, width) for width in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, alt)
-
-
-def cosine(a: np.ndarray, b: np.ndarray) -> float:
-    """The cosine of the angle between two vectors.
-
-    >>> round(cosine(np.array([1.0, 0.0]), np.array([1.0, 1.0])), 3)
-    0.707
-    """
-    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+    schematic = in_both_widths(draw_layers, sentences, states, word, cosines, captions, alt)
+    return show_steps(schematic, alt)
 
 
 def draw_layers(sentences, states, word: str, cosines, captions, alt: str, width: int) -> Schematic:
     """Draw the layers from the bottom up: a strip for each sentence, one for their difference, and the cosine."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     left, gap, right, row, shown = (62, 22, 56, 34, 16) if is_wide else (26, 10, 36, 32, 8)
     strip = (width - left - right - 2 * gap) / 3
     cell, tall = strip / shown, 20
@@ -145,7 +140,7 @@ def nearest_sense_steps(sentence: str, vector: ArrayLike, examples: Mapping[str,
         examples: by sense, (n, D), the vectors of its examples, at most 40; two or three senses.
 
     Raises:
-        ValueError: shapes that do not fit, or too many senses or examples.
+        ValueError: shapes that do not fit, a zero vector, or too many senses or examples.
 
     Source: Jurafsky & Martin, "Speech and Language Processing", the chapter on word senses.
     """
@@ -154,7 +149,8 @@ def nearest_sense_steps(sentence: str, vector: ArrayLike, examples: Mapping[str,
     if not 2 <= len(arrays) <= SENSES:
         raise ValueError(f"there must be two or three senses; got {list(arrays)}.")
     means = {name: each.mean(axis=0) for name, each in arrays.items()}
-    cosines = {name: cosine(vector, mean) for name, mean in means.items()}
+    table = np.array(list(means.values()))
+    cosines = dict(zip(means, paired_cosines(np.broadcast_to(vector, table.shape), table).tolist()))
     best = max(cosines, key=cosines.get)
     numbers = ", ".join(f"{name} {signed(value, '.3f')}" for name, value in cosines.items())
     counts = ", ".join(f"{name} {len(each)}" for name, each in arrays.items())
@@ -166,9 +162,8 @@ def nearest_sense_steps(sentence: str, vector: ArrayLike, examples: Mapping[str,
         f"The largest wins: {best}.",
     ]
     alt = f"The nearest sense of “{sentence}”: a heap of examples for each sense, its mean, and a cosine."
-    wide, narrow = (draw_method(vector, arrays, means, cosines, captions, alt, width) for width in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, f"“{sentence}” {numbers}. Nearest: {best}.")
+    schematic = in_both_widths(draw_method, vector, arrays, means, cosines, captions, alt)
+    return show_steps(schematic, f"“{sentence}” {numbers}. Nearest: {best}.")
 
 
 def check_examples(examples: Mapping[str, ArrayLike], shape: tuple[int, ...]) -> dict[str, np.ndarray]:
@@ -187,7 +182,7 @@ def check_examples(examples: Mapping[str, ArrayLike], shape: tuple[int, ...]) ->
 
 def draw_method(vector, arrays, means, cosines, captions, alt: str, width: int) -> Schematic:
     """Draw the vector above, and below it for each sense its examples, an arrow, its mean, and a bar for the cosine."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     shown, gap, room = (24, 34, 168) if is_wide else (10, 18, 92)
     strip = (width - 2 * gap - room - 12) / 2
     cell, thin = strip / shown, 5
@@ -251,7 +246,7 @@ def explore_nearest_sense(
         start: the sentence that is shown at first.
 
     Raises:
-        ValueError: shapes that do not fit, or another number of senses.
+        ValueError: shapes that do not fit, a zero vector, or another number of senses.
     """
     vectors = as_numbers(vectors, "vectors")
     if vectors.ndim != 2 or len(vectors) != len(sentences) or not 0 <= start < len(sentences) <= MOST_SENTENCES:
@@ -262,8 +257,8 @@ def explore_nearest_sense(
     arrays = check_examples(examples, vectors.shape[1:])
     if len(arrays) != SENSES:
         raise ValueError(f"only three senses span a plane; got {list(arrays)}.")
-    means = to_unit(np.array([each.mean(axis=0) for each in arrays.values()]))
-    vectors, axes = to_unit(vectors), plane_of(means)
+    means = unit(check_vectors(np.array([each.mean(axis=0) for each in arrays.values()])))
+    vectors, axes = unit(check_vectors(vectors)), plane_of(means)
     cosines = vectors @ means.T
     points, corners = vectors @ axes, means @ axes
     nearest = cosines.argmax(axis=1)
@@ -273,7 +268,7 @@ def explore_nearest_sense(
         "means": rounded(corners, 5),
         "points": rounded(points, 5),
         "rest": rounded((cosines - points @ corners.T).mean(axis=1), 5),  # what all three cosines have in common
-        "examples": [rounded(to_unit(each) @ axes, 4) for each in arrays.values()],
+        "examples": [rounded(unit(check_vectors(each)) @ axes, 4) for each in arrays.values()],
         "start": start,
     }
     names = list(arrays)
@@ -282,11 +277,6 @@ def explore_nearest_sense(
         for text, row, best in zip(sentences, cosines, nearest)
     )
     return Figure(draw_sectors(data, nearest, told), told, "senses", data)
-
-
-def to_unit(vectors: np.ndarray) -> np.ndarray:
-    """Vectors (n, D) at length 1."""
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def plane_of(means: np.ndarray) -> np.ndarray:

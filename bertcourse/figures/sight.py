@@ -6,9 +6,8 @@ from typing import NamedTuple
 import numpy as np
 
 from bertcourse.beyond_bert.encoder import MODERN, EncoderConfig, local_mask
-from bertcourse.figures.decoders import NARROW, WIDE
 from bertcourse.figures.interactive import Figure, show_steps
-from bertcourse.figures.schematic import Schematic, paint, short
+from bertcourse.figures.schematic import NARROW, Schematic, in_both_widths, paint, short
 
 MOST_WORDS, MOST_LAYERS = 24, 6
 LONG, FAR = 8192, MODERN["local_attention"]  # the longest text that ModernBERT reads, and the reach of its local layers
@@ -66,9 +65,8 @@ def show_sight(length: int = 16, reach: int = 2, layers: int = 3, global_every: 
         views.append([int(place) for place in np.flatnonzero(seen)])
     sight = Sight(length, reach, local, views)
     captions, told = describe(sight, global_every)
-    wide, narrow = (draw_sight(sight, captions, told, width) for width in (WIDE, NARROW))
-    wide.narrow = narrow
-    return show_steps(wide, told)
+    schematic = in_both_widths(draw_sight, sight, captions, told)
+    return show_steps(schematic, told)
 
 
 def mask_of(length: int, reach: int, is_local: bool) -> np.ndarray:

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse.anisotropy import expected_cosine
+from bertcourse.anisotropy import expected_cosine, paired_cosines
 from bertcourse.figures.interactive import Figure, rounded, show_steps
-from bertcourse.figures.schematic import Schematic, as_numbers, short, signed
-from bertcourse.word_senses.nearest import unit
+from bertcourse.figures.schematic import WIDE, Schematic, as_numbers, in_both_widths, short, signed
+from bertcourse.word_senses.nearest import check_vectors, unit
 
 MOST_POINTS, MOST_DOTS, MOST_GROUPS, MOST_KINDS, MOST_QUERIES = 60, 240, 3, 5, 10
 BINS = 20  # of a histogram of cosines from −1 to 1
@@ -24,7 +24,7 @@ def cone_steps(points: ArrayLike, shift: Sequence[float], pair: tuple[int, int])
         pair: two of the points, whose cosine is compared with that of all pairs.
 
     Raises:
-        ValueError: another shape, or too many points.
+        ValueError: another shape, too many points, or a pair that is not two of them.
     """
     points, shift = as_numbers(points, "points"), as_numbers(shift, "shift")
     if points.ndim != 2 or points.shape[1:] != (2,) or not 3 <= len(points) <= MOST_POINTS or shift.shape != (2,):
@@ -32,10 +32,12 @@ def cone_steps(points: ArrayLike, shift: Sequence[float], pair: tuple[int, int])
             f"points must be of shape (n, 2), 3 to {MOST_POINTS} of them, and shift of shape (2,); got {points.shape} "
             f"and {shift.shape}."
         )
+    if not (len(set(pair)) == 2 and all(0 <= each < len(points) for each in pair)):
+        raise ValueError(f"pair must be two of the {len(points)} points, by number from 0; got {tuple(pair)}.")
     clouds = points, points + shift
     means = [expected_cosine(cloud) for cloud in clouds]
     cosines = [pair_cosines(cloud) for cloud in clouds]
-    own = [float(unit(cloud[[pair[0]]])[0] @ unit(cloud[[pair[1]]])[0]) for cloud in clouds]
+    own = [float(paired_cosines(cloud[[pair[0]]], cloud[[pair[1]]])[0]) for cloud in clouds]
     above = [float((each >= value).mean()) for each, value in zip(cosines, own)]
     captions = [
         f"{len(points)} points around the origin. Seen from it, they lie in all directions: two of them have a cosine "
@@ -53,9 +55,9 @@ def cone_steps(points: ArrayLike, shift: Sequence[float], pair: tuple[int, int])
         "run in all directions; from an origin far to the left of the cloud they form a narrow bundle. Next to each, "
         "the cosines of all pairs from −1 to 1."
     )
-    wide, narrow = (draw_clouds(clouds, cosines, own, means, pair, captions, alt, width) for width in (740, 360))
-    wide.narrow = narrow
-    return show_steps(wide, f"Mean cosine {signed(means[0], '.2f')}, then {signed(means[1], '.2f')}. {captions[3]}")
+    schematic = in_both_widths(draw_clouds, clouds, cosines, own, means, pair, captions, alt)
+    words = f"Mean cosine {signed(means[0], '.2f')}, then {signed(means[1], '.2f')}. {captions[3]}"
+    return show_steps(schematic, words)
 
 
 def pair_cosines(vectors: np.ndarray) -> np.ndarray:
@@ -70,7 +72,7 @@ def pair_cosines(vectors: np.ndarray) -> np.ndarray:
 
 def draw_clouds(clouds, cosines, own, means, pair, captions, alt: str, width: int) -> Schematic:
     """Draw both clouds, one above the other, each with the cosines of its pairs beside it, or below it on a phone."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     both = np.concatenate([*clouds, np.zeros((1, 2))])
     (left, low), (right, high) = both.min(axis=0) - 0.35, both.max(axis=0) + 0.35
     across = 440 if is_wide else 340
@@ -185,16 +187,13 @@ def cosine_steps(
         f"The vectors of {names[0]} and {names[1]} as strips of coloured cells, their products below, and bars for "
         f"the largest products and the sum of the rest. The bar of dimension {top} is the longest."
     )
-    wide, narrow = (
-        draw_cosine(names, u, v, average, largest, captions, alt, width, cosine, mean) for width in (740, 360)
-    )
-    wide.narrow = narrow
-    return show_steps(wide, " ".join(captions[2:]))
+    schematic = in_both_widths(draw_cosine, names, u, v, average, largest, captions, alt, cosine, mean)
+    return show_steps(schematic, " ".join(captions[2:]))
 
 
-def draw_cosine(names, u, v, average, largest, captions, alt: str, width: int, cosine: float, mean: float) -> Schematic:
+def draw_cosine(names, u, v, average, largest, captions, alt: str, cosine: float, mean: float, width: int) -> Schematic:
     """Draw the strips of two vectors and of their products, and bars for the largest products."""
-    is_wide = width > 400
+    is_wide = width == WIDE
     left, gap = (104, 34) if is_wide else (8, 44)
     right = width - (76 if is_wide else 8)
     cell, tall = (right - left) / len(u), 22
@@ -277,10 +276,11 @@ def explore_mean(
         vectors: (n, D), none of them zero; at most 240 are drawn, all are counted.
         groups: n names, at most 3 different ones, which are drawn in different colours.
         largest: dimensions, those that add most to the expected cosine first.
-        counts: how many of them are left out; the first is 0.
+        counts: how many of them are left out; the first is 0, and they rise.
 
     Raises:
-        ValueError: names that do not fit, too many groups, or too few dimensions.
+        ValueError: names that do not fit, too many groups, too few dimensions or none such, or counts that do not rise
+            from 0.
     """
     vectors = as_numbers(vectors, "vectors")
     names = list(dict.fromkeys(groups))
@@ -290,6 +290,10 @@ def explore_mean(
             f"{max(counts)} dimensions; got {vectors.shape}, {len(groups)} names of {len(names)} groups and "
             f"{len(largest)} dimensions."
         )
+    if list(counts) != sorted({0, *counts}):
+        raise ValueError(f"counts must rise from 0; got {list(counts)}.")
+    if strange := [d for d in largest if not 0 <= d < vectors.shape[1]]:
+        raise ValueError(f"largest must be dimensions from 0 to {vectors.shape[1] - 1}; got {strange[:3]}.")
     mean = vectors.mean(axis=0)
     along = mean / np.linalg.norm(mean)
     spread = vectors - mean
@@ -374,9 +378,9 @@ def explore_neighbours(
         most: how many neighbours are shown.
 
     Raises:
-        ValueError: shapes that do not fit, an unknown word, or too many of something.
+        ValueError: shapes that do not fit, a zero vector, an unknown word, or too many of something.
     """
-    arrays = {kind: unit(as_numbers(each, kind)) for kind, each in kinds.items()}
+    arrays = {kind: unit(check_vectors(as_numbers(each, kind))) for kind, each in kinds.items()}
     strange = [word for word in queries if word not in words]
     if not arrays or len(arrays) > MOST_KINDS or any(len(each) != len(words) for each in arrays.values()):
         raise ValueError(
@@ -388,6 +392,8 @@ def explore_neighbours(
             f"queries must be 1 to {MOST_QUERIES} of the words, and baselines one per kind; got {len(queries)} "
             f"queries, {strange[:3]} unknown, and baselines of {list(baselines)}."
         )
+    if not 1 <= most < len(words):
+        raise ValueError(f"most must be from 1 to {len(words) - 1}, the number of other words; got {most}.")
     found, told = [], []
     for query in queries:
         row, rows = list(words).index(query), []

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse.figures.interactive import Figure, show_steps
-from bertcourse.figures.schematic import Box, Point, Schematic, as_numbers
+from bertcourse.figures.schematic import NARROW, WIDE, Box, Point, Schematic, as_numbers
 
 
 def show_input(
@@ -52,7 +52,7 @@ def show_input(
     limits |= {name: np.quantile(np.abs(m[:, :count]), 0.98) for name, m in (("sum", added), ("total", result))}
     rows = [*arrays.items(), ("sum", added), ("total", result)]
 
-    wide = Schematic(740, 430, alt)
+    wide = Schematic(WIDE, 430, alt)
     step, cell = 590 / length, 6.0
     width, gap = min(30.0, step - 10), 36
     longest = max(map(len, tokens))
@@ -98,7 +98,7 @@ def show_input(
     wide.text((738, foot), legend, color="soft", anchor="end", size=12)
     wide.height = round(foot + 16)
 
-    narrow = Schematic(360, 80 + 30 * length, alt, size=12)
+    narrow = Schematic(NARROW, 80 + 30 * length, alt, size=12)
     columns, cell = (56, 118, 180, 242, 304), 52 / count
     narrow.step(captions["tokens"])
     for i, token in enumerate(tokens):
@@ -172,8 +172,8 @@ def show_heads(
     def draw(
         width: int, height: int, places: Mapping[str, Point], cell: tuple[float, float], side: float, columns: int
     ):
-        figure, boxes = Schematic(width, height, alt, size=14 if width > 400 else 12), {}
-        small = 12 if width > 400 else 10.5
+        figure, boxes = Schematic(width, height, alt, size=14 if width == WIDE else 12), {}
+        small = 12 if width == WIDE else 10.5
 
         def matrix(name: str, values: np.ndarray, title: str, frame: str = "line") -> Box:
             drawn = every(values, count)
@@ -189,10 +189,10 @@ def show_heads(
         figure.step(captions[0])
         boxes["x"] = matrix("x", first, "X")
         longest = max(map(len, tokens))
-        for i, token in enumerate(tokens) if width > 400 else ():
+        for i, token in enumerate(tokens) if width == WIDE else ():
             place = boxes["x"].x - 5, boxes["x"].y + (i + 0.5) * cell[1]
             figure.text(place, token, "code", anchor="end", size=min(1.05 * cell[1], 98 / longest))
-        if width > 400:
+        if width == WIDE:
             figure.text(boxes["x"].at(0.5, 1, dy=28), f"drawn: {count} columns", color="soft", size=small)
         figure.step(captions[1])
         for name, values in parts.items():
@@ -213,16 +213,16 @@ def show_heads(
         figure.text(area.at(0.5, 0, dy=-8), f"{heads} maps", "bold", size=13)
         figure.text(area.at(0.5, 1, dy=10), f"{heads} × {length} × {length}", color="soft", size=small)
         for name, part in zip(parts, slices[:2]):
-            link(figure, boxes[name] if width > 400 else part, area, width, color=name)
+            link(figure, boxes[name] if width == WIDE else part, area, width, color=name)
         figure.step(captions[4])
         boxes["joined"] = matrix("joined", merged, "joined" if width <= 400 else "side by side")
         slice_of(boxes["joined"])
-        if width > 400:
+        if width == WIDE:
             figure.arrow(area.at(1, 0.3), boxes["joined"].at(0, 0.4, dx=-4), curve="across")
         else:
             link(figure, area, boxes["joined"], width)
         start, end = boxes["value"], boxes["joined"]
-        if width > 400:
+        if width == WIDE:
             turn = area.x + area.width + 16
             route = start.at(1, 0.5, dx=4), (turn, start.at()[1]), (turn, end.at(0, 0.8)[1])
             figure.arrow(*route, end.at(0, 0.8, dx=-4), color="value")
@@ -231,7 +231,7 @@ def show_heads(
             figure.arrow(*route, end.at(1, 0.5, dx=4), color="value")
         figure.step(captions[5])
         boxes["output"] = matrix("output", last, "output")
-        if width > 400:
+        if width == WIDE:
             figure.arrow(boxes["joined"].at(0.7, 1, dy=22), boxes["output"].at(0.7, 0, dy=-22))
         else:
             link(figure, boxes["joined"], boxes["output"], width)
@@ -252,7 +252,7 @@ def show_heads(
         "joined": (right, mid - high - 18),
         "output": (right, mid + 46),
     }
-    wide = draw(740, round(mid + 1.5 * high + 72), wide_places, (thin, tall), side, maps)
+    wide = draw(WIDE, round(mid + 1.5 * high + 72), wide_places, (thin, tall), side, maps)
     small_cell, gap = 104 / count, 3.2 * length
     rows = -(-heads // 6) * (gap + 8)
     after = 76 + 5 * length
@@ -266,7 +266,7 @@ def show_heads(
         "output": (128, 3 * after + rows + 90),
     }
     height = round(3 * after + rows + 5 * length + 116)
-    wide.narrow = draw(360, height, narrow_places, (small_cell, 5), 3.2, min(heads, 6))
+    wide.narrow = draw(NARROW, height, narrow_places, (small_cell, 5), 3.2, min(heads, 6))
     return show_steps(wide, alt)
 
 
@@ -323,7 +323,7 @@ def show_block(
         return figure.box(*place, 34, height, text, "key", "key", "bold", size=13)
 
     cell = 2.9
-    wide, middle, tall = Schematic(740, 306, alt), 158, min(8.0, 80 / length)
+    wide, middle, tall = Schematic(WIDE, 306, alt), 158, min(8.0, 80 / length)
     side = min(3.9, 34 / length)
     columns = 4 if heads > 4 else 2
     pitch, rows = side * length + 6, -(-heads // columns)
@@ -381,7 +381,7 @@ def show_block(
     wide.bracket(6, 734, 266)
     wide.text((370, 286), f"× {blocks}, each with weights of its own", "bold", size=14)
 
-    narrow, tall = Schematic(360, 700, alt, size=12), min(6.0, 48 / length)
+    narrow, tall = Schematic(NARROW, 700, alt, size=12), min(6.0, 48 / length)
     side = min(3.4, 34 / length)
     columns = min(heads, 6)
     pitch, rows = side * length + 6, -(-heads // columns)
@@ -461,8 +461,8 @@ def show_stack(tokens: Sequence[str], states: Sequence[ArrayLike], pooled: Array
     captions += [f"The pooler: a {size} × {size} map and tanh, of the row of {tokens[0]} alone."]
 
     def draw(width: int, per_row: int, cell: float, tall: float) -> Schematic:
-        left, high = 78 if width > 400 else 70, length * tall
-        pitch, size_of_text = (width - left - 16 * cell - 18) / (per_row - 1), 12 if width > 400 else 10.5
+        left, high = 78 if width == WIDE else 70, length * tall
+        pitch, size_of_text = (width - left - 16 * cell - 18) / (per_row - 1), 12 if width == WIDE else 10.5
         rows = -(-len(layers) // per_row)
         figure = Schematic(width, round(rows * (high + 78) + 52), alt, size=12)
         boxes: list[Box] = []
@@ -493,12 +493,12 @@ def show_stack(tokens: Sequence[str], states: Sequence[ArrayLike], pooled: Array
         row = last.y + tall / 2
         route = (last.x + last.width + 2, row), (out, row), (out, y), result.at(1, 0.5, dx=4)
         figure.arrow(*route, color="hot")
-        text = f"pooler: {size} × {size} map and tanh" if width > 400 else "pooler"
+        text = f"pooler: {size} × {size} map and tanh" if width == WIDE else "pooler"
         figure.text(result.at(0, 0.5, dx=-8), f"{text} → {size} numbers", anchor="end", size=size_of_text + 0.5)
         return figure
 
-    wide = draw(740, len(layers), 3.6, min(14.0, 130 / length))
-    wide.narrow = draw(360, min(4, len(layers)), 2.6, min(11.0, 96 / length))
+    wide = draw(WIDE, len(layers), 3.6, min(14.0, 130 / length))
+    wide.narrow = draw(NARROW, min(4, len(layers)), 2.6, min(11.0, 96 / length))
     return show_steps(wide, alt)
 
 
@@ -522,7 +522,7 @@ def strong(values: np.ndarray) -> float:
 
 def link(figure: Schematic, start: Box, end: Box, width: int, color: str = "soft") -> None:
     """Draw an arrow from a box to the next: to the right on a wide drawing, down on a narrow one."""
-    if width > 400:
+    if width == WIDE:
         figure.arrow(start.at(1, 0.5, dx=4), end.at(0, 0.5, dx=-4), curve="across", color=color)
     else:
         figure.arrow(start.at(0.5, 1, dy=20), end.at(0.5, 0, dy=-20), curve="down", color=color)

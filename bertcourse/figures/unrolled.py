@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse.figures.interactive import Figure, show_steps
-from bertcourse.figures.schematic import Box, Schematic, as_numbers, signed
+from bertcourse.figures.schematic import NARROW, Box, Schematic, as_numbers, in_both_widths, signed
 
-WIDE, NARROW = 740, 360
 MOST_WORDS, DRAWN, GUESSES = 4, 8, 3  # words, numbers per vector, and next words that there is room for
 BELOW = "₀₁₂₃₄"
 
@@ -53,9 +52,8 @@ def show_recurrence(
         for t, word in enumerate(words, start=1)
     ]
     told = f"A recurrent network reads: {'; '.join(read)}."
-    still = Unrolled(words, vectors, states, guesses, told, WIDE).draw()
-    still.narrow = Unrolled(words, vectors, states, guesses, told, NARROW).draw()
-    return show_steps(still, told)
+    schematic = in_both_widths(lambda width: Unrolled(words, vectors, states, guesses, told, width).draw())
+    return show_steps(schematic, told)
 
 
 def in_percent(word: str, share: float) -> str:

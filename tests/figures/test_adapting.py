@@ -63,6 +63,8 @@ def test_the_steps_of_a_classifier_name_its_sizes_and_probabilities():
         show_classifier(TOKENS[:-1], np.zeros((8, 4)), np.zeros(4), np.zeros((3, 4)), p, LABELS, (1, 1), 2)
     with pytest.raises(ValueError, match="weight and probabilities"):
         show_classifier(TOKENS, np.zeros((8, 4)), np.zeros(4), np.zeros((2, 4)), p, LABELS, (1, 1), 2)
+    with pytest.raises(ValueError, match="8 dimensions or more.*got 4"):
+        show_classifier(TOKENS, np.zeros((8, 4)), np.zeros(4), np.zeros((3, 4)), p, LABELS, (1, 1), 2)
 
 
 def test_a_pair_says_how_much_attention_crosses():
@@ -88,6 +90,10 @@ def test_low_rank_says_what_is_kept_and_what_it_costs(rank):
     assert f"{size:.1f} % of its size" in repr(figure)
     with pytest.raises(ValueError, match=r"left \(M, r\)"):
         show_low_rank(before, change, np.zeros((3, 2)), np.zeros((2, 30)))
+    with pytest.raises(ValueError, match="from 1 to 30.*got 31"):
+        show_low_rank(before, change, np.zeros((len(before), 2)), np.zeros((2, 30)), count=31)
+    with pytest.raises(ValueError, match="all zeros"):
+        show_low_rank(before, 0 * change, np.zeros((len(before), 2)), np.zeros((2, 30)))
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -109,6 +115,8 @@ def test_the_words_hold_the_means_by_number_of_labels():
         explore_labels(SCORES, 100 / 3, start=64)
     with pytest.raises(ValueError, match="same methods"):
         explore_labels({"tickets": {"fine-tuned": {16: [1.0]}}}, 100 / 3)
+    with pytest.raises(ValueError, match="two numbers of examples or more"):
+        explore_labels({"tickets": {"fine-tuned": {16: [1.0]}, "from scratch": {16: [1.0]}}}, 100 / 3)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -151,6 +159,8 @@ def test_the_words_hold_cost_and_worth_of_each_level():
         )
     with pytest.raises(ValueError, match="each of 5 levels"):
         explore_freezing(BLOCKS, LEARNING, OPERATIONS, marks[1:], num_blocks=4)
+    with pytest.raises(ValueError, match="each of 5 levels"):
+        explore_freezing(BLOCKS, LEARNING, OPERATIONS, marks[:, :0], num_blocks=4)
     with pytest.raises(ValueError, match="blocks must rise, from 0 up to at most 4"):
         explore_freezing(BLOCKS, LEARNING, OPERATIONS, marks, num_blocks=3)
 

@@ -44,6 +44,9 @@ def test_the_losses_of_both_heads_are_minus_the_logarithms():
     assert numbers(captions[6])[0] == pytest.approx(mlm + nsp, abs=0.006)
     with pytest.raises(ValueError, match=r"shape \(L, D\)"):
         show_pretraining_heads(TOKENS, torch.zeros(3, 16), 9, {}, ("shore", 0.5), 0.8, True)
+    for probability, follows, is_next in ((0.0, 0.5, True), (0.5, 0.0, True), (0.5, 1.0, False)):
+        with pytest.raises(ValueError, match="a probability above 0"):
+            show_pretraining_heads(TOKENS, torch.ones(len(TOKENS), 16), 9, {}, ("shore", probability), follows, is_next)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -113,6 +116,8 @@ def test_the_words_count_questions_and_words_left():
     assert "15 %: 2 questions, 9 words left, loss 1.31 to 1.35; 50 %: 6 questions, 5 words left" in repr(rate())
     with pytest.raises(ValueError, match="each of 2 to 60 places once"):
         explore_masking_rate(TEXT, [0, 1], {15: (1, 1)})
+    with pytest.raises(ValueError, match="from 1 to 99 percent; got 100"):
+        explore_masking_rate(TEXT, range(len(TEXT)), {15: (1, 1), 100: (9, 9)})
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

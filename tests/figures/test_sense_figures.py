@@ -5,14 +5,7 @@ import pytest
 from figures.test_in_browser import NARROW, WIDE, numbers, shown  # noqa: F401
 
 from bertcourse.figures.interactive import Figure
-from bertcourse.figures.senses import (
-    borders,
-    explore_nearest_sense,
-    nearest_sense_steps,
-    plane_of,
-    to_unit,
-    word_in_layers,
-)
+from bertcourse.figures.senses import borders, explore_nearest_sense, nearest_sense_steps, plane_of, word_in_layers
 from bertcourse.word_senses import NearestSense
 
 SENTENCES = ["They swam to the bank.", "They stole from the bank."]
@@ -45,6 +38,10 @@ def package_answers(seed: int, vectors: np.ndarray) -> list[str]:
     return NearestSense().fit(np.concatenate(list(examples.values())), names).predict(vectors).tolist()
 
 
+def to_unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+
+
 def cosines(vectors: np.ndarray, seed: int) -> np.ndarray:
     means = np.array([each.mean(axis=0) for each in senses(seed).values()])
     return to_unit(vectors) @ to_unit(means).T
@@ -72,6 +69,10 @@ def test_layers_refuse_what_does_not_fit():
     for texts in (SENTENCES[:1], ["They swam.", SENTENCES[1]], [SENTENCES[0], "They stole from the bank" + "!" * 20]):
         with pytest.raises(ValueError, match="two sentences"):
             word_in_layers(texts, states(), "bank")
+    with pytest.raises(ValueError, match="the one word 'the bank'"):
+        word_in_layers(SENTENCES, states(), "the bank")
+    with pytest.raises(ValueError, match="row 0 is. Leave it out"):
+        word_in_layers(SENTENCES, states() * np.arange(7)[:, None, None], "bank")
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -91,6 +92,8 @@ def test_the_steps_refuse_what_does_not_fit():
             nearest_sense_steps(TEXTS[0], vector, wrong)
     with pytest.raises(ValueError, match="two or three senses"):
         nearest_sense_steps(TEXTS[0], vector, {"stamp": examples["stamp"]})
+    with pytest.raises(ValueError, match="zero vector"):
+        nearest_sense_steps(TEXTS[0], 0 * vector, examples)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -128,6 +131,8 @@ def test_the_words_say_the_cosines_and_the_nearest_sense_of_each_sentence():
     for wrong in (asked(1)[1:], asked(1)[0]):
         with pytest.raises(ValueError, match="one for each of 1 to 8 sentences"):
             explore_nearest_sense(TEXTS, wrong, senses(1))
+    with pytest.raises(ValueError, match="zero vector"):
+        explore_nearest_sense(TEXTS, 0 * asked(1), senses(1))
     with pytest.raises(ValueError, match="only three senses"):
         explore_nearest_sense(TEXTS, asked(1), {name: senses(1)[name] for name in NAMES[:2]})
 

@@ -53,6 +53,9 @@ def test_the_steps_of_two_clouds_say_what_a_cosine_is_compared_with():
     np.testing.assert_allclose(numbers(captions[4]), above, atol=0.51)
     with pytest.raises(ValueError, match="3 to 60 of them"):
         cone_steps(np.ones((2, 2)), (1, 0), (0, 1))
+    for pair in ((0, len(points)), (-1, 2), (3, 3)):
+        with pytest.raises(ValueError, match=f"two of the {len(points)} points"):
+            cone_steps(points, (4, 0), pair)
 
 
 def test_the_steps_of_a_cosine_add_up():
@@ -100,6 +103,11 @@ def test_the_words_say_what_two_random_words_get():
         explore_mean(vectors, ["one"] * 3, largest, COUNTS)
     with pytest.raises(ValueError, match="at least 20 dimensions"):
         explore_mean(vectors, ["one"] * len(vectors), largest)
+    for counts in ((1, 2), (0, 2, 1), (0, 1, 1)):
+        with pytest.raises(ValueError, match="counts must rise from 0"):
+            explore_mean(vectors, ["one"] * len(vectors), largest, counts)
+    with pytest.raises(ValueError, match="largest must be dimensions"):
+        explore_mean(vectors, ["one"] * len(vectors), [vectors.shape[1], *largest], COUNTS)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -168,6 +176,10 @@ def test_the_words_say_which_neighbours_stay():
         explore_neighbours(words, kinds, baselines, ["C"])
     with pytest.raises(ValueError, match="a vector for each of 25 words"):
         explore_neighbours(words[1:], kinds, baselines, ["c"])
+    with pytest.raises(ValueError, match=f"from 1 to {len(words) - 1}.*got {len(words)}"):
+        explore_neighbours(words, kinds, baselines, ["c"], most=len(words))
+    with pytest.raises(ValueError, match="zero vector"):
+        explore_neighbours(words, {**kinds, "raw": 0 * kinds["raw"]}, baselines, ["c"])
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
