@@ -47,6 +47,15 @@ class Assignment:
         return [source for source in code if "### BEGIN SOLUTION" in source]
 
     @property
+    def solved(self) -> NotebookNode:
+        """The notebook of a student who hands in all solutions, also of what a person grades."""
+        notebook = copy.deepcopy(self.released)
+        for cell, solution in zip(notebook.cells, self.source.cells, strict=True):
+            if cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.source = solution.source
+        return notebook
+
+    @property
     def fingerprint(self) -> str:
         """A hash that changes with the source notebook."""
         return hashlib.sha256(nbformat.writes(self.source).encode()).hexdigest()

@@ -69,18 +69,9 @@ OTHERS = {  # the same for what is done to the file
 }
 
 
-def solved(assignment: Assignment) -> NotebookNode:
-    """The released notebook with the solutions of its source."""
-    notebook = copy.deepcopy(assignment.released)
-    for cell, source in zip(notebook.cells, assignment.source.cells):
-        if cell.metadata.get("nbgrader", {}).get("solution"):
-            cell.source = source.source
-    return notebook
-
-
 def write_submissions(folder: Path, assignment: Assignment) -> None:
     """Write the thirty submissions, a folder for each."""
-    name, right = assignment.name, solved(assignment)
+    name, right = assignment.name, assignment.solved
     first = next(
         index
         for index, cell in enumerate(right.cells)

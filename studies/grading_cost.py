@@ -23,7 +23,6 @@ from pathlib import Path
 import nbformat
 
 from bertcourse_grading.course import Assignment, read_assignments
-from grading import solved
 
 ROOT = Path(__file__).resolve().parent.parent
 GRADE = """import sys
@@ -59,7 +58,7 @@ def in_turn(checkouts: dict[str, Path], assignment: Assignment, rounds: int, cop
         submissions = Path(folder) / "submissions"
         for i in range(copies):
             (submissions / f"student-{i}").mkdir(parents=True)
-            nbformat.write(solved(assignment), submissions / f"student-{i}" / f"{assignment.name}.ipynb")
+            nbformat.write(assignment.solved, submissions / f"student-{i}" / f"{assignment.name}.ipynb")
         for number in range(rounds):
             for which in sorted(checkouts, reverse=number % 2 == 1):
                 output = Path(folder) / f"{which}-{number}"

@@ -1,6 +1,8 @@
 """An answer gets the same points in a notebook, before the judge in another process, and from nbgrader itself."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -11,16 +13,17 @@ pytest.importorskip("nbgrader")
 from nbgrader.api import Gradebook  # noqa: E402
 from nbgrader.apps.api import NbGraderAPI  # noqa: E402
 from wrong_answers.judged import Court  # noqa: E402
-from wrong_answers.notebooks import all_wrong, as_cell, solved  # noqa: E402
+from wrong_answers.notebooks import all_wrong, as_cell  # noqa: E402
 
 from bertcourse_grading import grading  # noqa: E402
-from bertcourse_grading.course import load_config, read_assignments  # noqa: E402
+from bertcourse_grading.course import Assignment, load_config, read_assignments  # noqa: E402
 from bertcourse_grading.judge import Verdict  # noqa: E402
 from bertcourse_grading.process import Limits  # noqa: E402
 
 pytestmark = pytest.mark.slow
 LIKELY = re.compile(r"^  likely +(.*)", re.MULTILINE)
 NAMES = [path.stem for path in HOMEWORK]
+LIMITS = Limits(cell_seconds=300, total_seconds=1200)
 
 
 def causes(message: str) -> list[str]:
@@ -63,21 +66,45 @@ def test_an_answer_is_not_refused_for_an_earlier_one_that_it_calls(what, later):
         assert visible.points is None and hidden == Verdict()
 
 
+@pytest.fixture(scope="module")
+def batch(tmp_path_factory) -> dict[str, dict[str, grading.Result]]:
+    """For each homework, what three students get from the course's grader: with all solutions, with none, all wrong."""
+    folder = tmp_path_factory.mktemp("batch")
+    for assignment in read_assignments().values():
+        hand_in(assignment, lambda student: folder / "submissions" / student)
+    results = {name: {} for name in NAMES}
+    for one in grading.grade(folder / "submissions", folder / "grading", jobs=2, limits=LIMITS):
+        results[one.assignment][one.student] = one
+    return results
+
+
+def hand_in(assignment: Assignment, folder_of: Callable[[str], Path]) -> list[str]:
+    """Write a submission of each kind into its student's folder; returns the students."""
+    kinds = {"solved": assignment.solved, "released": assignment.released, "wrong": all_wrong(assignment)}
+    for student, notebook in kinds.items():
+        folder_of(student).mkdir(parents=True, exist_ok=True)
+        nbformat.write(notebook, folder_of(student) / f"{assignment.name}.ipynb")
+    return [*kinds]
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_honest_submissions_get_the_points_of_nbgraders_own_autograde(name, tmp_path):
+def test_solutions_have_all_points_and_what_is_not_solved_has_none(batch, name):
+    cells = read_assignments(names=[name])[name].source.cells
+    most = sum(cell.metadata.nbgrader.points for cell in cells if is_tested(cell))
+    for student, one in batch[name].items():
+        assert one.status == "graded" and one.points == most * (student == "solved"), (student, one.messages)
+    solved, released = batch[name]["solved"], batch[name]["released"]
+    assert released.by_hand == 0 < solved.by_hand == solved.max_points - most  # a person grades what was answered
+
+
+@pytest.mark.parametrize("name", ["hw01", "hw04", "hw12"])
+def test_honest_submissions_get_the_points_of_nbgraders_own_autograde(batch, name, tmp_path):
     assignment = read_assignments(names=[name])[name]
-    handed_in = {"solved": solved(assignment), "released": assignment.released, "wrong": all_wrong(assignment)}
-    for student, notebook in handed_in.items():
-        for path in (tmp_path / "submissions" / student, tmp_path / "nbgrader" / "submitted" / student / name):
-            path.mkdir(parents=True)
-            nbformat.write(notebook, path / f"{name}.ipynb")
-    limits = Limits(cell_seconds=300, total_seconds=1200)
-    ours = grading.grade(tmp_path / "submissions", tmp_path / "grading", jobs=1, limits=limits)
-    theirs = autograde(name, [*handed_in], tmp_path / "nbgrader")
-    assert {one.student: {cell: about["points"] for cell, about in one.cells.items()} for one in ours} == theirs
-    points = {one.student: one.points for one in ours}
-    most = sum(cell.metadata.nbgrader.points for cell in assignment.source.cells if is_tested(cell))
-    assert points == {"solved": most, "released": 0, "wrong": 0}
+    students = hand_in(assignment, lambda student: tmp_path / "submitted" / student / name)
+    ours = {
+        student: {cell: about["points"] for cell, about in one.cells.items()} for student, one in batch[name].items()
+    }
+    assert autograde(name, students, tmp_path) == ours
 
 
 def is_tested(cell: nbformat.NotebookNode) -> bool:
@@ -86,9 +113,8 @@ def is_tested(cell: nbformat.NotebookNode) -> bool:
     return about.get("grade", False) and not about["solution"]
 
 
-def autograde(name: str, students: list[str], folder) -> dict[str, dict[str, float]]:
+def autograde(name: str, students: list[str], folder: Path) -> dict[str, dict[str, float]]:
     """Each student's points of each cell, by ``nbgrader autograde`` in a course folder."""
-    folder.mkdir(exist_ok=True)
     grading.make_gradebook(f"sqlite:///{folder / 'gradebook.db'}")
     config = load_config(root=folder)
     config.ExecutePreprocessor.timeout = 300

@@ -2,7 +2,6 @@
 
 import ast
 import copy
-from collections.abc import Callable
 from pathlib import Path
 
 from nbformat import NotebookNode
@@ -10,7 +9,6 @@ from nbformat import NotebookNode
 from bertcourse_grading.course import Assignment
 from bertcourse_grading.source import NUMBER
 from wrong_answers import VARIANTS, Variant
-from wrong_answers.verdicts import source_of
 
 
 def as_cell(variant: Variant) -> str:
@@ -28,26 +26,11 @@ def as_cell(variant: Variant) -> str:
     return ast.unparse(ast.Module(kept, []))
 
 
-def answered(assignment: Assignment, cell_of: Callable[[str], str]) -> NotebookNode:
-    """The released notebook with answers.
-
-    Args:
-        assignment: of the course.
-        cell_of: gives the solution cell of an exercise, by its number.
-    """
+def all_wrong(assignment: Assignment) -> NotebookNode:
+    """The released notebook with the first mistake of each exercise."""
+    wrong = {each.number: each for each in reversed(VARIANTS) if each.says is not None}
     notebook = copy.deepcopy(assignment.released)
     for cell, check in zip(notebook.cells, notebook.cells[1:]):
         if found := NUMBER.fullmatch(check.source):
-            cell.source = cell_of(found[1])
+            cell.source = as_cell(wrong[found[1]])
     return notebook
-
-
-def solved(assignment: Assignment) -> NotebookNode:
-    """With the solutions."""
-    return answered(assignment, lambda number: source_of(number)[1].solution)
-
-
-def all_wrong(assignment: Assignment) -> NotebookNode:
-    """With the first mistake of each exercise."""
-    wrong = [each for each in VARIANTS if each.says is not None]
-    return answered(assignment, lambda number: as_cell(next(each for each in wrong if each.number == number)))
