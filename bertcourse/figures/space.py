@@ -253,7 +253,7 @@ def shifted_cosines(vectors: np.ndarray, mean: np.ndarray, shares: Sequence[floa
 
     In closed form: with w = 1/|x − tμ|, the unit vectors add up to Σ w x − tμ Σ w.
 
-    >>> shifted_cosines(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 0.0]), [0, 1])
+    >>> np.round(shifted_cosines(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([1.0, 0.0]), [0, 1]), 6).tolist()
     [0.0, -1.0]
     """
     squares, along, found = (vectors**2).sum(axis=1), vectors @ mean, []
