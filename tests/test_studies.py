@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from bertcourse import anisotropy, bert
+from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json
 from bertcourse.fine_tuning import LabeledText, Splits
 from bertcourse.pretraining import SmallWorld
@@ -322,6 +323,26 @@ def test_spelling_answers_an_analogy_by_prefix_or_ending(static_embeddings):
     questions = ["able unable true", "easy uneasy man", "quick quickly slow", "happy happily easy", "walk walked go"]
     found = [static_embeddings["spelled"](*each.split()) for each in questions]
     assert found == ["untrue", "unman", "slowly", "easily", "goed"]
+
+
+def test_spelling_alone_is_scored_on_the_questions_that_vectors_are_scored_on(static_embeddings):
+    questions = [
+        Question("walk", "walked", "turn", "turned"),
+        Question("walk", "walked", "go", "went"),
+        Question("man", "woman", "king", "queen"),  # king has no vector
+        Question("quick", "quickly", "slow", "slowly"),  # and slowly has none
+    ]
+    words = "walk walked turn turned go went man woman queen quick quickly slow".split()
+    found = static_embeddings["spelling_alone"](questions, words)
+    assert found == {"covered": 2, "right of those covered": 0.5, "questions": 4, "right of all": 0.5}
+    found = static_embeddings["spelling_alone"](questions, [*words, "slowly"])
+    assert found == {"covered": 3, "right of those covered": pytest.approx(2 / 3), "questions": 4, "right of all": 0.5}
+
+
+def test_stored_baselines_are_of_the_questions_of_the_stored_scores():
+    stored = read_json(COURSE_DATA / "results" / "static_embeddings_words.json")
+    for name, spelling in stored["spelling alone"].items():
+        assert {spelling["covered"]} == {row[f"{name} covered"] for row in stored["rows"]}
 
 
 def test_nearest_to_c_leaves_the_words_of_the_question_out(static_embeddings):
