@@ -301,27 +301,6 @@ def draw_shifts(ax: Axes, ends: dict[str, Sequence[np.ndarray]], marked: str) ->
         taken.append(place_name(ax, word, start, taken, color=color, fontweight=weight))
 
 
-def grouped_bars(groups: dict[str, dict[str, float]], ylabel: str) -> Axes:
-    """Draw numbers as bars, with those of the same name side by side.
-
-    Args:
-        groups: for each label in the legend, a number for each name on the axis; all have the same names.
-        ylabel: what the numbers are.
-    """
-    _, ax = plt.subplots(figsize=(6.4, 3.2))
-    names, wide = list(next(iter(groups.values()))), 0.7 / len(groups)
-    most = max(height for values in groups.values() for height in values.values())
-    for number, (label, values) in enumerate(groups.items()):
-        left = (number - (len(groups) - 1) / 2) * wide
-        places, heights = [i + left for i in range(len(names))], [values[name] for name in names]
-        bars = ax.bar(places, heights, 0.94 * wide, label=label)
-        ax.bar_label(bars, ["0" if height < 0.005 * most else "" for height in heights])  # or it looks forgotten
-    ax.set_xticks(range(len(names)), names)
-    ax.set_ylabel(ylabel)
-    ax.legend()
-    return ax
-
-
 def place_name(ax: Axes, word: str, at: np.ndarray, taken: list[Bbox], **look) -> Bbox:
     """Write a word beside a point, on the first side where it covers nothing, or else on the last that was tried."""
     renderer = ax.figure.canvas.get_renderer()

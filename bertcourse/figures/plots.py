@@ -22,7 +22,7 @@ from bertcourse.figures.adapting import (
     show_pair,
 )
 from bertcourse.figures.analogies import explore_analogies, show_axis
-from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
+from bertcourse.figures.attention import attention_steps, projection_steps, shift_map
 from bertcourse.figures.blanks import (
     explore_masking_rate,
     explore_snapshots,
@@ -98,7 +98,6 @@ __all__ = [
     "explore_viterbi",
     "explore_window",
     "explore_writing_order",
-    "grouped_bars",
     "heatmap",
     "hover_scatter",
     "nearest_sense_steps",

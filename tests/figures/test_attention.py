@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import pytest
 import torch
 
-from bertcourse.figures.attention import attention_steps, grouped_bars, projection_steps, shift_map
+from bertcourse.figures.attention import attention_steps, projection_steps, shift_map
 from bertcourse.figures.interactive import Figure
 from bertcourse.self_attention import scaled_dot_product_attention
 
@@ -68,14 +68,6 @@ def test_moved_words_are_told_and_no_name_covers_another():
     assert [text.get_text() for text in names] == WORDS
     boxes = [text.get_window_extent() for text in names]
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
-    plt.close()
-
-
-def test_bars_of_one_name_stand_side_by_side():
-    ax = grouped_bars({"before": {"dog": 0.0, "man": 1.0}, "after": {"man": 3.0, "dog": 2.0}}, "distance")
-    bars = [(round(bar.get_x() + bar.get_width() / 2), bar.get_height()) for bar in ax.patches]
-    assert bars == [(0, 0.0), (1, 1.0), (0, 2.0), (1, 3.0)]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["before", "after"]
     plt.close()
 
 
