@@ -19,6 +19,7 @@ IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}
 MOST_LINES, MOST_COLUMNS, MOST_IGNORED = 20, 120, 0.1
 MOST_SITE_COLUMNS = 84  # what the site shows on one line; for code in sight in lectures that state a reader's minutes
+SPINE = {"cells": 90, "code cells": 40}  # at most, before a lecture's summary: what fits into two hours
 MOST_FIGURE_BYTES = 1_500_000  # a notebook's figures that move, together
 NBVAL_MARK = re.compile(r"nbval|pytest[-_]validate", re.IGNORECASE)  # the second is nbval's old name
 SLIDES = {"slide", "subslide", "fragment", "notes", "skip", "-"}  # nbconvert's, of which "-" is no word of its own
@@ -83,7 +84,7 @@ def problems(path: Path) -> list[str]:
         printed = "".join(output.get("text", "") for output in cell.outputs)
         found += [f"code cell {number} prints a verdict, not a result: {line!r}" for line in VERDICT.findall(printed)]
     found += problems_of_markup(notebook) + problems_of_figures(code) + problems_of_opening(notebook)
-    return found + problems_of_questions(notebook)
+    return found + problems_of_spine(notebook) + problems_of_questions(notebook)
 
 
 def problems_of_kind(notebook: NotebookNode) -> list[str]:
@@ -176,6 +177,18 @@ def problems_of_opening(notebook: NotebookNode) -> list[str]:
         return []
     return [
         f"its opening states {stated} minutes; its words, cells and figures make {counted} (lectures.human_minutes)"
+    ]
+
+
+def problems_of_spine(notebook: NotebookNode) -> list[str]:
+    """Whether a lecture has more before its summary than fits into two hours; the rest goes under *Going deeper*."""
+    summaries = [place for place, cell in enumerate(notebook.cells) if cell.source.startswith("## Summary")]
+    spine = notebook.cells[: summaries[0]] if summaries else []
+    counted = {"cells": len(spine), "code cells": sum(cell.cell_type == "code" for cell in spine)}
+    return [
+        f"it has {counted[kind]} {kind} before its summary; at most {most}: move some to Going deeper"
+        for kind, most in SPINE.items()
+        if counted[kind] > most
     ]
 
 

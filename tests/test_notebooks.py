@@ -16,7 +16,7 @@ from built import Installed
 from measured import ASIDE, measured_passages, misstated, numbers
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
-from notebook_rules import INSTALL, problems, problems_of_questions
+from notebook_rules import INSTALL, problems, problems_of_questions, problems_of_spine
 
 from bertcourse import lectures
 from bertcourse.lectures import (
@@ -294,6 +294,19 @@ def test_code_of_a_lecture_that_states_minutes_fits_the_site(tmp_path):
     notebook.cells[0].source = "**Takes** about 5 minutes of your time, 30 s of CPU on two cores, 0.2 GB of memory."
     write_notebook(notebook, tmp_path / "lecture.ipynb")
     assert problems(tmp_path / "lecture.ipynb") == ["code cell 1 has a line of 86 characters; at most 84"]
+
+
+@pytest.mark.parametrize(
+    ("new_cell", "most", "kind"),
+    [(nbformat.v4.new_markdown_cell, 90, "cells"), (nbformat.v4.new_code_cell, 40, "code cells")],
+    ids=["cells", "code"],
+)
+def test_a_spine_is_no_longer_than_two_hours(new_cell, most, kind):
+    cells = [new_cell(f"# {number}") for number in range(most)]
+    after = [nbformat.v4.new_markdown_cell("## Summary"), code("x = 1")]
+    assert problems_of_spine(nbformat.v4.new_notebook(cells=cells + after)) == []
+    (found,) = problems_of_spine(nbformat.v4.new_notebook(cells=[*cells, new_cell("one more"), *after]))
+    assert found.startswith(f"it has {most + 1} {kind} before its summary; at most {most}")
 
 
 @pytest.mark.parametrize("lecture", LECTURES + SOLUTIONS, ids=named)
