@@ -1,11 +1,15 @@
 """Figures say in words what they draw, and refuse names that do not fit."""
 
 import base64
+from io import BytesIO
 
 import matplotlib
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 import torch
+from IPython.core.pylabtools import retina_figure
+from PIL import Image
 
 from bertcourse.figures import plots
 
@@ -71,6 +75,16 @@ def test_a_figure_is_shown_with_its_sentence(monkeypatch):
     assert data["text/plain"] == metadata["image/png"]["alt"] == "A line that rises."
     assert base64.b64decode(data["image/png"]).startswith(b"\x89PNG")
     assert not plt.get_fignums()  # it is closed, so that the kernel does not show it once more
+
+
+def test_a_picture_with_a_palette_is_smaller_and_looks_the_same():
+    figure, ax = plt.subplots()
+    plots.heatmap(torch.arange(12.0).reshape(3, 4), list("abc"), list("defg"), "heat", ax, values=True)
+    before, _ = retina_figure(figure, bbox_inches="tight")
+    after = plots.with_palette(before)
+    pictures = [np.asarray(Image.open(BytesIO(png)).convert("RGB"), int) for png in (before, after)]
+    assert len(after) < len(before) / 2 and pictures[0].shape == pictures[1].shape
+    assert np.abs(pictures[0] - pictures[1]).max() <= 16  # of 255
 
 
 def test_a_figure_without_words_is_refused():
