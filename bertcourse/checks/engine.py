@@ -187,7 +187,7 @@ def report(number: str, text: str) -> None:
     of_chapter = [each for each in EXERCISES.values() if each.number.partition(".")[0] == number.partition(".")[0]]
     right = [each for each in of_chapter if PASSED.get(each.number)]
     points, most = (sum(each.points for each in some) for some in (right, of_chapter))
-    print(f"{mark} {text}\n  {len(right)} of {len(of_chapter)} exercises, {points} of {most} points so far")
+    print(f"{mark} {text}\n  {len(right)} of {len(of_chapter)} exercises, up to {points} of {most} points so far")
 
 
 def notebook_shell() -> Any:

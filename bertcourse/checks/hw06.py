@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from bertcourse.checks.drawing import Drawing, Line
+from bertcourse.checks.drawing import Drawing, Line, no_new_figures
 from bertcourse.checks.engine import Answer, exercise, random
 
 
@@ -270,7 +270,8 @@ def plot_layers(answer: Answer) -> None:
         """The three lines, the highest first."""
         return sorted(axes.lines_over(layers, 3), key=lambda line: sum(line.ys), reverse=True)
 
-    first, again = (figure.value.over(layers, 3) for figure in (drawn, answer(layers)))
+    with no_new_figures():
+        first, again = (figure.value.over(layers, 3) for figure in (drawn, answer(layers)))
     drawn.holds(
         "called once more, it draws the same",
         lambda axes: all(abs(a - b) < 1e-6 for one, other in zip(first, again) for a, b in zip(one, other)),

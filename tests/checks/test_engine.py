@@ -169,9 +169,9 @@ def test_in_a_notebook_a_check_marks_its_report_counts_and_shows_no_value(monkey
     monkeypatch.setattr(engine, "notebook_shell", Shell)
     assert check("1.3", lambda n, radius: (torch.arange(n)[:, None] - torch.arange(n)).abs() <= radius) is None
     assert check("1.5", lambda weights: weights) is None
-    right, _, wrong = capsys.readouterr().out.partition("1 of 6 exercises, 2 of 18 points so far\n")
+    right, _, wrong = capsys.readouterr().out.partition("1 of 6 exercises, up to 2 of 18 points so far\n")
     assert right.startswith("\x1b[32m✓\x1b[0m 1.3 window_mask: right") and wrong.startswith("\x1b[31m✗\x1b[0m 1.5")
-    assert wrong.endswith("1 of 6 exercises, 2 of 18 points so far\n")
+    assert wrong.endswith("1 of 6 exercises, up to 2 of 18 points so far\n")
 
 
 def test_where_the_newest_cell_has_a_syntax_error_the_stub_is_not_called_unwritten(monkeypatch, capsys):
