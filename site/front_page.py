@@ -67,7 +67,7 @@ def facts(lectures: list[NotebookNode], root: Path) -> str:
     sheets = len(list((root / "notebooks" / "homework").glob("hw*/hw*.ipynb")))
     said = {
         f"{len(lectures)} lectures": f"{hours:.0f} hours to read and try",
-        f"{sheets} sheets": "of homework, graded by machine",
+        f"{sheets} sheets": "of homework, 18 of 21 points graded by machine",
         f"{cpu:.0f} minutes": "of CPU time for all lectures",
         "2 cores": "and no GPU",
         "No network": "once it is installed",
