@@ -4,7 +4,7 @@
 ``tokenizer_files``). Texts that are too long for the model are read in parts (``windows``); ``cost`` says what a
 training step costs.
 
-Chapter 2 ends by loading real weights into this model; chapter 4 pretrains one.
+Chapter 2 fills its own code with real weights and compares it with this model (section 2.5); chapter 4 pretrains one.
 """
 
 from bertcourse.bert.batching import Batch, encode_batch, length_buckets, pad_rows
