@@ -15,6 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+BLOCK = 1000  # resamples drawn at a time, so that a large test set fits into memory
+
 
 class Comparison(NamedTuple):
     """A system compared with a baseline, on the same instances.
@@ -74,8 +76,10 @@ def compare(
     They ask whether one system is better and count the draws with δ* > 2δ, one tail of ours.
     """
     kinds, numbers = np.unique(np.asarray(counts), axis=0, return_counts=True)
-    draws = np.random.default_rng(seed).multinomial(len(counts), numbers / len(counts), size=resamples)
-    differences = difference(draws @ kinds)
+    rng, shares = np.random.default_rng(seed), numbers / len(counts)
+    blocks = [min(BLOCK, resamples - start) for start in range(0, resamples, BLOCK)]
+    totals = (rng.multinomial(len(counts), shares, size=block) @ kinds for block in blocks)
+    differences = np.concatenate([difference(each) for each in totals])
     low, high = np.quantile(differences, [0.025, 0.975])
     measured = difference(numbers[None] @ kinds)[0]
     p_value = np.mean(np.abs(differences - measured) >= abs(measured) * (1 - 1e-9))  # 2δ counts, despite rounding

@@ -26,7 +26,11 @@ def main(arguments: list[str] | None = None) -> int:
         For the shell: 0 if all went well, 1 if not, 130 if it was interrupted. Bad usage exits with 2.
     """
     parser = argparse.ArgumentParser(prog="bertcourse", description="The commands of the course.")
-    parser.add_argument("--version", action="version", version=f"bertcourse {importlib.metadata.version('bertcourse')}")
+    try:
+        version = importlib.metadata.version("bertcourse")
+    except importlib.metadata.PackageNotFoundError:  # the doctor says so
+        version = "(not installed)"
+    parser.add_argument("--version", action="version", version=f"bertcourse {version}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     commands.add_parser("doctor", help="check this machine and the installation, and say what repairs them")
     run = commands.add_parser("run", help="execute notebooks top to bottom, measure them, store their outputs")
@@ -90,7 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print(
-            f"\nbertcourse {options.command}: interrupted. What keeps its results goes on from there next time.",
+            f"\nbertcourse {options.command}: interrupted. A command that saves its progress resumes where it stopped.",
             file=sys.stderr,
         )
         return 130

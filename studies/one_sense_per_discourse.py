@@ -110,11 +110,11 @@ def pairs_of(counter: Counter[str]) -> tuple[int, int]:
 def measure(counts: Counts, resamples: int = 2000, seed: int = 0) -> dict:
     """Shares of pairs with the same sense, within documents and by chance.
 
-    A case is a word in a document in which it occurs twice or more. "same" is the mean over cases of the share of
-    their pairs with the same sense, "chance" the mean of that share for the case's word between documents, "one_sense"
-    the share of cases whose pairs all have the same sense. A word never found in two documents has no chance level, and
-    is left out. Documents are resampled for the 95 % interval of the difference. In "pairs_same" and "pairs_chance"
-    every pair counts the same, so that a few frequent verbs dominate.
+    A case is a word in a document in which it occurs twice or more. "same" is the mean over cases of the share of their
+    pairs with the same sense, "chance" the mean of that share for the case's word between documents, "one_sense" the
+    share of cases whose pairs all have the same sense. A word never found in two documents has no chance level, and is
+    left out. Documents are resampled for the 95 % interval of the difference, with the chance levels held fixed. In
+    "pairs_same" and "pairs_chance" every pair counts the same, so that a few frequent verbs dominate.
 
     Args:
         counts: how often each sense occurs, by word and document.

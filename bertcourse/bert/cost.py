@@ -4,16 +4,16 @@ from bertcourse.bert import BertConfig
 
 
 def flops_per_token(config: BertConfig, length: int, mask_rate: float) -> float:
-    """Floating-point operations of one training step per token of a row (Kaplan et al. 2020, section 2.1).
+    """Floating-point operations of one training step per token of a row, after Kaplan et al. 2020, section 2.1.
 
     Two for each weight of a matrix (multiply and add), and twice as many again for the backward pass. Attention
-    adds its two products of L columns; the MLM head and the vocabulary count for hidden tokens only, the pooler once
-    a row.
+    adds its two products of L columns, of which Kaplan et al., whose mask is causal, count half; the MLM head and the
+    vocabulary count for masked tokens only, the pooler once a row.
 
     Args:
         config: the model's sizes.
         length: L.
-        mask_rate: share of tokens that are hidden.
+        mask_rate: share of tokens that are masked.
 
     >>> round(flops_per_token(BertConfig(), 512, 0.15) / 1e6)
     588

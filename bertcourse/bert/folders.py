@@ -85,8 +85,9 @@ def find_minilm(download: bool = True) -> Path:
     with suppress(ConnectionError):
         if is_whole(folder := fetch_from_hub(MINILM_HUB_ID, local_files_only=True)):
             return folder
-    if wheel := importlib.util.find_spec(MINILM_WHEEL):
-        return Path(wheel.origin).parent / "model"
+    wheel = importlib.util.find_spec(MINILM_WHEEL)
+    if wheel and wheel.origin and is_whole(folder := Path(wheel.origin).parent / "model"):
+        return folder
     if download:
         with suppress(ConnectionError):
             if is_whole(folder := fetch_from_hub(MINILM_HUB_ID)):
@@ -113,8 +114,8 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
             f"there is no folder {repo_id} here, and no public model of this name on the Hugging Face hub. Give a "
             f'folder with config.json, a hub id like "bert-base-uncased", or "minilm".'
         ) from error
-    except OSError as error:
-        if is_of_the_disk(error):
+    except (OSError, getattr(hub_errors, "HTTPError", OSError)) as error:  # the latter is none, in newer versions
+        if isinstance(error, OSError) and is_of_the_disk(error):
             raise
         raise ConnectionError(
             f"{repo_id} is no folder here and not in the hub's cache, and the hub cannot be reached. Connect to the "

@@ -74,7 +74,7 @@ class BertConfig:
             "attention_probs_dropout_prob": (0 <= self.attention_probs_dropout_prob < 1, "at least 0 and below 1"),
             "initializer_range": (0 <= self.initializer_range < math.inf, "at least 0 and finite"),
             "layer_norm_eps": (0 < self.layer_norm_eps < math.inf, "above 0 and finite"),
-            "pad_token_id": (0 <= self.pad_token_id < self.vocab_size, f"an id below vocab_size {self.vocab_size}"),
+            "pad_token_id": (0 <= self.pad_token_id < self.vocab_size, f"an id from 0 to {self.vocab_size - 1}"),
         }
         for name, (fits, expected) in allowed.items():
             if not fits:

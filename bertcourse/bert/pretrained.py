@@ -212,8 +212,8 @@ def write_files(
         except safetensors.SafetensorError as error:
             raise OSError(f"cannot write {folder}/model.safetensors ({error}). Make room, and save again.") from error
         for file, content in {"config.json": config, "tokenizer_config.json": tokenizer_config(tokenizer)}.items():
-            (draft / file).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        (draft / "vocab.txt").write_text("".join(f"{token}\n" for token in vocabulary), encoding="utf-8")
+            (draft / file).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8", newline="\n")
+        (draft / "vocab.txt").write_text("".join(f"{token}\n" for token in vocabulary), encoding="utf-8", newline="\n")
         tokenizer.save(str(draft / "tokenizer.json"))
         shutil.copymode(draft / "config.json", draft / "model.safetensors")  # safetensors lets only its owner read it
         Path(folder, "config.json").unlink(missing_ok=True)  # the folder is incomplete until the new one is there

@@ -4,13 +4,12 @@ The text is cut into overlapping parts, and each word is looked up in the part w
 Chapters 5, 8 and 9 read long texts this way.
 """
 
-import sys
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
-from bertcourse.bert.batching import check_tokenizer, row_tokenizer
+from bertcourse.bert.batching import check_tokenizer, whole_texts
 from bertcourse.bert.model import BertForPreTraining, BertModel
 
 
@@ -57,7 +56,7 @@ def make_windows(
     check_tokenizer(tokenizer)
     if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
         raise ValueError("the tokenizer must put [CLS] and [SEP] around a text; take the one of load_pretrained.")
-    uncut = row_tokenizer(tokenizer, max_length=sys.maxsize)
+    uncut = whole_texts(tokenizer)
     encodings = uncut.encode_batch([list(words) for words in sentences_of_words], is_pretokenized=True)
     size, row, windows = max_length - 2, 0, []
     for number, (words, indices, encoding) in enumerate(zip(sentences_of_words, only, encodings)):

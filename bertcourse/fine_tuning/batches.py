@@ -12,8 +12,9 @@ def rows_of(model: nn.Module, examples: Sequence, split: str) -> list:
         raise ValueError(f"{split} must hold at least one example; it is empty. Was the split cut to 0?")
     try:
         return model.rows(examples)
-    except ValueError as error:
-        raise ValueError(f"{split}: {error}") from error
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{split}: {error}") from error
 
 
 def check_classes(model: nn.Module, rows: Sequence) -> None:

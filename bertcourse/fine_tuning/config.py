@@ -30,8 +30,8 @@ class FineTuningConfig:
         precision: "float32", "bfloat16" (autocast), or "auto": whichever is faster here.
         checkpoint_minutes: minutes between checkpoints, if there is a folder for them.
 
-    The values are from Devlin et al. 2019, appendix A.3; warm-up and linear decay from Mosbach et al. 2021, "On the
-    Stability of Fine-tuning BERT"; averaging from Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
+    The values are from Devlin et al. 2019, appendix A.3, warm-up and linear decay from their code; averaging from
+    Izmailov et al. 2018, "Averaging Weights Leads to Wider Optima".
     """
 
     epochs: int = 3

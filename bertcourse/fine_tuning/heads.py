@@ -172,7 +172,8 @@ class Head(nn.Module):
             model = cls(BertModel(config), tokenizer, **cls.options_in(settings))
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(
-                f"{folder / 'config.json'} must describe a {cls.__name__}; {error}. Save the model again."
+                f"{folder / 'config.json'} must describe a {cls.__name__}; {str(error).rstrip('.')}. Save the model "
+                "again."
             ) from error
         copy_tensors(model, tensors, folder)
         return model.eval()

@@ -74,7 +74,7 @@ def plain_fine_tune(model: nn.Module, batches: Sequence[Sequence], config: FineT
     Args:
         model: a head; trained in place.
         batches: those of all epochs, each a list of the model's rows.
-        config: only its learning rates, weight decay and clipping are used.
+        config: only its learning rates, layer decay, warm-up, weight decay and clipping are used.
 
     Returns:
         The loss of each step, in nats.

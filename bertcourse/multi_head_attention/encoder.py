@@ -105,8 +105,8 @@ class MultiHeadAttention(nn.Module):
         Args:
             x: (B, L, D).
             mask: boolean, broadcastable to (B, H, L, L), True where a query may attend; None for everywhere.
-            need_weights: return the weights too. This takes chapter 1's plain path, which keeps them; otherwise torch's
-                fused kernel runs, which never stores them.
+            need_weights: return the weights too. This takes chapter 1's plain path, which keeps them; otherwise
+                ``fused_attention`` runs.
 
         Returns:
             ``(output, weights)``: (B, L, D), and (B, H, L, L) or None.

@@ -14,7 +14,7 @@ def fused_attention(
 ) -> tuple[Tensor, None]:
     """``scaled_dot_product_attention`` with torch's fused kernel, which never holds all L×L weights in memory.
 
-    Dao et al. 2022, "FlashAttention".
+    Dao et al. 2022, "FlashAttention". On a CPU, dropout and bfloat16 take the plain path, which does hold them.
 
     Args:
         query, key, value, mask, dropout: as for ``bertcourse.self_attention.scaled_dot_product_attention``.

@@ -41,8 +41,8 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
     scores, last = (best + transitions.end).max(dim=1)
     if not torch.isfinite(scores).all():
         raise ValueError(
-            f"sentence {int(torch.isfinite(scores).int().argmin())} must have a sequence of tags that is allowed, with "
-            "finite scores; it has none."
+            f"row {int(torch.isfinite(scores).int().argmin())} of emissions must have a sequence of tags that is "
+            "allowed, with finite scores; it has none."
         )
     backward = torch.stack(steps).cpu() if steps else None
     paths = []

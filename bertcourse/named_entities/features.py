@@ -203,7 +203,9 @@ class FeatureTagger(nn.Module):
                 raise ValueError(f"lstm_size must be {recurrent}, that of its weights; got {settings['lstm_size']!r}.")
             model = cls(encoder, tokenizer, **settings)
         except (TypeError, ValueError) as error:
-            raise ValueError(f"{folder}/tagger.json must describe a {cls.__name__}; {error} Save it again.") from error
+            raise ValueError(
+                f"{folder}/tagger.json must describe a {cls.__name__}; {str(error).rstrip('.')}. Save it again."
+            ) from error
         try:
             model.load_state_dict(weights)
         except RuntimeError as error:

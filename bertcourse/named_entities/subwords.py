@@ -68,7 +68,7 @@ def word_tags(word_ids: Sequence[int | None], token_tags: Sequence[str | None]) 
     for first, end in word_spans(word_ids):
         tag, last = token_tags[first], token_tags[end - 1] or "O"
         if end - first > 1 and last.startswith("E-") and last[2:] == tag[2:]:
-            tag = ("S" if tag[0] == "B" else "E") + tag[1:]
+            tag = ("S" if tag[0] in "BS" else "E") + tag[1:]
         tags.append(tag)
     return tags
 

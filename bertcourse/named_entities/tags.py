@@ -188,7 +188,7 @@ def entity_types(tags: Sequence[str]) -> list[str]:
 
 
 def read_brackets(text: str) -> tuple[list[str], list[Entity]]:
-    """The words and entities of a text with brackets, with types in capitals.
+    """The words and entities of a text with brackets, with types in capitals and punctuation marks as words.
 
     Source: Jurafsky & Martin, "Speech and Language Processing", 3rd edition, chapter 17.
 
@@ -201,7 +201,10 @@ def read_brackets(text: str) -> tuple[list[str], list[Entity]]:
     for piece in text.split():
         if re.fullmatch(r"\[[A-Z]+", piece):
             if inside:
-                raise ValueError(f"an entity must end with ] before the next begins; {piece} is inside {inside[0]}.")
+                raise ValueError(
+                    f"an entity must end with ] before the next begins; {piece} is inside {inside[0]}. Put a space "
+                    "after the bracket."
+                )
             inside = piece[1:], len(words)
         elif inside and piece.endswith("]"):
             words += [piece[:-1]] if piece != "]" else []
@@ -212,7 +215,9 @@ def read_brackets(text: str) -> tuple[list[str], list[Entity]]:
         else:
             words.append(piece)
     if inside:
-        raise ValueError(f"every entity must end with ]; [{inside[0]} at word {inside[1]} does not.")
+        raise ValueError(
+            f"every entity must end with ]; [{inside[0]} at word {inside[1]} does not. Put a space after the bracket."
+        )
     return words, entities
 
 

@@ -36,8 +36,9 @@ class LowRankLinear(nn.Module):
         draws = torch.Generator().manual_seed(seed)
         self.register_buffer("weight", linear.weight.detach().clone())
         self.bias = linear.bias
-        self.V = nn.Parameter(torch.randn(rank, self.in_features, generator=draws) / self.in_features**0.5)
-        self.U = nn.Parameter(torch.zeros(self.out_features, rank))
+        V = torch.randn(rank, self.in_features, generator=draws) / self.in_features**0.5
+        self.V = nn.Parameter(V.to(self.weight))  # its device and precision
+        self.U = nn.Parameter(self.weight.new_zeros(self.out_features, rank))
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., in) to (..., out)."""

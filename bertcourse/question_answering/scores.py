@@ -5,6 +5,7 @@
 Rajpurkar et al. 2016, section 6.1: exact match and F1, each against the best-matching of several right answers.
 """
 
+import math
 import re
 import string
 from collections import Counter
@@ -76,8 +77,8 @@ def best_margin(spans: Sequence[Span], questions: Sequence[Question]) -> float:
         questions: in the same order, some without an answer.
 
     Returns:
-        The margin of one of the questions, the lowest if several are equally good; minus infinity if it is best never
-        to answer.
+        The margin of one of the questions, the lowest if several are equally good; one just below the lowest if it is
+        best never to answer.
     """
     if len(spans) != len(questions) or not questions:
         raise ValueError(f"spans must be one per question, at least one; got {len(spans)} and {len(questions)}.")
@@ -85,8 +86,9 @@ def best_margin(spans: Sequence[Span], questions: Sequence[Question]) -> float:
     for span, question in zip(spans, questions):
         answered, silent = (squad_scores({question.id: text}, [question])["f1"] for text in (span.text, ""))
         gains.append((span.no_answer_score - span.score, answered - silent))
-    best, margin, total = 0.0, -float("inf"), 0.0
-    for place, (difference, gain) in enumerate(ordered := sorted(gains)):
+    ordered = sorted(gains)
+    best, margin, total = 0.0, math.nextafter(ordered[0][0], -math.inf), 0.0
+    for place, (difference, gain) in enumerate(ordered):
         total += gain
         last_of_its_kind = place + 1 == len(ordered) or ordered[place + 1][0] > difference
         if last_of_its_kind and total > best:

@@ -122,7 +122,8 @@ def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:
         split: whose judgements to take; queries without a relevant passage in it are left out.
 
     Returns:
-        ``Collection``; a passage consists of its title, if it has one, and its text.
+        ``Collection``; a passage consists of its title, if it has one, and its text. (In ArguAna and Quora, queries are
+        passages too; BEIR's own scores leave a query's own passage out of its ranking, ours do not.)
 
     Raises:
         ValueError: if a file is malformed; the message names it.

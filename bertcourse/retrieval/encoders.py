@@ -293,11 +293,13 @@ class BiEncoder(Head):
 
     def measure(self, examples: Sequence[TrainingPair], rows: Sequence[EncodedPair]) -> dict[str, float]:
         """Mean reciprocal rank of the right passage among the right passages of all examples, in percent; among equal
-        scores it takes the middle rank. Negatives are ignored.
+        scores it takes the middle rank. Negatives, and other passages that answer the query, are ignored.
         """
-        passages = list(dict.fromkeys(pair.passage for pair in examples))
-        own = torch.tensor([passages.index(pair.passage) for pair in examples])
-        scores = self.vectors([pair.query for pair in examples]) @ self.vectors(passages).T
+        places = {passage: place for place, passage in enumerate(dict.fromkeys(pair.passage for pair in examples))}
+        own = torch.tensor([places[pair.passage] for pair in examples])
+        scores = self.vectors([pair.query for pair in examples]) @ self.vectors(list(places)).T
+        for row, pair in zip(scores, examples):
+            row[[places[text] for text in pair.also_right if text in places and text != pair.passage]] = -torch.inf
         score = scores.gather(1, own[:, None])
         ranks = (scores > score).sum(dim=1) + ((scores == score).sum(dim=1) + 1) / 2
         return {"mrr": 100 * (1 / ranks).mean().item()}

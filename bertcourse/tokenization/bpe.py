@@ -92,7 +92,7 @@ def apply_merges(symbols: list[str], ranks: Mapping[Merge, int]) -> list[str]:
     >>> apply_merges(list("abab"), {("a", "b"): 0, ("ab", "ab"): 1})
     ['abab']
     """
-    none = len(ranks)
+    symbols, none = list(symbols), len(ranks)
     while len(symbols) > 1:
         rank, i = min((ranks.get(pair, none), i) for i, pair in enumerate(pairwise(symbols)))
         if rank == none:

@@ -12,7 +12,8 @@ from bertcourse.tokenization.words import count_words
 
 
 def train_course_tokenizer(texts: Iterable[str], vocab_size: int = 8192) -> WordPieceTokenizer:
-    """Learn an uncased WordPiece tokenizer by the rule of BPE; its vocabulary has every ASCII character as a word.
+    """Learn an uncased WordPiece tokenizer by the rule of BPE; its vocabulary has every printable ASCII character,
+    in lower case, as a word.
 
     Inside a word it can spell only the letters and digits that the texts have there.
 

