@@ -7,7 +7,8 @@ Models"), because a model of this size learns nothing from so few gaps if each t
 The first --characters of the course's 88 books, in lower case, are read once, in pieces of 96. From each piece, 14
 characters are cut, in five spans (``random_spans``). Measured on pieces of the five held-out books are the loss per
 target token, sentinels included, and how many spans are written exactly, by length. For comparison there is a 6-gram
-model of the same text, which sees only the left side but, unlike the encoder-decoder, is told how long each span is.
+model of the same text, which sees only the left side, but unlike the encoder-decoder reads the letters of earlier gaps,
+and is told how long each span is.
 
 What exists already is not made again; the result is stored after each seed. The examples are from the first seed.
 """

@@ -227,10 +227,10 @@ def main() -> None:
         f"- **speed, equal time**: speed is how many tokens an arm reads while bert reads one "
         "(`studies/recipe_speeds.py`); equal time is when bert has read "
         f"{EQUAL_TIME['screen'] / 1e6:g} million (50 M: {EQUAL_TIME['finals'] / 1e6:g}).",
-        "- **BLiMP**: the paradigms of odd number are for choosing, those of even number for reporting; 25 pairs each, "
-        "so a difference of two or three points may be chance. ELECTRA has no MLM head; its score is the probability "
-        "that every token is original.",
-        "- **senses**: F1 of the nearest sense by the last layer, from 8,000 sentences of SemCor to ALL.",
+        "- **BLiMP**: the odd-numbered paradigms are for choosing, the even-numbered ones for reporting; 25 pairs each "
+        "(50 M: all 1,000), so a difference of two or three points may be chance. ELECTRA has no MLM head; its score "
+        "is the probability that every token is original.",
+        "- **senses**: F1 of the nearest sense by the last layer, from 8,000 sentences of SemCor (50 M: all) to ALL.",
         "- **few labels**: accuracy on tickets from 48 labels, with a classifier on the frozen encoder (twenty draws), "
         "and with everything fine-tuned (three draws).",
         "- **cosine, rogue share**: the expected cosine in the last layer, and how much of it is due to a single "
@@ -238,8 +238,9 @@ def main() -> None:
         "",
         *table_lines(["arm", *COLUMNS], rows),
         "",
-        "What each arm gained: its loss at the end minus that of the arm that it changes, seed by seed. A null is an "
-        "interval that includes zero.",
+        "What each arm brought: its loss at the end minus that of the arm that it changes, seed by seed; negative is "
+        "better. A null is an interval that includes zero: with three seeds, it may also hide a large effect. The "
+        "intervals are not corrected for their number, so one in twenty misses zero by chance.",
         "",
         *table_lines(["arm", "changes", "nats", ""], what_each_brought(losses)),
         "",

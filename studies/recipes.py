@@ -54,6 +54,7 @@ from bertcourse.pretraining import (
     fixed_batches,
     pretrain,
 )
+from bertcourse.pretraining.checkpoints import checkpoints
 from bertcourse.training import Interrupted, read_log
 
 LOCAL = dict(local_layers=2, local_offsets="-1,1,-2,2")
@@ -216,9 +217,8 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
     held_out = held_out_rows(corpus, config.packing, **parts.held_out_masks)
     evaluate = parts.evaluate
     parts = parts._replace(evaluate=lambda model, _, processes: evaluate(model, held_out, processes))
-    resume = any(output.glob("checkpoint-*.safetensors"))
     try:
-        pretrain(config, resume, corpus, parts)
+        pretrain(config, bool(checkpoints(output)), corpus, parts)
     except Interrupted as reason:
         if is_first_process():
             print(f"{output.name} {reason}", flush=True)
@@ -237,12 +237,14 @@ def run_stage(stage: str, folder: Path, jobs: int, processes: int, minutes: floa
     runs = [run for run in planned(stage) if not arms or run[0] in arms]
     waiting = [["one", stage, *map(str, run)] for run in runs if not is_kept(run_name(stage, *run), DATA)]
     running: list[subprocess.Popen] = []
+    failed = False
     stop_at = time.monotonic() + 60 * minutes
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         while (waiting or running) and time.monotonic() < stop_at:
             for process in running:
                 if process.poll():
+                    failed = True
                     print(f"failed: {' '.join(process.args)}", flush=True)
             running = [process for process in running if process.returncode is None]
             while waiting and len(running) < jobs:
@@ -256,6 +258,8 @@ def run_stage(stage: str, folder: Path, jobs: int, processes: int, minutes: floa
             process.send_signal(signal.SIGTERM)  # a training saves where it is
         for process in running:
             process.wait()
+    if failed:
+        sys.exit(1)
 
 
 def measures_of(run: Path) -> dict:

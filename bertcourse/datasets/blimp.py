@@ -4,6 +4,7 @@ import io
 import json
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,5 +45,5 @@ def make_blimp(archive: Path, folder: Path) -> None:
                     content = files.read(name)
                     member.size = len(content)
                     tar.addfile(member, io.BytesIO(content))
-    except (zipfile.BadZipFile, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise ValueError(f"{archive.name} must be a zip archive; it is damaged ({error}). Try again.") from error

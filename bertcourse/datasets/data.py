@@ -192,7 +192,7 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
             if is_of_the_disk(error):
                 raise
             raise ConnectionError(
-                f"cannot fetch {address} ({error}). Try again, which goes on after the books that are there; or set "
+                f"cannot fetch {address} ({error}). Try again, the books that have come are kept; or set "
                 f"BERTCOURSE_DATA to a folder that has {BOOK_SETS[book.set]}."
             ) from error
         try:
@@ -200,7 +200,8 @@ def fetch_book(book: Book, url: str, folder: Path) -> str:
         # A missing part is a KeyError or ValueError, invalid XML a SyntaxError.
         except (tarfile.TarError, zlib.error, EOFError, OSError, LookupError, ValueError, SyntaxError) as error:
             raise ValueError(f"{address} must be the archive of a book; it is damaged ({error}). Try again.") from error
-    check_sha256(address, sha256(text.encode()), book.sha256)
+    advice = "nothing was kept; fetch it again, and report it if that does not help"
+    check_sha256(f"the text of {address}", sha256(text.encode()), book.sha256, advice)
     with replace_files(folder, [kept.name]) as draft:
         (draft / kept.name).write_bytes(text.encode())
     return text

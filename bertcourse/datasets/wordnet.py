@@ -37,8 +37,10 @@ def unpack_wordnet(archive: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".unpacking-") as draft:
         target = Path(draft, "wordnet")
-        with tarfile.open(archive) as tar:
-            tar.extractall(target, filter="data")
+        target.mkdir()
+        with tarfile.open(archive) as tar:  # extractall has no safe filter before Python 3.11.4
+            for member in filter(tarfile.TarInfo.isfile, tar):
+                (target / Path(member.name).name).write_bytes(tar.extractfile(member).read())
         (target / "lexnames").write_text(LEXNAMES, encoding="utf-8")
         try:
             target.rename(folder)

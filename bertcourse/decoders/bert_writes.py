@@ -8,7 +8,7 @@ Mouth, and It Must Speak").
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from tokenizers import Tokenizer
@@ -83,7 +83,9 @@ def write_left_to_right(writer: Writer, text: str, num_tokens: int, num_masks: i
     return written
 
 
-def fill_masks(writer: Writer, ids: Sequence[int], places: Sequence[int], order: Order = "most certain first") -> list:
+def fill_masks(
+    writer: Writer, ids: Sequence[int], places: Sequence[int], order: Order = "most certain first"
+) -> list[tuple[int, int]]:
     """Fill masks one by one; what has been filled in is seen from then on.
 
     Args:
@@ -95,6 +97,8 @@ def fill_masks(writer: Writer, ids: Sequence[int], places: Sequence[int], order:
     Returns:
         ``[(place, token id), …]`` in the order of filling.
     """
+    if order not in get_args(Order):
+        raise ValueError(f"order must be one of {', '.join(get_args(Order))}; got {order!r}.")
     row, left, filled = list(ids), list(places), []
     while left:
         logits = writer.logits(row, left)

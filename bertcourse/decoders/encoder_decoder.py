@@ -1,7 +1,8 @@
 """Chapter 12: an encoder that reads a whole source, and a decoder that writes the target from it, token by token.
 
-The transformer as it was first built, for translation (Vaswani et al. 2017, figure 1). In each decoder block,
-cross-attention looks at the encoder's result; source, target and final map share one table of embeddings (section 3.4).
+The shape of the first transformer, which was built for translation (Vaswani et al. 2017, figure 1), but with pre-LN,
+learned positions, GELU, and embeddings that are not scaled. In each decoder block, cross-attention looks at the
+encoder's result; source, target and final map share one table of embeddings (section 3.4).
 """
 
 from typing import NamedTuple

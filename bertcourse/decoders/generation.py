@@ -37,13 +37,15 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
 
     Args:
         logits: (..., V).
-        p: above 0, at most 1.
+        p: above 0, at most 1, which keeps all.
 
     >>> keep_top_p(torch.tensor([0.5, 0.3, 0.2]).log(), p=0.6).exp()
     tensor([0.5000, 0.3000, 0.0000])
     """
     if not 0 < p <= 1:
         raise ValueError(f"top_p must be above 0 and at most 1; got {p}.")
+    if p == 1:  # sums of rounded numbers may reach 1 before the last token
+        return logits
     ordered, order = logits.sort(dim=-1, descending=True, stable=True)
     probabilities = ordered.softmax(-1)
     before = probabilities.cumsum(-1) - probabilities  # of all tokens that are more likely

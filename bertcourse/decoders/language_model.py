@@ -209,7 +209,9 @@ def new_decoder(config: DecoderConfig, cross_attention: bool = False) -> Transfo
 
 @torch.no_grad()
 def shrink_outputs(decoder: TransformerDecoder) -> None:
-    """Scale down the maps that write into the residual stream, so that their sum starts no larger than a single one."""
+    """Scale down the maps of self-attention and feed-forward network that write into the residual stream, so that their
+    sum starts no larger than a single one (Radford et al. 2019). Cross-attention stays as drawn.
+    """
     for block in decoder.blocks:
         for layer in (block.attention.output, block.feed_forward.contract):
             layer.weight.mul_((2 * len(decoder.blocks)) ** -0.5)

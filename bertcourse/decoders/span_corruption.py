@@ -47,6 +47,7 @@ def random_spans(
     The length of the text fixes how many tokens are cut, and in how many spans, as in T5's code. Only the places are
     drawn: all ways to divide the hidden tokens into spans, and the others into the gaps around them, are equally
     likely, and no two spans touch. (In T5's code a text always ends with a span, which matters little in 512 tokens.)
+    Raffel et al. 2020, section 3.3.4.
 
     Args:
         length: of the text, at least 2.

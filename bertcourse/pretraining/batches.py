@@ -1,7 +1,8 @@
 """Chapter 4: how a run goes through its corpus: shards, rows of similar length and masks, all determined by the seed.
 
 Nothing random is carried over from one step to the next: shuffles and masks are drawn from generators seeded by the
-run's seed and the place in the corpus. So a run can be resumed anywhere, on any number of processes.
+run's seed and the place in the corpus. So a run can be resumed anywhere; on another number of processes the batches are
+the same, and with ``micro_batch_size`` their masks, too.
 """
 
 from collections.abc import Callable, Iterator
@@ -57,7 +58,8 @@ class Batches:
     """The batches of a run, in order, for one process out of several.
 
     A batch is cut into chunks of equal size; chunk c goes to process c mod P, which sums the gradients of its chunks.
-    What a chunk contains, including its masks, does not depend on P.
+    What a chunk contains, including its masks, does not depend on P, but where ``micro_batch_size`` is 0 there are P
+    chunks.
 
     Args:
         shards: the corpus.

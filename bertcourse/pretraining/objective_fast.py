@@ -41,7 +41,7 @@ class VocabularyLoss(torch.autograd.Function):
         logits = torch.addmm(bias, hidden, embeddings.t()).float()
         counted = labels != IGNORE
         targets = labels.where(counted, 0)[:, None]
-        share = 1 / counted.sum()
+        share = 1 / counted.sum().clamp(min=1)
         log_sums = logits.logsumexp(1, keepdim=True)
         loss = ((log_sums - logits.gather(1, targets)).squeeze(1) * counted).sum() * share
         gradient = logits.sub_(log_sums).exp_()  # softmax, in place

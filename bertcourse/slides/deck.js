@@ -70,12 +70,15 @@ function isForSlides(event) {
   const path = event.composedPath?.() ?? []; // a key of the speaker view is no event, only its code
   const host = path.find((node) => node.matches?.(FIGURE));
   if (!host) return true;
-  if (event.key === "Escape") document.activeElement.blur();
+  if (event.key === "Escape") leaveFigure();
   return event.key === "PageDown" || event.key === "PageUp";
 }
 
 function leaveFigure() {
-  if (document.activeElement?.matches(FIGURE)) document.activeElement.blur();
+  let node = document.activeElement;
+  if (!node?.matches(FIGURE)) return;
+  while (node.shadowRoot?.activeElement) node = node.shadowRoot.activeElement; // what has the focus within the figure
+  node.blur();
 }
 
 /** Start the deck. */

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
+from bertcourse.files import replace_files
 from bertcourse.lectures import read_notebook, section_minutes
 from bertcourse.slides import markup
 from bertcourse.slides.layout import READ, Block, Slide, make_slides
@@ -81,11 +82,9 @@ def find_lecture(name: str, folder: Path = ROOT / "notebooks") -> Path:
 def write_deck(path: Path, folder: Path) -> Path:
     """Write the slides of a lecture into a folder, named after its notebook, and return the path of the file."""
     page = deck(read_notebook(path))
-    folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"{path.stem}.html"
-    draft = target.with_suffix(".tmp")
-    draft.write_text(page, encoding="utf-8")
-    draft.replace(target)
+    with replace_files(folder, [target.name]) as draft:
+        (draft / target.name).write_text(page, encoding="utf-8")
     return target
 
 

@@ -1,8 +1,9 @@
 """Chapter 0: words as rows of numbers, from one-hot to counts of neighbours, and from counts to short vectors.
 
 A word is known by the company it keeps (Firth 1957): count its neighbours, weight the counts by how surprising they are
-(PPMI, Church & Hanks 1990), and keep the directions that matter most (SVD; Levy & Goldberg 2014, "Neural Word Embedding
-as Implicit Matrix Factorization"; Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity").
+(PPMI, the positive part of Church & Hanks's PMI, 1990; Bullinaria & Levy 2007), and keep the main directions
+(SVD; Levy & Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization"; Levy, Goldberg & Dagan 2015,
+"Improving Distributional Similarity").
 """
 
 import re

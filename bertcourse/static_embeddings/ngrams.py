@@ -73,7 +73,8 @@ class KneserNey:
 
         Args:
             word: one of the vocabulary.
-            context: the words before it, of which the last n - 1 matter; there may be fewer at the start of a text.
+            context: the words before it, of which the last n - 1 matter; fewer if the words before are unknown. At the
+                start of a text, ``START`` stands in their place.
         """
         if word not in self.column:
             raise ValueError(f"word must be one of the {len(self.vocabulary)} of the vocabulary; got {word!r}.")

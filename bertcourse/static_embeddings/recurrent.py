@@ -39,7 +39,7 @@ class ElmanCell(nn.Module):
 
     def start(self, batch: int) -> tuple[Tensor]:
         """The state before the first input: zeros (B, H)."""
-        return (torch.zeros(batch, self.recurrent.in_features),)
+        return (self.recurrent.weight.new_zeros(batch, self.recurrent.in_features),)
 
     def forward(self, x: Tensor, state: tuple[Tensor]) -> tuple[Tensor]:
         """From x (B, D) and the state ``(h,)`` before it to the state after it; h is (B, H)."""
@@ -63,7 +63,7 @@ class LSTMCell(nn.Module):
 
     def start(self, batch: int) -> tuple[Tensor, Tensor]:
         """The state before the first input: zeros (B, H) for both h and c."""
-        zeros = torch.zeros(batch, self.recurrent.in_features)
+        zeros = self.recurrent.weight.new_zeros(batch, self.recurrent.in_features)
         return zeros, zeros
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
@@ -207,9 +207,9 @@ def train_language_model(
     that length, because now and then one explodes (Pascanu, Mikolov & Bengio 2013).
 
     Args:
-        model: the model to train.
+        model: the model to train; left in evaluation mode.
         ids: (N,), the text.
-        epochs: how often to read it; 0.5 for its first half.
+        epochs: how often to read it; 0.5 for the first half of each row.
         batch_size: B.
         length: words in a piece, which is how many steps a gradient goes back.
         learning_rate: Adam's, at the first step; it falls linearly to 0.
@@ -240,6 +240,7 @@ def train_language_model(
         losses.append(loss.item())
         if after_step:
             after_step(step + 1, losses[-1])
+    model.eval()
     return losses
 
 
@@ -278,7 +279,7 @@ class OneAttention(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         """(B, L, D) to (B, L, H)."""
         scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(self.query.out_features)
-        later = torch.ones(scores.shape[1:], dtype=torch.bool).triu(1)
+        later = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
         return scores.masked_fill(later, -math.inf).softmax(dim=-1) @ self.value(x)
 
 

@@ -84,7 +84,7 @@ def negative_sampling_loss(v: NDArray, u: NDArray, noise: NDArray) -> float:
     >>> round(negative_sampling_loss(np.zeros(3), np.ones(3), np.ones((5, 3))), 4)  # six coins: 6 ln 2
     4.1589
     """
-    return float(-np.log(sigmoid(u @ v)) - np.log(sigmoid(-(noise @ v))).sum())
+    return float(np.logaddexp(0, -(u @ v)) + np.logaddexp(0, noise @ v).sum())  # -ln σ(x) is ln(1 + e^-x)
 
 
 def gradient_step(

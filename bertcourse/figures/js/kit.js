@@ -155,7 +155,7 @@ function rememberColors(host) {
   host.style.setProperty("--page-ink", getComputedStyle(host).color);
   for (let node = host; node; node = node.parentElement) {
     const color = getComputedStyle(node).backgroundColor;
-    if (!/, 0\)$|transparent/.test(color)) return host.style.setProperty("--page", color);
+    if (!/^rgba\(.*, 0\)$|^transparent$/.test(color)) return host.style.setProperty("--page", color);
   }
 }
 
