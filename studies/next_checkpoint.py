@@ -8,10 +8,11 @@ file, so that an interrupted command resumes where it was, and ``--parts`` can t
 - **books**: eight books that are kept for measuring. 15 % of the tokens of each row are chosen, equally many in each
   book and the same for all models, which must share one tokenizer; rows are pairs of segments that fill 64, 128 or 256
   tokens. Loss in nats and top-1, with all chosen tokens as [MASK] and with the usual 80/10/10; next-sentence prediction
-  (B is from any of the eight books). Intervals are from a bootstrap over chapters: 95 % of what other chapters of these
-  books would give, not of what other books would, for which eight are too few;
-- **blimp**: ``bertcourse benchmark blimp``, all pairs; and, by name, the paradigms with a noun between subject and
-  verb;
+  (B is from any of the eight books, and counts for the book and the chapter of A). Intervals are from a bootstrap over
+  the chapters of all eight: 95 % of what other chapters would give, not of what other books would, for which eight are
+  too few;
+- **blimp**: ``bertcourse benchmark blimp``, all pairs, with an interval for each model by itself; and, by name, the
+  paradigms with a noun between subject and verb;
 - **senses**: ``bertcourse benchmark wsd``, all of SemCor; models are compared in the same row by a paired bootstrap
   over instances.
 """
@@ -29,7 +30,7 @@ from recipe_measures import Guesses, all_masked, compare_answers, guess, measure
 from tokenizers import Tokenizer
 from torch import nn
 
-from bertcourse.benchmarks.blimp import ACROSS_A_NOUN, fastest_precision, pseudo_log_likelihoods, score_pairs
+from bertcourse.benchmarks.blimp import ACROSS_A_NOUN, score_pairs
 from bertcourse.benchmarks.tables import table_lines, versions, with_interval
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bootstrap import Comparison, compare
@@ -163,9 +164,9 @@ def run(paths: list[str], output: Path, parts: list[str], tokens: int) -> dict:
         entry = result["models"][name]
         if entry.get("weights") != weights:
             entry = {"weights": weights}
-        if entry.get("tokens") != tokens:  # of books: the other parts do not depend on it
-            entry = {key: value for key, value in entry.items() if key != "books"}
-        result["models"][name] = entry | {"tokens": tokens}
+        if "books" in parts and entry.get("tokens") != tokens:  # the other parts do not depend on it
+            entry = {key: value for key, value in entry.items() if key != "books"} | {"tokens": tokens}
+        result["models"][name] = entry
     for name, (model, tokenizer) in loaded.items():
         for part in parts:
             if part not in result["models"][name]:
@@ -179,17 +180,20 @@ def measure_part(part: str, model: nn.Module, tokenizer: Tokenizer, tokens: int)
     """Measure one of ``PARTS`` for one model."""
     if part == "books":
         return measure_books(model, tokenizer, measuring_books(tokenizer), tokens)
-    if part == "blimp":  # as bertcourse benchmark blimp
-        precision = fastest_precision(model, tokenizer)
-        return score_pairs(model, tokenizer, scores_of=functools.partial(pseudo_log_likelihoods, precision=precision))
+    if part == "blimp":  # as bertcourse benchmark blimp, in float32
+        return score_pairs(model, tokenizer)
     return measure_senses(model, tokenizer, None)
 
 
 def table(result: dict) -> str:
     """The table for people: a section for each measured part, in which the others are compared with the first model."""
     lines = ["# Checkpoints on books that none was trained on, on grammar and on word senses", ""]
+    tokens = next(iter(result["models"].values())).get("tokens")
     for part, section in {"books": books_section, "blimp": blimp_section, "senses": senses_section}.items():
-        measured = {name: entry[part] for name, entry in result["models"].items() if part in entry}
+        comparable = {
+            name: each for name, each in result["models"].items() if part != "books" or each.get("tokens") == tokens
+        }
+        measured = {name: entry[part] for name, entry in comparable.items() if part in entry}
         lines += [*section(measured), ""] if measured else []
     return "\n".join(lines)
 
@@ -219,7 +223,7 @@ def books_section(models: dict[str, dict]) -> list[str]:
         "",
         *table_lines(["model", "row", "masks", "loss", "top-1", "Δ", "NSP"], rows),
         "",
-        f"Top-1 in each book, rows of 128, {MASKS[0]}:",
+        f"Top-1 by the book of the first segment, rows of 128, {MASKS[0]}:",
         "",
         *table_lines(["book", *models], books),
     ]
