@@ -199,8 +199,8 @@ def measure_blimp(model: nn.Module, tokenizer: Tokenizer, limit: int | None) -> 
 
 
 def measure_senses(model: nn.Module, tokenizer: Tokenizer, sentences: int | None) -> dict:
-    """F1 in percent on ALL for each row of ``bertcourse benchmark wsd``, and which instances are right; also under
-    the names "last layer, raw" and "last layer, standardized", which models of any depth have."""
+    """F1 in percent on ALL for each row of ``bertcourse benchmark wsd``, and which instances are right;
+    the last layer's rows are called "last layer, raw" and "last layer, standardized", as models differ in depth."""
     train, test = first_sentences(sense_corpus("semcor"), sentences), sense_corpus("ALL")
     senses = word_senses(wordnet(), {each.word for corpus in (train, test) for each in corpus.instances})
     layers = range(model.bert.config.num_hidden_layers + 1)

@@ -140,7 +140,8 @@ FINALISTS = ("bert", "plain", "modern")
 
 
 def schedule(tokens: int, fall: int, every: int) -> dict:
-    """Settings of a run of so many tokens: its rate falls over the last ``fall``; it is measured ``every`` so many."""
+    """Settings of a run of so many tokens: its rate falls over the last ``fall``, and it is evaluated
+    every ``every`` tokens."""
     return dict(
         tokens=tokens,
         warmup=WARMUP / tokens,

@@ -23,7 +23,8 @@ def mask_spans(
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row, in spans: 80 % of the spans become [MASK], 10 % random tokens, 10 % stay.
 
-    ``plain_mask_spans`` is the specification. This function takes the arguments of ``mask_tokens`` and can replace it.
+    ``plain_mask_spans`` is the specification. This function takes the arguments of ``mask_tokens`` but ``first``, and
+    can replace it.
 
     Args:
         input_ids: (B, L), token ids; special tokens, including padding, are never hidden and end a span. Rows begin

@@ -13,7 +13,7 @@ class FineTuningConfig:
     Attributes:
         epochs: how often each example is seen.
         batch_size: rows per step.
-        learning_rate: its highest value, in the encoder.
+        learning_rate: the peak, in the encoder.
         head_learning_rate: the same in the head, which starts from noise; 0 for the encoder's.
         layer_decay: each layer learns at this times the rate of the one above it.
         trainable: "all", "blocks", "head", or k for the head and the last k blocks; see ``freezing.freeze``.
@@ -62,7 +62,7 @@ class FineTuningConfig:
         require(self, "layer_decay", "above 0 and at most 1", lambda value: 0 < value <= 1)
 
     def rate_at(self, progress: float) -> float:
-        """The learning rate at ``progress``, a share of the training from 0 to 1, as a share of its highest value.
+        """The learning rate at ``progress``, a share of the training from 0 to 1, as a share of its peak.
 
         >>> [FineTuningConfig(warmup=0.2).rate_at(progress) for progress in (0.1, 0.2, 0.6, 1.0)]
         [0.5, 1.0, 0.5, 0.0]

@@ -158,7 +158,8 @@ def fixed_batches(
     rate: float = 0.15,
     **masks: float,
 ) -> Iterator[tuple[MaskedTokens, RowBatch]]:
-    """The same batches every time, to measure on: rows of all shards, longest first, 15 % hidden.
+    """The same batches every time, to measure on: rows of all shards, longest first, a share ``rate``
+    of the tokens hidden.
 
     Args:
         shards: held-out documents.

@@ -105,7 +105,7 @@ def load_checkpoint(
     check_same_run(path, saved | told, vars(config) | dict(about), may_change)
     if config.precision not in ("auto", progress.precision):
         raise ValueError(
-            f"{path} is of a run in {progress.precision}, which goes on in it; got precision {config.precision}. "
+            f"{path} was trained in {progress.precision} and must be resumed in it; got precision {config.precision}. "
             f"Leave it out, or start a new run in another --output."
         )
     restore(path, model, optimizer, tensors, has_learned=progress.step > 0)

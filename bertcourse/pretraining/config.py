@@ -68,12 +68,12 @@ class PretrainingConfig:
         "the last map of each sublayer begins as noise, or as zero: the sublayer then adds nothing yet",
         ("normal", "zero"),
     )
-    local_layers: int = setting(0, "so many layers, from the first, have heads that begin by looking at a neighbour")
+    local_layers: int = setting(0, "number of layers, from the first, whose heads begin by looking at a neighbour")
     local_offsets: str = setting("-1,1,-2,2", "where each of these heads looks, in tokens to the right")
 
     packing: str = setting("sentence-pairs", "pairs allow NSP; the other two fill rows without it", PACKINGS)
     nsp: bool = setting(True, "learn next-sentence prediction; needs sentence-pairs")
-    lengths: str = setting("64:0.6,128:0.4", "most tokens of a row, and for which share of the training, in order")
+    lengths: str = setting("64:0.6,128:0.4", "maximum row length:share of the training, in order")
     short_rate: float = setting(0.1, "share of pairs that aim at a random shorter length")
     mask_rate: float = setting(0.15, "share of tokens to hide")
     last_mask_rate: float = setting(0.0, "where mask_rate, falling or rising steadily, ends; 0: it stays")
@@ -93,21 +93,21 @@ class PretrainingConfig:
     minutes: float = setting(0.0, "train for so long instead, schedule included; 0: as many tokens as said")
     batch_size: int = setting(16, "rows of a step, over all processes")
     micro_batch_size: int = setting(0, "rows that go through the model at once; 0: all that a process has of a batch")
-    learning_rate: float = setting(5e-4, "its highest value")
+    learning_rate: float = setting(5e-4, "peak learning rate")
     warmup: float = setting(0.02, "share of the training in which the learning rate rises")
     decay: float = setting(0.3, "share of the training, at its end, in which it falls to zero")
     beta1: float = setting(0.9, "of AdamW")
     beta2: float = setting(0.98, "of AdamW")
     weight_decay: float = setting(0.01, "of matrices")
-    clip: float = setting(1.0, "longest gradient")
+    clip: float = setting(1.0, "maximum gradient norm")
 
     precision: str = setting("auto", "bfloat16 is autocast; auto: what is faster here", PRECISIONS)
     threads: int = setting(0, "of torch; 0: as many as it chooses")
     compile: bool = setting(False, "torch.compile: a minute more at the start, faster steps on some machines")
     log_every: float = setting(0.002, "share of the training between two lines of the log")
     evaluate_every: float = setting(0.02, "share of the training between two measurements on held-out rows")
-    evaluation_rows: int = setting(1024, "how many of them")
-    evaluation_length: int = setting(64, "their most tokens")
+    evaluation_rows: int = setting(1024, "number of held-out rows")
+    evaluation_length: int = setting(64, "maximum length of held-out rows")
     checkpoint_minutes: float = setting(5.0, "minutes between two checkpoints")
     snapshots: str = setting(
         "1", "shares of the training after which to keep the model, in whole percents, such as 0.01,0.1; and at its end"

@@ -99,7 +99,8 @@ def measuring_books(tokenizer: Tokenizer) -> dict[str, Documents]:
 
 
 def text_corpus(path: Path, tokenizer: Tokenizer, folder: Path | None = None) -> Corpus:
-    """A UTF-8 text, one paragraph per line, an empty line between documents; one document in fifty is held out.
+    """A UTF-8 text, one paragraph per line, an empty line between documents; one document in fifty is held
+    out, and at least two.
 
     Args:
         path: the text.

@@ -89,11 +89,12 @@ def aim_heads(
 
 def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, window: int = 4) -> Tensor:
     """Word vectors from counts alone: a singular value decomposition of positive pointwise mutual information (Levy &
-    Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization", section 3.3).
+    Goldberg 2014, "Neural Word Embedding as Implicit Matrix Factorization"; contexts smoothed as in Levy, Goldberg &
+    Dagan 2015).
 
     Args:
         shards: documents to count in.
-        vocab_size: V; a matrix of V × V is held in memory.
+        vocab_size: V; some matrices of V × V are held in memory.
         size: D.
         window: how many tokens on each side count as neighbours.
 

@@ -23,7 +23,7 @@ def seed_of(*place: int) -> int:
 
 
 def trapezoid(progress: float, warmup: float, decay: float, lead: float = 0.0) -> float:
-    """Warm-up, flat, decay: the learning rate at a point of the training, as a share of its highest value.
+    """Warm-up, flat, decay: the learning rate at a point of the training, as a share of its peak.
 
     min(1, progress / warmup, (1 - progress) / decay), as in Xing et al. 2018 and Hägele et al. 2024; with
     decay = 1 - warmup there is no flat part. A ``lead`` lifts the rise, so that the first step, at progress 0, learns.

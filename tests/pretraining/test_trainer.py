@@ -378,7 +378,7 @@ def test_another_model_is_refused_to_go_on_from(config, corpus, small_tokenizer)
 
 def test_another_precision_is_refused_on_resume(config, corpus):
     pretrain(config, corpus=corpus)
-    with pytest.raises(ValueError, match="is of a run in float32, which goes on in it; got precision bfloat16"):
+    with pytest.raises(ValueError, match="was trained in float32 and must be resumed in it; got precision bfloat16"):
         pretrain(dataclasses.replace(config, precision="bfloat16"), resume=True, corpus=corpus)
 
 
