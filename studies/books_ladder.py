@@ -48,11 +48,8 @@ from bertcourse.static_embeddings import train_language_model as train_recurrent
 from bertcourse.training.modes import evaluation_mode
 
 NAME, TITLE = "books_ladder", "A ladder of language models on the same books"
-REACH, GAPS, CHOOSING = (
-    64,
-    3000,
-    500,
-)  # tokens before a gap, and a gap with those after it; how many gaps; how many to choose a weight on
+REACH = 64  # tokens before a gap; on its other side there is one less
+GAPS, CHOOSING = 3000, 500  # how many gaps; how many to choose a weight on
 SIZE, WINDOW = 100, 5  # of word2vec
 ROWS, LENGTH = 8, 128  # of the causal transformer's batches
 BEGINNING, WRITTEN = "The old man opened the door and", 60

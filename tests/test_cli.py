@@ -84,7 +84,9 @@ def test_doctor_notices_that_the_course_is_not_installed(monkeypatch):
         raise doctor.importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(doctor.importlib.metadata, "metadata", absent)
+    monkeypatch.setattr(doctor.importlib.metadata, "version", absent)
     assert doctor.check_packages() == doctor.Check(False, "bertcourse itself is not installed", doctor.INSTALL)
+    assert cli.main(["doctor"]) == 1
 
 
 def test_doctor_notices_a_kernel_of_another_python(monkeypatch):

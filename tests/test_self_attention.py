@@ -171,6 +171,8 @@ def test_dropout_drops_weights_and_keeps_their_mean():
 def test_a_mask_of_numbers_is_refused():
     with pytest.raises(ValueError, match="mask must be boolean.*torch.float32"):
         scaled_dot_product_attention(*torch.randn(3, 5, 8), torch.ones(5, 5))
+    with pytest.raises(TypeError, match="mask must be a boolean tensor; got list"):
+        scaled_dot_product_attention(*torch.randn(3, 5, 8), [[True] * 5] * 5)
 
 
 X = torch.randn(5, 8)

@@ -114,10 +114,10 @@ class WordVectors:
         return self.nearest(b_row - a_row + c_row, k, exclude=[a, b, c] if exclude_inputs else [])
 
     def save(self, path: str | os.PathLike) -> None:
-        """Write the vectors in word2vec's text format, in which no word has white space."""
+        """Write the vectors in word2vec's text format, in which words have no spaces and no line breaks."""
         path = Path(path)
-        if broken := [word for word in self.words if word.split() != [word]]:
-            raise ValueError(f"words must be without white space; got {broken[0]!r}.")
+        if cut := [word for word in self.words if not word or set(word) & set(" \n\r")]:
+            raise ValueError(f"to be saved, words must have no space and no line break; got {cut[0]!r}.")
         with replace_files(path.parent, [path.name]) as draft, (draft / path.name).open("w", encoding="utf-8") as file:
             file.write(f"{len(self)} {self.matrix.shape[1]}\n")
             for word, vector in zip(self.words, self.matrix):

@@ -59,6 +59,8 @@ def test_refuses_empty_and_misshapen_input(small_tokenizer):
             encode_batch(small_tokenizer, texts)
     with pytest.raises(TypeError, match="text 1 must be a str"):
         encode_batch(small_tokenizer, ["a", None])
+    with pytest.raises(TypeError, match="text 1 must be a string or a pair of strings; got 3"):
+        encode_batch(small_tokenizer, ["a", ("a", "b", "c")])
     with pytest.raises(ValueError, match="text 1 .* surrogate"):
         encode_batch(small_tokenizer, ["a", ("a", "b\udc80")])
     with pytest.raises(TypeError, match="got list: load_pretrained"):

@@ -82,6 +82,7 @@ def test_minilm_whole_in_the_cache_comes_before_the_wheel(tmp_path, monkeypatch)
     [
         (OSError(28, "No space left on device"), OSError, "No space left on device"),
         (ConnectionRefusedError(111, "Connection refused"), ConnectionError, "hub"),
+        (getattr(huggingface_hub.errors, "HTTPError", ConnectionError)("no proxy"), ConnectionError, "hub"),
         (huggingface_hub.errors.LocalEntryNotFoundError("offline"), ConnectionError, "hub"),
     ],
 )

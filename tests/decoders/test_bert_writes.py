@@ -65,6 +65,11 @@ def test_from_left_to_right_the_first_mask_is_filled(writer, shown, num_masks):
         assert row == [CLS, 5, 6, *written[:number], *[MASK] * num_masks, SEP] and places == [3 + number]
 
 
+def test_an_order_that_does_not_exist_is_named(writer):
+    with pytest.raises(ValueError, match="order must be one of left to right.*got 'most certain'"):
+        fill_masks(writer, *writer.frame("a b", 2), "most certain")
+
+
 @pytest.mark.parametrize("order", ["left to right", "random", "most certain first"])
 def test_each_mask_is_filled_once_and_seen_by_those_after(writer, shown, order):
     ids, places = writer.frame("a b", 5, ".")

@@ -46,6 +46,11 @@ def test_top_p_keeps_the_fewest_with_p_of_the_probability(values, p):
     assert stays.all() or logits[stays].min() >= logits[~stays].max()
 
 
+def test_a_top_p_of_one_keeps_tokens_that_rounding_would_lose():
+    logits = torch.tensor([0.0, -18.0, -18.0])
+    assert torch.equal(keep_top_p(logits, 1.0), logits)
+
+
 @pytest.mark.parametrize(("k", "p"), [(1, None), (3, None), (None, 0.5), (None, 0.95), (5, 0.7)])
 def test_what_stays_is_what_transformers_keeps(k, p):
     from transformers import TopKLogitsWarper, TopPLogitsWarper

@@ -366,6 +366,11 @@ def test_bad_input_is_named(classifier, train, dev, settings, message):
         fine_tune(classifier, train, dev, **settings)
 
 
+def test_an_example_of_the_wrong_type_is_named_with_its_split(classifier):
+    with pytest.raises(TypeError, match="^dev: "):
+        fine_tune(classifier, TRAIN, [("a text", "with")])
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [

@@ -39,6 +39,13 @@ def test_equals_the_plain_loss_and_its_gradients(model, batch):
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
 
 
+def test_where_nothing_is_masked_the_loss_is_zero_and_so_are_its_gradients():
+    hidden, table, bias = (torch.randn(*size, requires_grad=True) for size in ((2, 3), (5, 3), (5,)))
+    loss = vocabulary_loss(hidden, table, bias, torch.tensor([-100, -100]))
+    loss.backward()
+    assert loss == 0 and all((each.grad == 0).all() for each in (hidden, table, bias))
+
+
 def test_vocabulary_loss_passes_gradcheck():
     hidden, table, bias = (
         torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 3), (7, 3), (7,))

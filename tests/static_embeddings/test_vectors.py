@@ -48,6 +48,14 @@ def test_what_is_saved_is_loaded(vectors, tmp_path):
     np.testing.assert_array_equal(loaded.matrix, vectors.matrix)
 
 
+def test_words_that_a_file_would_cut_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="no space.*got 'new york'"):
+        WordVectors(["king", "new york"], np.eye(2)).save(tmp_path / "a.txt")
+    assert list(tmp_path.iterdir()) == []
+    WordVectors(["né\xa0e", "king"], np.eye(2)).save(tmp_path / "a.txt")
+    assert WordVectors.load(tmp_path / "a.txt").words == ["né\xa0e", "king"]
+
+
 def test_files_of_gensim_and_of_word2vec_are_read(tmp_path):
     """gensim ends a line with its last number, the C program with a space; both write words as they are."""
     (tmp_path / "a.txt").write_text("2 3\nné\xa0e 0.1 -2.5e-05 3 \nking -1.0 0.0 2.25\n", encoding="utf-8")
