@@ -284,7 +284,9 @@ class Process:
                 raise KernelEnded(self.killed)
             if reply is None and time.monotonic() > self.deadline:
                 if interrupted:
-                    raise NotInterrupted(f"ran for more than {seconds:.3g} s and could not be interrupted")
+                    self.look_at_files()  # which say more than the time, if the watcher has not come to them yet
+                    late = f"ran for more than {seconds:.3g} s and could not be interrupted"
+                    raise NotInterrupted(self.killed or late)
                 self.interrupt()
                 interrupted, self.deadline = True, time.monotonic() + self.limits.grace_seconds
         if self.killed:
@@ -386,6 +388,9 @@ class Process:
                 if self.over.is_set() or self.cancel.is_set():
                     gone = self.killed or "did not answer the judge"
                     break
+            else:
+                self.look_at_files()  # as in finish
+                gone = self.killed or gone
         except (OSError, EOFError):
             gone = self.killed or "did not answer the judge"
         return GONE + gone.encode()
@@ -403,43 +408,49 @@ class Process:
         return self.process.is_running() and self.process.status() != psutil.STATUS_ZOMBIE
 
     def watch(self) -> None:
-        """Check ten times a second whether the submission keeps its limits; an error in the watcher ends the run."""
-        rounds = 0
+        """Check ten times a second whether the submission keeps its limits, and every other second its files; an error
+        in the watcher ends the run."""
+        files_at = -math.inf
         try:
             while not self.done.wait(0.1):
-                self.look(with_files=rounds % 20 == 0)
-                rounds += 1
+                if not self.look() and time.monotonic() > files_at + 2.0:
+                    self.look_at_files()
+                    files_at = time.monotonic()
         except Exception as error:
             self.fault = error
             self.kill("was no longer watched")
 
-    def look(self, with_files: bool) -> None:
-        """Check its memory, its processes and, if asked, its files; end it if they exceed a limit."""
+    def look(self) -> bool:
+        """Check its memory and its processes; end it if they exceed a limit, and say whether they do."""
         family = self.family()
         headless = {process.pid for process in family if lives_without_head(process)}
         if headless & self.headless:
             self.kill("went on in a thread after its first one had ended, where nobody sees its memory")
-            return
+            return True
         self.headless = headless
         if len(family) - self.helpers > self.limits.processes:
             self.kill(f"started more than {self.limits.processes} processes")
-            return
+            return True
         used = sum(map(memory_of, family))
         if len(family) > 1 and used > self.base + self.limits.memory:  # pages shared between forks count once
             used = sum(memory_of(process, shared=False) for process in family)
         self.peak = max(self.peak, used)
         if self.base and used > self.base + self.limits.memory:
             self.kill(f"needed more than {self.limits.memory / 2**30:g} GiB of memory")
-        elif with_files:
-            for process in orphans():
-                with contextlib.suppress(psutil.Error):
-                    process.kill()
-            size = folder_size(self.folder)
-            if size is None:
-                deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES
-                self.kill(f"made folders in folders, more than {deep} deep, or more than {many:,} files")
-            elif size + self.unlinked(family) > self.limits.folder_size:
-                self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
+            return True
+        return False
+
+    def look_at_files(self) -> None:
+        """Check its files; end it if they exceed a limit. What earlier processes left behind is ended, too."""
+        for process in orphans():
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        size = folder_size(self.folder)
+        if size is None:
+            deep, many = cleaning.MOST_DEPTH, cleaning.MOST_FILES
+            self.kill(f"made folders in folders, more than {deep} deep, or more than {many:,} files")
+        elif size + self.unlinked(self.family()) > self.limits.folder_size:
+            self.kill(f"wrote more than {self.limits.folder_size / 2**20:.0f} MiB of files")
 
     def unlinked(self, family: list[psutil.Process]) -> int:
         """Bytes of its files that were deleted but are still held open or mapped."""

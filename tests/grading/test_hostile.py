@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import homework_example as example
@@ -13,12 +14,13 @@ import psutil
 import pytest
 
 pytest.importorskip("nbgrader")
-from bertcourse_grading import cleaning, grading, walls  # noqa: E402
+from bertcourse_grading import cleaning, grading, process, walls  # noqa: E402
 from bertcourse_grading.course import read_assignments  # noqa: E402
-from bertcourse_grading.process import Limits  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")]
-LIMITS = Limits(cell_seconds=3, total_seconds=60, memory=2**29, processes=16, folder_size=2**28, grace_seconds=2)
+LIMITS = process.Limits(
+    cell_seconds=3, total_seconds=60, memory=2**29, processes=16, folder_size=2**28, grace_seconds=2
+)
 
 
 SECRET = "the-lecturers-own-variable"
@@ -142,6 +144,17 @@ SAYS = {  # what whoever grades should read
 @pytest.mark.parametrize("kind", SAYS)
 def test_what_is_too_much_is_said(results, kind):
     assert SAYS[kind] in "\n".join(results[f"machine-{kind}"].messages)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+def test_too_many_files_are_said_where_the_watcher_comes_too_late(tmp_path, monkeypatch):
+    look = process.Process.look_at_files
+    monkeypatch.setattr(
+        process.Process, "look_at_files", lambda one: threading.current_thread() is one.watcher or look(one)
+    )
+    kind = "machine: very-many-files"
+    results = grade_hostile(tmp_path, {kind: hostile.hostile()[kind]})
+    assert SAYS["very-many-files"] in "\n".join(results["machine-very-many-files"].messages)
 
 
 REFUSED = (

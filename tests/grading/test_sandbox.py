@@ -203,7 +203,7 @@ def test_a_watcher_that_fails_ends_the_run(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     watched = process.Process(tmp_path, tmp_path / "work", Judge(), [], process.Limits(), threading.Event())
     watched.done = threading.Event()
-    monkeypatch.setattr(watched, "look", lambda with_files: 1 / 0)
+    monkeypatch.setattr(watched, "look", lambda: 1 / 0)
     monkeypatch.setattr(watched, "end", watched.done.set)
     watched.watch()
     assert watched.killed == "was no longer watched" and isinstance(watched.fault, ZeroDivisionError)
