@@ -97,15 +97,6 @@ def hugging_face_name(name: str) -> str:
     return BERT_NAMES.theirs(name)
 
 
-def standard_name(name: str) -> str:
-    """The name that a tensor has in a current BertForPreTraining, whatever saved it.
-
-    >>> standard_name("module.embeddings.LayerNorm.gamma")
-    'bert.embeddings.LayerNorm.weight'
-    """
-    return BERT_NAMES.standard(name)
-
-
 def read_safetensors(path: Path, advice: str = "Fetch or save it again.") -> dict[str, Tensor]:
     """The tensors of a safetensors file.
 

@@ -24,7 +24,7 @@ from bertcourse.decoders.language_model import (
     text_batches,
     train_language_model,
 )
-from bertcourse.decoders.poem import POEM, WordVocabulary
+from bertcourse.decoders.poem import POEM
 from bertcourse.decoders.small_world_texts import WORLD_MODEL, bigram_loss, grammar_loss, world_texts
 from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, sentinel_tokens, span_corruption
 from bertcourse.decoders.tasks import DATE_MODEL, CharacterVocabulary, date_examples, pair_batches, translations
@@ -44,7 +44,6 @@ __all__ = [
     "KeyValueCache",
     "SmallModel",
     "TransformerDecoder",
-    "WordVocabulary",
     "Writer",
     "bigram_loss",
     "corrupt",

@@ -170,17 +170,3 @@ def gibbs_sample(writer: Writer, ids: Sequence[int], places: Sequence[int], swee
             (row[place],) = writer.draw(writer.logits(row, [place]))
         rows.append(list(row))
     return rows
-
-
-def repeated_share(tokens: Sequence[int], n: int = 3) -> float:
-    """The share of the n-grams that have occurred in the text before: how much a text goes in circles.
-
-    Args:
-        tokens: of a text; with fewer than n, the share is 0.
-        n: the length of the n-grams.
-
-    >>> repeated_share([1, 2, 3, 1, 2, 3, 1], n=3)
-    0.4
-    """
-    grams = [tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)]
-    return 1 - len(set(grams)) / len(grams) if grams else 0.0

@@ -60,7 +60,7 @@ from bertcourse.figures.tokens import show_tokens
 from bertcourse.figures.transformer import show_block, show_heads, show_input, show_stack
 from bertcourse.figures.unrolled import show_recurrence
 from bertcourse.figures.window import explore_window
-from bertcourse.figures.words import answer_map, tag_table, token_boxes
+from bertcourse.figures.words import answer_map, tag_table
 from bertcourse.figures.writing import explore_writing_order
 
 __all__ = [
@@ -130,7 +130,6 @@ __all__ = [
     "show_tokens",
     "span_steps",
     "tag_table",
-    "token_boxes",
     "trie_walk",
     "use_course_style",
     "word_in_layers",

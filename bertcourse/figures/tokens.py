@@ -3,13 +3,11 @@
 On a page, the boxes are part of its text: a letter of any script is drawn if the reader has a font for it.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 from bertcourse.figures.interactive import NOTE, Figure
 from bertcourse.figures.schematic import Schematic
 
-MARK = re.compile(r"##|▁|Ġ")  # at a token's beginning
 LETTER, GAP, LINE = 9.4, 16, 32  # pixels: a letter's width, what a box adds to it, a line's height
 
 
@@ -41,16 +39,6 @@ def show_tokens(rows: Mapping[str, Sequence[str]], groups: Mapping[str, Sequence
     }
     still = draw(rows, groups, told)
     return Figure(still, told, "tokens", data, NOTE.replace("moves", "wraps its lines"))
-
-
-def split_mark(token: str) -> tuple[str, str]:
-    """The sign that marks a token as beginning a word or not, and the rest of the token.
-
-    >>> split_mark("##ful"), split_mark("▁the"), split_mark("#")
-    (('##', 'ful'), ('▁', 'the'), ('', '#'))
-    """
-    found = MARK.match(token)
-    return (found[0], token[found.end() :]) if found else ("", token)
 
 
 def draw(rows: Mapping[str, Sequence[str]], groups: Mapping[str, Sequence[str]], told: str) -> Schematic:

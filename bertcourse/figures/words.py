@@ -11,36 +11,6 @@ from matplotlib.patches import Rectangle
 from bertcourse.figures.colors import COLORS
 
 
-def token_boxes(
-    rows: Mapping[str, Sequence[str]], ax: Axes | None = None, highlight: Mapping[str, str] | None = None
-) -> Axes:
-    """Draw tokenized texts: a row for each, a box for each token, as wide as it has characters.
-
-    Args:
-        rows: the tokens of each row, by its name.
-        ax: where to draw; a new figure if None.
-        highlight: the token to highlight in each row, by the row's name; None colours every other box.
-    """
-    if not rows:
-        raise ValueError("rows must hold at least one row of tokens; got none.")
-    widths = {name: sum(len(token) + 1 for token in tokens) for name, tokens in rows.items()}
-    if ax is None:
-        _, ax = plt.subplots(figsize=(min(11.0, 1.5 + 0.12 * max(widths.values())), 0.3 + 0.32 * len(rows)))
-    for y, (name, tokens) in enumerate(rows.items()):
-        x = 0
-        for number, token in enumerate(tokens):
-            stands_out = number % 2 == 1 if highlight is None else highlight.get(name) == token
-            face = to_rgba(COLORS[stands_out], 0.25 if highlight is None or not stands_out else 0.6)
-            ax.add_patch(Rectangle((x, y - 0.4), len(token) + 1, 0.8, facecolor=face, edgecolor="white"))
-            ax.text(x + (len(token) + 1) / 2, y, token, ha="center", va="center", family="monospace", fontsize="small")
-            x += len(token) + 1
-    ax.set(xlim=(0, max(widths.values())), ylim=(len(rows) - 0.5, -0.5), xticks=[])
-    ax.set_yticks(range(len(rows)), rows)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
-    return ax
-
-
 def tag_table(
     words: Sequence[str], rows: Mapping[str, Sequence[str | None]], ax: Axes | None = None, marked: Sequence[int] = ()
 ) -> Axes:

@@ -34,8 +34,6 @@ from bertcourse.static_embeddings.recurrent import (
     OneAttention,
     RecurrentLanguageModel,
     RecurrentNetwork,
-    gradient_by_distance,
-    language_model_loss,
     train_language_model,
 )
 from bertcourse.static_embeddings.similarity import Agreement, JudgedPair, agreement_with_people, men_pairs
@@ -77,10 +75,8 @@ __all__ = [
     "frequent_words",
     "gender_direction",
     "google_analogies",
-    "gradient_by_distance",
     "gradient_step",
     "keep_probability",
-    "language_model_loss",
     "men_pairs",
     "negative_sampling_loss",
     "neighbours_gender",

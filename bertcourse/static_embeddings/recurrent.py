@@ -244,24 +244,6 @@ def train_language_model(
     return losses
 
 
-@torch.inference_mode()
-def language_model_loss(model: RecurrentLanguageModel, ids: Tensor, length: int = 256) -> float:
-    """The mean loss of a text's words, each predicted from all before it; its exponential is the perplexity.
-
-    Args:
-        model: the model to measure, left in evaluation mode.
-        ids: (N,), the text, read from its beginning.
-        length: how many words to read at a time; it affects memory, not the result.
-    """
-    model.eval()
-    row, state, total = ids.long()[None], None, 0.0
-    for start in range(0, len(ids) - 1, length):
-        piece = row[:, start : start + length + 1]
-        logits, state = model(piece[:, :-1], state)
-        total += nn.functional.cross_entropy(logits[0], piece[0, 1:], reduction="sum").item()
-    return total / (len(ids) - 1)
-
-
 class OneAttention(nn.Module):
     """One layer of attention, as plain as can be: what lecture 1 builds, here only to compare gradients with.
 
@@ -281,30 +263,6 @@ class OneAttention(nn.Module):
         scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(self.query.out_features)
         later = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
         return scores.masked_fill(later, -math.inf).softmax(dim=-1) @ self.value(x)
-
-
-def gradient_by_distance(model: nn.Module | Callable[[Tensor], Tensor], x: Tensor, seed: int = 0) -> Tensor:
-    """How strongly the last output depends on the input d steps before it: the size of ∂ output_L / ∂ x_(L - d).
-
-    Args:
-        model: a network from (B, L, D) to (B, L, H), or to a tuple that begins with this; or a
-            ``RecurrentLanguageModel``, whose network is measured.
-        x: (B, L, D), or ids (B, L) for a language model.
-        seed: of the signs below.
-
-    Returns:
-        (L,): at index d the Frobenius norm of the Jacobian at distance d, as a root mean square over the batch. It is
-        estimated from the gradient of the sum of all outputs, each with a random sign, whose expected squared length is
-        the Jacobian's (Hutchinson 1990): the more sequences, the closer.
-    """
-    if isinstance(model, RecurrentLanguageModel):
-        model, x = model.network, model.embedding(x)
-    x = x.detach().requires_grad_()
-    outputs = model(x)
-    last = (outputs if isinstance(outputs, Tensor) else outputs[0])[:, -1]
-    signs = torch.randint(0, 2, last.shape, generator=torch.Generator().manual_seed(seed)) * 2.0 - 1
-    (gradient,) = torch.autograd.grad((last * signs).sum(), x)
-    return gradient.square().sum(dim=-1).mean(dim=0).sqrt().flip(0)
 
 
 def check_cell(cell: str) -> None:

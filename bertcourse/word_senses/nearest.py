@@ -174,13 +174,6 @@ class NearestSense(ClassifierMixin, BaseEstimator):
         check_consistent_length(predicted, golds)
         return float(np.mean(is_correct(predicted, golds)))
 
-    def sense_vector(self, sense: Hashable) -> np.ndarray:
-        """The (D,) embedding of a sense."""
-        check_is_fitted(self)
-        if sense not in self.senses_:
-            raise ValueError(f"a sense must have an example to have an embedding; fit saw none of {sense!r}.")
-        return self.sense_vectors_[self.senses_.index(sense)]
-
 
 def rows_by_word(words: Sequence[Word | None]) -> dict[Word | None, list[int]]:
     """From word to the indices of its occurrences."""

@@ -9,7 +9,6 @@ from bertcourse.decoders.bert_writes import (
     fill_masks,
     gibbs_sample,
     mask_predict,
-    repeated_share,
     write_left_to_right,
 )
 
@@ -124,8 +123,3 @@ def test_gibbs_sampling_of_one_place_has_the_models_distribution(model, small_to
     expected = (writer.logits(ids, places)[0] / 2.0).softmax(-1)
     found = torch.bincount(drawn, minlength=50) / 400
     assert (found - expected).abs().max() < 0.125  # five deviations of a half
-
-
-def test_repetition_is_counted():
-    assert repeated_share([1, 2, 3, 4, 5]) == 0 and repeated_share([1, 1]) == 0
-    assert repeated_share([1] * 12) == pytest.approx(0.9)

@@ -15,21 +15,6 @@ def close_figures():
     plt.close("all")
 
 
-def test_token_boxes_are_as_wide_as_their_tokens():
-    ax = plots.token_boxes({"first": ["▁set", "s"], "second": ["a"]})
-    assert [box.get_width() for box in ax.patches] == [5, 2, 2]
-    assert [box.get_x() for box in ax.patches] == [0, 5, 0]
-    assert [label.get_text() for label in ax.get_yticklabels()] == ["first", "second"]
-    with pytest.raises(ValueError, match="at least one row"):
-        plots.token_boxes({})
-
-
-def test_a_token_stands_out_in_its_row():
-    ax = plots.token_boxes({"first": ["a", "b"], "second": ["a"]}, highlight={"first": "a"})
-    strong, weak, other = (box.get_facecolor() for box in ax.patches)
-    assert strong != weak == other
-
-
 def test_tag_table_colours_types_and_leaves_no_tag_blank():
     ax = plots.tag_table(["a", "bc", "d"], {"gold": ["B-X", "O", "B-Y"], "ours": ["B-X", None, "I-X"]}, marked=[1])
     boxes, (frame,) = [p for p in ax.patches if p.get_fill()], [p for p in ax.patches if not p.get_fill()]
