@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
-from bertcourse.bert.weights import check_numbers, read_safetensors
+from bertcourse.bert.weights import check_numbers, fingerprint, read_safetensors
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.heads import check_labels
 from bertcourse.named_entities.conll import TaggedSentence
@@ -174,8 +174,9 @@ class FeatureTagger(nn.Module):
         return self.measure(examples, self.rows(examples))
 
     def options(self) -> dict:
-        """The arguments of the tagger, except the labels."""
+        """The arguments of the tagger, except the labels, and which weights its encoder has."""
         return {
+            "encoder": fingerprint(self.encoder),
             "layers": self.layers,
             "pooling": self.pooling,
             "lstm_size": self.lstm.hidden_size if self.lstm is not None else 0,
@@ -201,6 +202,7 @@ class FeatureTagger(nn.Module):
         try:
             if settings.get("lstm_size", 0) != recurrent:
                 raise ValueError(f"lstm_size must be {recurrent}, that of its weights; got {settings['lstm_size']!r}.")
+            trained_with = settings.pop("encoder", None)  # files of earlier versions do not say
             model = cls(encoder, tokenizer, **settings)
         except (TypeError, ValueError) as error:
             raise ValueError(
@@ -213,4 +215,6 @@ class FeatureTagger(nn.Module):
                 f"{folder} must be of an encoder like this one, of {encoder.config.hidden_size} dimensions; "
                 f"{str(error).splitlines()[-1].strip()} Give the encoder it was trained with."
             ) from error
+        if trained_with not in (None, fingerprint(encoder)):
+            raise ValueError(f"{folder} must be of this encoder; its weights differ. Give the one it was trained with.")
         return model.eval()

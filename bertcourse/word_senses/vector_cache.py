@@ -16,12 +16,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import torch
 from filelock import FileLock, Timeout
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets
+from bertcourse.bert.weights import fingerprint
 from bertcourse.bert.windows import Window, make_windows, window_size
 from bertcourse.files import make_folder, replace_files
 from bertcourse.word_senses.vectors import (
@@ -156,9 +156,7 @@ def join_blocks(
 def cache_key(model: BertModel | BertForPreTraining, windows: Sequence[Window], settings: list) -> str:
     """What a result depends on, as a file name: the weights, what the model reads, and the settings."""
     digest = hashlib.sha256(json.dumps([settings, vars(model.config)], sort_keys=True).encode())
-    for name, tensor in model.state_dict().items():
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
+    digest.update(fingerprint(model).encode())
     for window in windows:  # they reflect the text and the tokenizer
         digest.update(repr(tuple(window)).encode())
     return digest.hexdigest()[:32]

@@ -105,6 +105,20 @@ def test_another_encoder_is_refused(encoder, small_tokenizer, small_config, tmp_
     wider = BertModel(dataclasses.replace(small_config, hidden_size=32)).eval()
     with pytest.raises(ValueError, match="encoder .*32 dimensions"):
         FeatureTagger.load(tmp_path, wider, small_tokenizer)
+    with pytest.raises(ValueError, match="this encoder; its weights differ"):
+        FeatureTagger.load(tmp_path, BertModel(small_config).eval(), small_tokenizer)
+
+
+def test_training_does_not_go_on_with_another_encoder_or_other_layers(encoder, small_tokenizer, small_config, tmp_path):
+    def tune(encoder, layer, resume):
+        tagger = FeatureTagger(encoder, small_tokenizer, LABELS, (layer,), "sum")
+        fine_tune(tagger, SENTENCES, SENTENCES[:8], tmp_path, resume=resume, epochs=1)
+
+    tune(encoder, 0, False)
+    tune(encoder, 0, True)
+    for other, layer, what in ((BertModel(small_config).eval(), 0, "encoder"), (encoder, 1, "layers")):
+        with pytest.raises(ValueError, match=what):
+            tune(other, layer, True)
 
 
 def test_a_damaged_file_is_refused(encoder, small_tokenizer, tmp_path):
