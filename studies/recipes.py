@@ -2,20 +2,19 @@
 
     export BERTCOURSE_DATA=FOLDER
     python studies/recipes.py screen --minutes 120     # 5.5 million tokens an arm and seed
-    python studies/recipes.py finals --minutes 120 --jobs 1 --processes 2     # 50 million tokens
+    python studies/recipes.py finals --minutes 120     # 50 million tokens
     python studies/recipe_speeds.py
     python studies/recipe_table.py
 
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
-Standard Ebooks in rows of at most 64 tokens, 16 per step, with one thread per process and ``--jobs`` runs at once. In
-screening, in float32, the learning rate is constant for five million tokens, then falls to zero within half a million;
-finals read 50 million, in the precision that is faster, each in as many processes as asked for. Every arm is measured
-on the same 512 held-out rows of sentence pairs, 15 % hidden, 80/10/10 (ELECTRA's generator, a quarter as wide, is not
-compared). All arms have the learning rate of the course's checkpoint; Muon's comes from a pilot study, which also
-chose, on the same books, how many heads begin by looking at neighbours and in which layers. Seed 0 of two arms is also
-run at half and at twice its rate, to show whether the rate was unkind to one of them. An arm may change several things
-(``modern``, ``plain-full``, ``electra``); arms with one seed show what single changes in modern are worth, and what
-Muon does with larger batches.
+Standard Ebooks in rows of at most 64 tokens, 16 per step, in float32, with one thread per process and ``--jobs`` runs
+at once. In screening, the learning rate is constant for five million tokens, then falls to zero within half a million;
+finals read 50 million, over whose last fifth it falls. Every arm is measured on the same 512 held-out rows of sentence
+pairs, 15 % hidden, 80/10/10 (ELECTRA's generator, a quarter as wide, is not compared). All arms have the learning rate
+of the course's checkpoint; Muon's comes from a pilot study, which also chose, on the same books, how many heads begin
+by looking at neighbours and in which layers. Seed 0 of two arms is also run at half and at twice its rate, to show
+whether the rate was unkind to one of them. An arm may change several things (``modern``, ``plain-full``, ``electra``);
+arms with one seed show what single changes in modern are worth, and what Muon does with larger batches.
 
 A run that was stopped, or whose leg ran out of minutes, resumes at the next call, from what is in ``--folder``. A
 finished run is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
@@ -199,7 +198,7 @@ def settings_of(stage: str, recipe: Recipe, seed: int, output: Path) -> Pretrain
     """All settings of a run."""
     length = {
         "screen": schedule(FLAT + FALL, FALL, 200_000),
-        "finals": dict(schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000), precision="auto"),
+        "finals": schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000),
     }[stage]
     return PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
 
