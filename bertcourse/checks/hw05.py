@@ -143,6 +143,29 @@ def sense_embeddings(answer: Answer) -> None:
     answer(vectors, ["c", "a", "a", "b", "a"]).equals(
         {"a": [4 / 3, 8 / 3], "b": [2.0, 4.0], "c": [4.0, 0.0]}, "a sense may have a single example"
     )
+    several = ["die%1", "die%1 die%10", "die%10", "die%10 die%2 die%1"]
+    found = answer(vectors[[0, 2, 3, 4]], several)
+    found.holds(
+        "each key has its own entry",
+        lambda found: set(found) == {"die%1", "die%10", "die%2"},
+        'an example with several keys, "die%1 die%10", counts for each of them: split the string',
+    )
+    found.equals(
+        {"die%1": [7 / 3, 7 / 3], "die%10": [5 / 3, 11 / 3], "die%2": [3.0, 5.0]},
+        "the mean of all examples that have the key, alone or among others",
+        mistakes={
+            "an example with several keys counts fully for each of them": {
+                "die%1": [30 / 11, 16 / 11],
+                "die%10": [18 / 11, 40 / 11],
+                "die%2": [3.0, 5.0],
+            },
+            "compare whole keys: die%1 is in die%10, and is another sense": {
+                "die%1": [2.25, 2.75],
+                "die%10": [5 / 3, 11 / 3],
+                "die%2": [3.0, 5.0],
+            },
+        },
+    )
     names = [f"s{i * i % 7}" for i in range(30)]
     answer(random(30, 6, seed=2), names).is_a(dict).equals_stored(
         "thirty examples", "the mean of the vectors of the sense's own examples"

@@ -290,30 +290,58 @@ def sense_embeddings(vectors, senses):
     return {senses[run[0]]: vectors[run].mean(0) for run in runs}
 
 
+@wrong("5.3", "split the string", "the lecture's function: two keys are a sense of their own")
+def sense_embeddings(vectors, senses):
+    return {sense: vectors[[each == sense for each in senses]].mean(0) for sense in senses}
+
+
+@wrong("5.3", "split the string", "the first key only")
+def sense_embeddings(vectors, senses):
+    first = [each.split()[0] for each in senses]
+    return {sense: vectors[[each == sense for each in first]].mean(0) for sense in first}
+
+
+@wrong("5.3", "compare whole keys", "a key in the string")
+def sense_embeddings(vectors, senses):
+    return {key: vectors[[key in each for each in senses]].mean(0) for each in senses for key in each.split()}
+
+
+@wrong("5.3", "counts fully for each", "an example shared out among its keys")
+def sense_embeddings(vectors, senses):
+    total, number = {}, Counter()
+    for vector, several in zip(vectors, senses):
+        for key in several.split():
+            share = 1 / len(several.split())
+            total[key] = total.get(key, 0) + vector * share
+            number[key] += share
+    return {key: total[key] / number[key] for key in total}
+
+
 @right("5.3", "a running mean done right")
 def sense_embeddings(vectors, senses):
     found, seen = {}, Counter()
-    for vector, sense in zip(vectors.double(), senses):
-        seen[sense] += 1
-        old = found.get(sense, torch.zeros_like(vector))
-        found[sense] = old + (vector - old) / seen[sense]
+    for vector, several in zip(vectors.double(), senses):
+        for sense in several.split(" "):
+            seen[sense] += 1
+            old = found.get(sense, torch.zeros_like(vector))
+            found[sense] = old + (vector - old) / seen[sense]
     return found
 
 
 @right("5.3", "lists of numbers")
 def sense_embeddings(vectors, senses):
     found = {}
-    for vector, sense in zip(vectors.tolist(), senses):
-        found.setdefault(sense, []).append(vector)
+    for vector, several in zip(vectors.tolist(), senses):
+        for sense in several.split():
+            found.setdefault(sense, []).append(vector)
     return {sense: [sum(column) / len(own) for column in zip(*own)] for sense, own in found.items()}
 
 
 @right("5.3", "numpy, one product")
 def sense_embeddings(vectors, senses):
-    names, index = np.unique(senses, return_inverse=True)
-    one_hot = np.eye(len(names))[index]
-    means = one_hot.T @ vectors.double().numpy() / one_hot.sum(0)[:, None]
-    return dict(zip(names.tolist(), means))
+    names = sorted({key for each in senses for key in each.split()})
+    has = np.array([[key in each.split() for key in names] for each in senses], dtype=float)
+    return dict(zip(names, has.T @ vectors.double().numpy() / has.sum(0)[:, None]))
 
 
 @wrong("5.4", "a dot product favours long vectors")
