@@ -2,7 +2,7 @@
 
     BERTCOURSE_DATA=FOLDER python studies/next_checkpoint.py course next --output data/results/next_checkpoint
 
-The other models are compared with the first one named. There are three parts; what is measured is kept in the JSON
+The other models are compared with the first one named. There are four parts; what is measured is kept in the JSON
 file, so that an interrupted command resumes where it was, and ``--parts`` can take one at a time:
 
 - **books**: eight books that are kept for measuring. 15 % of the tokens of each row are chosen, equally many in each
@@ -12,7 +12,10 @@ file, so that an interrupted command resumes where it was, and ``--parts`` can t
   the chapters of all eight: 95 % of what other chapters would give, not of what other books would, for which eight are
   too few;
 - **blimp**: ``bertcourse benchmark blimp``, all pairs, with an interval for each model by itself; and, by name, the
-  paradigms with a noun between subject and verb;
+  paradigms with a noun between subject and verb, which there always has the other number;
+- **agreement**: the course's own 252 sentences (data/agreement): how often the verb that agrees is likelier in place of
+  [MASK], with no noun in between, with one of the same number, and with one of the other. A model that has turned the
+  rule round, and trusts that the nearest noun is wrong, does well in BLiMP, and shows itself here;
 - **senses**: ``bertcourse benchmark wsd``, all of SemCor; models are compared in the same row by a paired bootstrap
   over instances.
 """
@@ -32,8 +35,10 @@ from torch import nn
 
 from bertcourse.benchmarks.blimp import ACROSS_A_NOUN, score_pairs
 from bertcourse.benchmarks.tables import table_lines, versions, with_interval
-from bertcourse.bert import BertForPreTraining, load_pretrained
+from bertcourse.bert import BertForPreTraining, encode_batch, load_pretrained
 from bertcourse.bootstrap import Comparison, compare
+from bertcourse.datasets import agreement_sentences
+from bertcourse.datasets.agreement import AgreementSentence
 from bertcourse.files import read_json, write_table
 from bertcourse.pretraining import (
     Documents,
@@ -49,7 +54,7 @@ from bertcourse.pretraining.corpus import joined
 
 LENGTHS, MASKS = (64, 128, 256), ("all [MASK]", "80/10/10")
 TOKENS = 2**15  # of each book, at each length
-PARTS, FIRST_SENSE = ("books", "blimp", "senses"), "WordNet first sense"
+PARTS, FIRST_SENSE = ("books", "blimp", "agreement", "senses"), "WordNet first sense"
 SENSE_ROWS = tuple(
     f"{layers}, {kind}" for layers in ("last layer", "sum of last four") for kind in ("raw", "standardized")
 )
@@ -120,6 +125,26 @@ def summary(found: Guesses, drawn: Sample, names: list[str]) -> dict:
     }
 
 
+def measure_agreement(model: nn.Module, tokenizer: Tokenizer) -> dict[str, dict[str, float]]:
+    """How many of the course's own sentences there are, and how many are right in percent, by the noun in between."""
+    right: dict[str, list[bool]] = {"no noun": [], "same number": [], "other number": []}
+    for sentence in agreement_sentences():
+        kind = {"none": "no noun", sentence.number: "same number"}.get(sentence.attractor, "other number")
+        right[kind].append(prefers(model, tokenizer, sentence))
+    return {
+        kind: {"sentences": len(answers), "right": 100 * float(np.mean(answers))} for kind, answers in right.items()
+    }
+
+
+@torch.no_grad()
+def prefers(model: nn.Module, tokenizer: Tokenizer, sentence: AgreementSentence) -> bool:
+    """Whether the verb that agrees is likelier in its place than the other."""
+    batch = encode_batch(tokenizer, [f"{sentence.before} [MASK] {sentence.after}."])
+    logits = model(*batch).mlm_logits[batch.input_ids == tokenizer.token_to_id("[MASK]")]
+    right, wrong = (logits[0, tokenizer.token_to_id(verb)].item() for verb in (sentence.verb, sentence.other))
+    return right > wrong
+
+
 def scores(right: NDArray, losses: NDArray) -> dict[str, float]:
     """How many guesses there are, their mean loss in nats, and how many are right, in percent."""
     return {"chosen": len(right), "loss": float(losses.mean()), "top1": 100 * float(right.mean())}
@@ -182,6 +207,8 @@ def measure_part(part: str, model: nn.Module, tokenizer: Tokenizer, tokens: int)
         return measure_books(model, tokenizer, measuring_books(tokenizer), tokens)
     if part == "blimp":  # as bertcourse benchmark blimp, in float32
         return score_pairs(model, tokenizer)
+    if part == "agreement":
+        return measure_agreement(model, tokenizer)
     return measure_senses(model, tokenizer, None)
 
 
@@ -189,7 +216,8 @@ def table(result: dict) -> str:
     """The table for people: a section for each measured part, in which the others are compared with the first model."""
     lines = ["# Checkpoints on books that none was trained on, on grammar and on word senses", ""]
     tokens = next(iter(result["models"].values())).get("tokens")
-    for part, section in {"books": books_section, "blimp": blimp_section, "senses": senses_section}.items():
+    sections = (books_section, blimp_section, agreement_section, senses_section)
+    for part, section in zip(PARTS, sections, strict=True):
         comparable = {
             name: each for name, each in result["models"].items() if part != "books" or each.get("tokens") == tokens
         }
@@ -246,6 +274,24 @@ def blimp_section(models: dict[str, dict]) -> list[str]:
         "the same paradigms. Right of our models what was published.",
         "",
         *table_lines(["paradigms", *models, *first["groups"]["all"]["published"]], rows),
+    ]
+
+
+def agreement_section(models: dict[str, dict]) -> list[str]:
+    """Shares of right answers by the noun in between, and over all sentences."""
+    rows = []
+    for name, found in models.items():
+        number = sum(each["sentences"] for each in found.values())
+        mean = sum(each["right"] * each["sentences"] for each in found.values()) / number
+        rows.append([name, *(f"{each['right']:.1f}" for each in found.values()), f"{mean:.1f}"])
+    first = next(iter(models.values()))
+    counted = ", ".join(f"{each['sentences']} with {kind}" for kind, each in first.items())
+    return [
+        "## The course's own sentences on agreement",
+        "",
+        f"Right answers in percent by the noun between subject and verb ({counted}); chance is 50.",
+        "",
+        *table_lines(["model", *first, "all"], rows),
     ]
 
 

@@ -1,7 +1,8 @@
 """The checkpoint ``next``: the course's own BERT, two layers deeper, after more books and more of what they rarely say.
 
     export BERTCOURSE_DATA=FOLDER
-    torchrun --nproc-per-node 2 studies/train_next.py     # five hours on two cores
+    torchrun --nproc-per-node 2 studies/train_next.py first     # five hours on two cores
+    torchrun --nproc-per-node 2 studies/train_next.py second    # one and a half
 
 The weights begin as those of the course's checkpoint, which has read 88 books for some thirteen epochs. Two layers come
 in between, which at first pass on what they get (``bertcourse.beyond_bert.growth``). Then 354 books are read, with the
@@ -11,9 +12,15 @@ to 15 %. The learning rate is constant for the first half and falls to zero in t
 Where a noun stands right before an auxiliary, it has the auxiliary's number nine times out of ten (``studies/
 attraction.py``). In BLiMP's two paradigms in which it has not, the course's checkpoint is right in 29 % of the pairs,
 and a 5-gram model in 23 %. So a share ``NUMBER_ROWS`` of the rows is filled with sentences that have such a noun, which
-misleads in a share ``MISLEADING`` of them; over all rows, it is then wrong more often than right
-(``bertcourse.beyond_bert.attraction``). In these rows, auxiliaries and nouns are among the first tokens that are
-hidden, with probabilities ``VERBS_FIRST`` and ``NOUNS_FIRST``: a verb may be told from a noun, and a noun from a verb.
+misleads in some of them (``bertcourse.beyond_bert.attraction``). In these rows, auxiliaries and nouns are among the
+first tokens that are hidden, with probabilities ``VERBS_FIRST`` and ``NOUNS_FIRST``: a verb may be told from a noun,
+and a noun from a verb.
+
+The first stage had the noun mislead in nine of ten of these sentences, and the model learned just that for sentences
+that stand alone: with *the key to the cabinets* it became right, and with *the key to the cabinet*, wrong. BLiMP, in
+which that noun always misleads, cannot see it. The second stage goes on from there. In its rows of sentences the noun
+is right in half of them, so that only the subject tells; and it has more rows of 256 tokens, of which the first had
+few.
 
 Ctrl-C stops it, and the same command goes on.
 """
@@ -37,24 +44,38 @@ from bertcourse.training import Interrupted
 
 FIRST = "course"
 NUMBER_ROWS = 0.2
-MISLEADING = 0.9
+MISLEADING = {"first": 0.9, "second": 0.5}
 VERBS_FIRST, NOUNS_FIRST = 0.8, 0.3
 SETTINGS = dict(
     corpus="more-books",
     tokenizer=FIRST,
     num_hidden_layers=6,
     max_position_embeddings=256,
-    lengths="64:0.2,128:0.7,256:0.1",
-    mask_rate=0.3,
     last_mask_rate=0.15,
-    tokens=50_000_000,
     batch_size=32,
-    learning_rate=5e-4,
-    warmup=0.01,  # a new optimizer knows nothing of the gradients yet
-    decay=0.5,
-    log_every=0.002,
-    evaluate_every=0.02,
 )
+STAGES = {
+    "first": dict(
+        lengths="64:0.2,128:0.7,256:0.1",
+        mask_rate=0.3,
+        tokens=50_000_000,
+        learning_rate=5e-4,
+        warmup=0.01,  # a new optimizer knows nothing of the gradients yet
+        decay=0.5,
+        log_every=0.002,
+        evaluate_every=0.02,
+    ),
+    "second": dict(
+        lengths="128:0.6,256:0.4",
+        mask_rate=0.15,
+        tokens=12_000_000,
+        learning_rate=2.5e-4,
+        warmup=0.04,
+        decay=0.8,
+        log_every=0.01,
+        evaluate_every=0.08,
+    ),
+}
 
 
 def grown_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = ()) -> BertForPreTraining:
@@ -63,17 +84,24 @@ def grown_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Doc
     return grown(model, config.num_hidden_layers, config.max_position_embeddings)
 
 
-def parts(tokenizer: Tokenizer) -> Parts:
-    """What differs from the usual run: the weights it begins with, a share of its rows, and which tokens are hidden."""
-    numbers = Numbers.of(tokenizer)
+def parts(tokenizer: Tokenizer, stage: str, begun: Path | None = None) -> Parts:
+    """What differs from the usual run: the weights it begins with, a share of its rows, and which tokens are hidden.
+
+    Args:
+        tokenizer: the course's.
+        stage: one of ``STAGES``.
+        begun: the folder with the weights that the second stage begins with.
+    """
+    numbers, misleading = Numbers.of(tokenizer), MISLEADING[stage]
     return Parts(
-        new_model=grown_model,
-        row_maker=functools.partial(NumberRows, numbers=numbers, share=NUMBER_ROWS, misleading=MISLEADING),
+        new_model=lambda *_: load_pretrained(begun, BertForPreTraining)[0] if begun else grown_model(*_),
+        row_maker=functools.partial(NumberRows, numbers=numbers, share=NUMBER_ROWS, misleading=misleading),
         mask=NumberMasks(numbers, VERBS_FIRST, NOUNS_FIRST),
         about={
             "grown from": FIRST,
+            "stage": stage,
             "rows of sentences with a noun before the verb": NUMBER_ROWS,
-            "of these sentences misleading": MISLEADING,
+            "of these sentences misleading": misleading,
             "auxiliaries hidden first there": VERBS_FIRST,
             "nouns hidden first there": NOUNS_FIRST,
         },
@@ -82,17 +110,19 @@ def parts(tokenizer: Tokenizer) -> Parts:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--output", type=Path, default=Path("runs/next"), help="(default: %(default)s)")
+    parser.add_argument("stage", choices=STAGES)
+    parser.add_argument("--folder", type=Path, default=Path("runs/next"), help="of both stages (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="of each process (default: %(default)s)")
-    parser.add_argument("--precision", default="auto", help="(default: %(default)s)")
     options = parser.parse_args()
+    output, begun = options.folder / options.stage, options.folder / "first" / "model-100"
     config = PretrainingConfig(
-        **SETTINGS, output=str(options.output), threads=options.threads, precision=options.precision
+        **SETTINGS, **STAGES[options.stage], output=str(output), threads=options.threads, precision="float32"
     )
+    changed = parts(read_tokenizer(open_folder(FIRST)), options.stage, begun if options.stage == "second" else None)
     try:
-        pretrain(config, bool(checkpoints(options.output)), parts=parts(read_tokenizer(open_folder(FIRST))))
+        pretrain(config, bool(checkpoints(output)), parts=changed)
     except Interrupted as reason:
-        print(f"{options.output}: {reason}")
+        print(f"{output}: {reason}")
 
 
 if __name__ == "__main__":

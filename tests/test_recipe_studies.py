@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from bertcourse.anisotropy import dimension_contributions
-from bertcourse.bert import BertForPreTraining, load_pretrained
+from bertcourse.bert import BertForPreTraining, load_pretrained, save_pretrained
 from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.files import read_json
 from bertcourse.pretraining import IGNORE, Documents, RowMaker, Vocabulary, evaluate, fixed_batches
@@ -334,8 +334,8 @@ def test_every_planned_run_has_settings_that_fit(monkeypatch):
 
 def test_the_next_checkpoint_begins_as_the_course_s_and_reads_sentences_by_number(monkeypatch, small_tokenizer):
     next_run = study("train_next", monkeypatch)
-    config = next_run.PretrainingConfig(**next_run.SETTINGS)
-    parts = next_run.parts(small_tokenizer)
+    config = next_run.PretrainingConfig(**next_run.SETTINGS, **next_run.STAGES["first"])
+    parts = next_run.parts(small_tokenizer, "first")
     deeper, (first, _) = parts.new_model(config, 8192), load_pretrained("course", BertForPreTraining)
     sizes = dict(num_hidden_layers=config.num_hidden_layers, max_position_embeddings=config.max_position_embeddings)
     assert deeper.config == dataclasses.replace(first.config, **sizes)
@@ -343,8 +343,18 @@ def test_the_next_checkpoint_begins_as_the_course_s_and_reads_sentences_by_numbe
     assert torch.equal(words, first.bert.embeddings.word_embeddings.weight)
     maker = parts.row_maker("sentence-pairs", 0.1)
     assert (maker.packing, maker.short_rate, maker.share) == ("sentence-pairs", 0.1, next_run.NUMBER_ROWS)
-    assert maker.misleading == next_run.MISLEADING
+    assert maker.misleading == next_run.MISLEADING["first"]
     assert (parts.mask.verbs, parts.mask.nouns) == (next_run.VERBS_FIRST, next_run.NOUNS_FIRST)
+
+
+def test_the_second_stage_of_next_begins_as_the_first_has_ended(monkeypatch, small_tokenizer, model, tmp_path):
+    next_run = study("train_next", monkeypatch)
+    config = next_run.PretrainingConfig(**next_run.SETTINGS, **next_run.STAGES["second"])
+    save_pretrained(model, small_tokenizer, tmp_path / "model-100")
+    parts = next_run.parts(small_tokenizer, "second", tmp_path / "model-100")
+    begun = parts.new_model(config, 50).state_dict()
+    assert all(torch.equal(begun[name], weight) for name, weight in model.state_dict().items())
+    assert parts.row_maker("sentence-pairs", 0.1).misleading == next_run.MISLEADING["second"]
 
 
 def test_each_arm_steps_by_its_own_recipe_at_its_own_speed(monkeypatch, small_tokenizer):
@@ -438,7 +448,7 @@ def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatc
     assert read_json(recipes.DATA / "measures-screen-plain-seed0.json") == {"model": "screen-plain-seed0"}
 
 
-def test_attraction_is_counted_in_text_and_kept_beside_what_models_answer(monkeypatch, tmp_path, small_tokenizer):
+def test_attraction_is_counted_in_text(monkeypatch, small_tokenizer):
     attraction = study("attraction", monkeypatch)
     nouns, verbs = np.zeros((2, 60), np.int8)
     nouns[[20, 21]], verbs[[22, 23]] = (1, -1), (1, -1)
@@ -456,30 +466,27 @@ def test_attraction_is_counted_in_text_and_kept_beside_what_models_answer(monkey
         "plural noun, singular verb": 0,
         "plural noun, plural verb": 2,
     }
-    monkeypatch.setattr(attraction, "OUTPUT", tmp_path)
-    attraction.keep_results(text=found)
-    attraction.keep_results(models={"one": {"all": 30.0}})
-    attraction.keep_results(models={"two": {"all": 45.04}})
-    lines = (tmp_path / "attraction.md").read_text(encoding="utf-8").splitlines()
+    lines = attraction.table(found).splitlines()
     assert "| singular noun | 1 | 2 |" in lines and "| plural noun | 0 | 2 |" in lines
-    assert "|  | one | two |" in lines and "| all | 30.0 | 45.0 |" in lines
 
 
-def test_own_sentences_are_told_apart_by_the_noun_in_between(monkeypatch, model, small_tokenizer):
-    attraction = study("attraction", monkeypatch)
-    group = {"accuracy": 60.0}
-    monkeypatch.setattr(attraction, "score_pairs", lambda *of, limit: {"groups": dict.fromkeys(attraction.ROWS, group)})
-    monkeypatch.setattr(attraction, "prefers", lambda model, tokenizer, sentence: sentence.attractor == sentence.number)
-    found = attraction.measure(model, small_tokenizer)
-    assert {name: value for name, value in found.items() if name.startswith("own")} == {
-        "own sentences, no noun": 0,
-        "own sentences, other number": 0,
-        "own sentences, same number": 100,
+def test_own_sentences_are_told_apart_by_the_noun_in_between(next_checkpoint, monkeypatch, model, small_tokenizer):
+    turned = {"none": True, "singular": False, "plural": True}
+    monkeypatch.setattr(next_checkpoint, "prefers", lambda model, tokenizer, sentence: turned[sentence.attractor])
+    found = next_checkpoint.measure_agreement(model, small_tokenizer)
+    assert {kind: (each["sentences"], each["right"]) for kind, each in found.items()} == {
+        "no noun": (84, 100),
+        "same number": (84, 50),
+        "other number": (84, 50),
     }
+    lines = next_checkpoint.agreement_section({"one": found, "two": found})
+    assert (
+        "| one | 100.0 | 50.0 | 50.0 | 66.7 |" in lines
+        and "| model | no noun | same number | other number | all |" in lines
+    )
 
 
-def test_the_likelier_of_two_verbs_is_preferred(monkeypatch, small_tokenizer):
-    attraction = study("attraction", monkeypatch)
+def test_the_likelier_of_two_verbs_is_preferred(next_checkpoint, small_tokenizer):
     letters = [word for word in small_tokenizer.get_vocab() if len(word) == 1 and word.isalpha()]
     likely, unlikely, other = letters[:3]
 
@@ -492,5 +499,5 @@ def test_the_likelier_of_two_verbs_is_preferred(monkeypatch, small_tokenizer):
 
     sentence = SimpleNamespace(before=other, after=other, verb=likely, other=unlikely)
     turned = SimpleNamespace(before=other, after=other, verb=unlikely, other=likely)
-    assert attraction.prefers(model, small_tokenizer, sentence)
-    assert not attraction.prefers(model, small_tokenizer, turned)
+    assert next_checkpoint.prefers(model, small_tokenizer, sentence)
+    assert not next_checkpoint.prefers(model, small_tokenizer, turned)
