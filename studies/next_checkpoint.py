@@ -285,11 +285,11 @@ def agreement_section(models: dict[str, dict]) -> list[str]:
         mean = sum(each["right"] * each["sentences"] for each in found.values()) / number
         rows.append([name, *(f"{each['right']:.1f}" for each in found.values()), f"{mean:.1f}"])
     first = next(iter(models.values()))
-    counted = ", ".join(f"{each['sentences']} with {kind}" for kind, each in first.items())
+    counted = ", ".join(f"{kind}: {each['sentences']}" for kind, each in first.items())
     return [
         "## The course's own sentences on agreement",
         "",
-        f"Right answers in percent by the noun between subject and verb ({counted}); chance is 50.",
+        f"Right answers in percent by the noun between subject and verb (sentences with {counted}); chance is 50.",
         "",
         *table_lines(["model", *first, "all"], rows),
     ]
