@@ -224,6 +224,7 @@ def asked(tmp_path):
     received: list[bytes] = []
     watched = process.Process(tmp_path, tmp_path / "work", Silent(), [], process.Limits(), threading.Event())
     watched.over = threading.Event()
+    watched.family = list  # no process was started
     watched.connection, there = multiprocessing.Pipe()
     return watched, there, received
 
