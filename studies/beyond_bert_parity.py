@@ -97,7 +97,7 @@ def random_model(kind: str, seed: int, tokenizer: Tokenizer) -> transformers.Pre
     if kind == "ModernBERT":
         sizes |= dict.fromkeys(("attention_bias", "mlp_bias", "norm_bias", "classifier_bias"), rng.random() < 0.5)
         sizes |= dict(
-            local_attention=rng.choice([2, 4, 6]),
+            local_reach=rng.choice([2, 4, 6]),
             global_attn_every_n_layers=rng.randint(1, 4),
             global_rope_theta=rng.choice([1e3, 1.6e5]),
             local_rope_theta=rng.choice([1e2, 1e4]),

@@ -36,6 +36,7 @@ from torch import nn
 from bertcourse.benchmarks.blimp import ACROSS_A_NOUN, score_pairs
 from bertcourse.benchmarks.tables import table_lines, versions, with_interval
 from bertcourse.bert import BertForPreTraining, encode_batch, load_pretrained
+from bertcourse.bert.weights import fingerprint
 from bertcourse.bootstrap import Comparison, compare
 from bertcourse.datasets import agreement_sentences
 from bertcourse.datasets.agreement import AgreementSentence
@@ -92,8 +93,12 @@ def sample(books: Mapping[str, Documents], vocabulary: Vocabulary, length: int, 
     of_book = np.searchsorted(ends, chapters, side="right")
     whole = rng.permutation(np.flatnonzero(rows.lengths == length))
     chosen = np.concatenate([whole[of_book[whole] == number][: tokens // length] for number in range(len(books))])
-    if not len(chosen):
-        raise ValueError(f"the books must have rows of {length} tokens; they are too short.")
+    found = np.bincount(of_book[chosen], minlength=len(books))
+    if min(found) < tokens // length:
+        few = ", ".join(f"{name} {count}" for name, count in zip(books, found) if count < tokens // length)
+        raise ValueError(
+            f"each book must have {tokens // length} rows of {length} tokens; got: {few}. Ask for fewer --tokens."
+        )
     batches = []
     for part in np.split(chosen, range(64, len(chosen), 64)):
         batch = collate(documents, rows, part, vocabulary)
@@ -185,7 +190,7 @@ def run(paths: list[str], output: Path, parts: list[str], tokens: int) -> dict:
         )
     result: dict = {"versions": versions(), "models": {name: known.get(name, {}) for name in [*loaded, *known]}}
     for name, (model, _) in loaded.items():
-        weights = round(sum(each.double().sum().item() for each in model.parameters()), 3)  # other weights, another sum
+        weights = fingerprint(model)
         entry = result["models"][name]
         if entry.get("weights") != weights:
             entry = {"weights": weights}

@@ -68,7 +68,7 @@ class Sizes(NamedTuple):
         tokens: of held-out text, in rows of each kind, at most.
         pairs: of each paradigm of BLiMP; None for all 1,000.
         sentences: of SemCor; None for all.
-        space_rows: rows of 128 tokens whose vectors are looked at.
+        space_rows: rows whose vectors are looked at.
     """
 
     tokens: int

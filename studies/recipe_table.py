@@ -7,11 +7,12 @@ Arms with one seed have no interval. What an arm gained is its loss minus that o
 (``REFERENCES``), seed by seed; an interval that includes 0 is marked as a null.
 """
 
-import json
 import math
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
-from recipes import ABOUT, ARMS, FALL, FLAT, ONE_SEED, SEEDS
+from recipes import ABOUT, FALL, FLAT, ONE_SEED, SEEDS
 from scipy import stats
 
 from bertcourse.benchmarks.tables import table_lines
@@ -33,7 +34,6 @@ COLUMNS = {  # name, digits
     "few labels, fine-tuned": 1,
     "cosine": 2,
     "rogue share": 2,
-    "speed": 2,
 }
 EQUAL_TIME = {"screen": 3_000_000, "finals": 25_000_000}  # tokens of ``recipe_speeds.BASELINE``
 FULL = "full sentences of 64, 80/10/10"
@@ -106,7 +106,6 @@ def values_of(
         "loss at 5 M": near["mlm_loss"] if abs(near["tokens"] - FLAT) < 100_000 else None,
         "loss at equal time": loss_after(at_flat_rate, speed * equal_time) if speed else None,
         "loss at end": end["mlm_loss"],
-        "speed": speed,
     }
     if measures:
         last = measures["space"][-1]
@@ -173,59 +172,87 @@ def what_each_brought(losses: dict[str, dict[int, float]]) -> list[list[str]]:
     return rows
 
 
-def main() -> None:
-    folder = course_file("runs/README.md").parent / "recipes"
-    bigram = read_json(folder / "counts.json")["bigram_loss"]
-    speeds = read_json(folder / "speeds.json")["speeds"] if (folder / "speeds.json").is_file() else {}
-    runs: dict[str, list[dict[str, float]]] = {}
+class Runs(NamedTuple):
+    """What was measured, read from the logs and measures of a folder.
+
+    Attributes:
+        rows: for each row of the table, the ``values_of`` its runs.
+        losses: for each arm of the screening, its loss at the end by seed.
+        hours: of a core, in training.
+    """
+
+    rows: dict[str, list[dict[str, float]]]
+    losses: dict[str, dict[int, float]]
+    hours: float
+
+
+def runs_of(folder: Path, bigram: float, speeds: dict[str, float]) -> Runs:
+    """All runs of a folder.
+
+    Args:
+        folder: has the logs, each called ``recipes.run_name``, and their measures, as far as there are any.
+        bigram: loss of a bigram model.
+        speeds: of ``recipe_speeds``, by arm.
+    """
+    rows: dict[str, list[dict[str, float]]] = {}
     losses: dict[str, dict[int, float]] = {}
     seconds = 0.0
     for path in sorted(folder.glob("*.jsonl")):
         stage, _, run = path.stem.partition("-")
         arm, _, rest = run.rpartition("-seed")
-        factor = rest.partition("-rate")[2]
-        name = f"{arm}, {'Muon at rate ÷' if ARMS[arm].muon_rate else 'rate ×'} {factor}" if factor else arm
-        name += ", 50 M" if stage == "finals" else ""
+        seed, _, factor = rest.partition("-rate")
         measures = folder / f"measures-{path.stem}.json"
+        log = read_log(path)
         until = FLAT if stage == "screen" else math.inf
         measured = read_json(measures) if measures.is_file() else None
-        log = read_log(path)
-        seconds += log[-1]["seconds"]
         found = values_of(log, measured, bigram, until, speeds.get(arm), EQUAL_TIME[stage])
-        runs.setdefault(name, []).append(found)
+        name = arm + (f", rate × {factor}" if factor else "") + (", 50 M" if stage == "finals" else "")
+        rows.setdefault(name, []).append(found)
         if name == arm and "loss at end" in found:
-            losses.setdefault(arm, {})[int(rest)] = found["loss at end"]
+            losses.setdefault(arm, {})[int(seed)] = found["loss at end"]
+        seconds += log[-1]["seconds"] * next(line.get("processes", 1) for line in log if line["event"] == "run")
+    return Runs(rows, losses, seconds / 3600)
+
+
+def summaries(rows: dict[str, list[dict[str, float]]], speeds: dict[str, float]) -> dict[str, dict]:
+    """For each row, in the order of ``ABOUT``, the ``summary`` of each column, and the speed of its arm."""
     order = {arm: place for place, arm in enumerate(ABOUT)}
-    names = sorted(runs, key=lambda name: (", " in name, order.get(name.split(",")[0], 99), name))
-    result = {
-        name: {
-            column: summary(values) if (values := [run[column] for run in runs[name] if column in run]) else None
-            for column in COLUMNS
-        }
-        for name in names
-    }
-    rows = []
+    names = sorted(rows, key=lambda name: (", " in name, order[name.split(",")[0]], name))
+    result: dict[str, dict] = {}
     for name in names:
+        columns = {column: [run[column] for run in rows[name] if column in run] for column in COLUMNS}
+        result[name] = {column: summary(values) if values else None for column, values in columns.items()}
+        result[name]["speed"] = speeds.get(name.split(",")[0])
+    return result
+
+
+def table(runs: Runs, result: dict[str, dict], bigram: float) -> str:
+    """The study for people: what was made, the columns, the table, and what each arm brought."""
+    rows = []
+    for name, found in result.items():
         expected = 1 if ", " in name or name in ONE_SEED else len(SEEDS)
-        rows.append([name, *(text_of(found, COLUMNS[column], expected) for column, found in result[name].items())])
+        cells = [text_of(found[column], digits, expected) for column, digits in COLUMNS.items()]
+        rows.append([name, *cells, "–" if found["speed"] is None else f"{found['speed']:.2f}"])
+    has_finals, has_rates = (any(mark in name for name in result) for mark in ("50 M", "rate ×"))
     lines = [
         "# Recipes: what each change to BERT is worth",
         "",
         "Each cell is a mean over seeds ± half of its 95 % interval (Student's t). Without ± there is one seed; (n of "
         f"m) means that n of m runs have a value. A run reads {FLAT / 1e6:g} million tokens at a constant learning "
-        f"rate, then {FALL / 1e6:g} million while the rate falls to zero; runs marked 50 M read as many.",
+        f"rate, then {FALL / 1e6:g} million while the rate falls to zero"
+        + ("; runs marked 50 M read as many." if has_finals else ". No longer runs have been finished."),
         "",
         "Made by `python studies/recipes.py screen` and `finals`, then `python studies/recipe_table.py`. So far "
-        f"{sum(map(len, runs.values()))} runs, {seconds / 3600:.0f} hours of a core, measuring not counted. No arm was "
-        "tuned but Muon, whose rate a pilot chose: all others have the learning rate of the course's checkpoint, and "
-        "the rows below *rate ×* show, for one seed, what half and twice of it do, where these runs are made.",
+        f"{sum(map(len, runs.rows.values()))} runs, {runs.hours:.0f} hours of a core, measuring not counted. No arm "
+        "was tuned but Muon, whose rate a pilot chose: all others have the learning rate of the course's checkpoint"
+        + (", and the rows *rate ×* show, for one seed, what half and twice of it do." if has_rates else "."),
         "",
         "- **M tokens to …**: how many million tokens, at the constant rate, until the held-out loss is below 6 nats "
         f"and below {bigram:.2f}, a bigram model's on the same rows.",
         "- **loss**: held-out masked language modelling in nats, on sentence pairs. Arms trained on full sentences are "
         "at home on those; one of their updates has a fifth fewer tokens.",
-        f"- **speed, equal time**: speed is how many tokens an arm reads while bert reads one "
-        "(`studies/recipe_speeds.py`); equal time is when bert has read "
+        "- **speed, equal time**: speed is how many tokens an arm reads while bert reads one, measured once "
+        "(`studies/recipe_speeds.py`; arms of the same network differ by up to 0.05); equal time is when bert has read "
         f"{EQUAL_TIME['screen'] / 1e6:g} million (50 M: {EQUAL_TIME['finals'] / 1e6:g}).",
         "- **BLiMP**: the odd-numbered paradigms are for choosing, the even-numbered ones for reporting; 25 pairs each "
         "(50 M: all 1,000), so a difference of two or three points may be chance. ELECTRA has no MLM head; its score "
@@ -236,19 +263,38 @@ def main() -> None:
         "- **cosine, rogue share**: the expected cosine in the last layer, and how much of it is due to a single "
         "dimension.",
         "",
-        *table_lines(["arm", *COLUMNS], rows),
+        *table_lines(["arm", *COLUMNS, "speed"], rows),
         "",
         "What each arm brought: its loss at the end minus that of the arm that it changes, seed by seed; negative is "
         "better. A null is an interval that includes zero: with three seeds, it may also hide a large effect. The "
         "intervals are not corrected for their number, so one in twenty misses zero by chance.",
         "",
-        *table_lines(["arm", "changes", "nats", ""], what_each_brought(losses)),
+        *table_lines(["arm", "changes", "nats", ""], what_each_brought(runs.losses)),
         "",
-        *table_lines(["arm", "what it is"], list(ABOUT.items())),
+        *table_lines(["arm", "what it is"], [[arm, ABOUT[arm]] for arm in ABOUT if has_row_of(arm, result)]),
         "",
     ]
-    write_table(course_file("results/README.md").parent, "recipes", json.loads(json.dumps(result)), "\n".join(lines))
-    print("\n".join(lines))
+    return "\n".join(lines)
+
+
+def has_row_of(arm: str, result: dict[str, dict]) -> bool:
+    """Whether an arm is in the table, or is needed to say what another one is.
+
+    >>> has_row_of("plain", {"plain, 50 M": {}}), has_row_of("plain", {"plain-full": {}})
+    (True, False)
+    """
+    return arm == "local" or any(name.split(",")[0] == arm for name in result)
+
+
+def main() -> None:
+    folder = course_file("runs/README.md").parent / "recipes"
+    bigram = read_json(folder / "counts.json")["bigram_loss"]
+    speeds = read_json(folder / "speeds.json")["speeds"] if (folder / "speeds.json").is_file() else {}
+    runs = runs_of(folder, bigram, speeds)
+    result = summaries(runs.rows, speeds)
+    text = table(runs, result, bigram)
+    write_table(course_file("results/README.md").parent, "recipes", result, text)
+    print(text)
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ ARMS = {  # in the order in which they are run
     "plain-muon": Recipe(PLAIN, muon_rate=0.01),
     "start": Recipe(START),
     "local": Recipe(LOCAL),
-    "electra": Recipe({**START, **ALL_MASKED}, objective="replaced"),
+    "electra": Recipe({**START, **ALL_MASKED, "nsp": False}, objective="replaced"),
     "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
     "modern-layer-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm_kind": "layer"}),
     "modern-post": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm": "post"}),
@@ -180,10 +180,9 @@ def is_done(folder: Path) -> bool:
 
 
 def changed_rate(recipe: Recipe, factor: float) -> Recipe:
-    """The recipe with its learning rate times this factor; with Muon, only Muon's rate changes: it is divided."""
-    if recipe.muon_rate:
-        return replace(recipe, muon_rate=recipe.muon_rate / factor)
-    return replace(recipe, settings={**recipe.settings, "learning_rate": SHARED.get("learning_rate", 5e-4) * factor})
+    """The recipe with its learning rate times this factor; not Muon's, which is another one."""
+    rate = {**SHARED, **recipe.settings}.get("learning_rate", PretrainingConfig.learning_rate)
+    return replace(recipe, settings={**recipe.settings, "learning_rate": rate * factor})
 
 
 def held_out_rows(corpus: Corpus, packing: str = "sentence-pairs", **masks: float) -> list:
@@ -230,22 +229,27 @@ def train(stage: str, arm: str, seed: int, factor: float, output: Path) -> None:
 
 
 def run_stage(stage: str, folder: Path, jobs: int, processes: int, minutes: float, arms: list[str]) -> None:
-    """Make the runs that are not kept yet, ``jobs`` at once, each in one-threaded processes, for so many minutes."""
+    """Make the runs that are not kept yet, ``jobs`` at once, each in one-threaded processes, for so many minutes.
+
+    Raises:
+        ValueError: if an arm has no run in this stage.
+        SystemExit: once all have ended, if one of them failed.
+    """
+    if strangers := set(arms) - {arm for arm, _, _ in planned(stage)}:
+        known = dict.fromkeys(arm for arm, _, _ in planned(stage))
+        raise ValueError(f"arms of {stage} must be some of {', '.join(known)}; got {', '.join(sorted(strangers))}.")
     launch = [sys.executable]
     if processes > 1:
         launch += ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     runs = [run for run in planned(stage) if not arms or run[0] in arms]
     waiting = [["one", stage, *map(str, run)] for run in runs if not is_kept(run_name(stage, *run), DATA)]
     running: list[subprocess.Popen] = []
-    failed = False
+    failed: list[subprocess.Popen] = []
     stop_at = time.monotonic() + 60 * minutes
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         while (waiting or running) and time.monotonic() < stop_at:
-            for process in running:
-                if process.poll():
-                    failed = True
-                    print(f"failed: {' '.join(process.args)}", flush=True)
+            failed += [process for process in running if process.poll()]
             running = [process for process in running if process.returncode is None]
             while waiting and len(running) < jobs:
                 command = [*launch, __file__, *waiting.pop(0), "--folder", str(folder)]
@@ -256,8 +260,9 @@ def run_stage(stage: str, folder: Path, jobs: int, processes: int, minutes: floa
     finally:
         for process in running:
             process.send_signal(signal.SIGTERM)  # a training saves where it is
-        for process in running:
-            process.wait()
+        failed += [process for process in running if process.wait() not in (0, -signal.SIGTERM)]
+    for process in failed:
+        print(f"failed: {' '.join(map(str, process.args))}", flush=True)
     if failed:
         sys.exit(1)
 
@@ -312,7 +317,7 @@ def main() -> None:
         command.add_argument("--processes", type=int, default=1, help="of each run (default: %(default)s)")
         command.add_argument("--minutes", type=float, default=150, help="the most for this leg (default: %(default)s)")
     one = commands.add_parser("one", help="a single run")
-    one.add_argument("stage")
+    one.add_argument("stage", choices=("screen", "finals"))
     one.add_argument("arm", choices=list(ARMS))
     one.add_argument("seed", type=int)
     one.add_argument("factor", type=float)

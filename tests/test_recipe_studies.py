@@ -1,5 +1,6 @@
 """The study of recipes measures what it says, for any encoder with BERT's interface."""
 
+import contextlib
 import dataclasses
 import importlib
 import json
@@ -211,13 +212,13 @@ def test_each_row_is_of_the_chapter_that_its_first_segment_stands_in(next_checkp
     chapters = {
         name: Documents.of([[[token] * 5] * 9 for token in tokens]) for name, tokens in (("x", (7, 8)), ("y", (9,)))
     }
-    drawn = next_checkpoint.sample(chapters, Vocabulary.of(small_tokenizer), 13, tokens=1000)
+    drawn = next_checkpoint.sample(chapters, Vocabulary.of(small_tokenizer), 13, tokens=65)
     ids = torch.cat([rows.input_ids for _, rows in drawn.batches])
     assert ids[:, 1].tolist() == (7 + drawn.chapters).tolist() and set(drawn.chapters) == {0, 1, 2}
 
 
 def test_books_too_short_for_a_row_are_refused(next_checkpoint, books, small_tokenizer):
-    with pytest.raises(ValueError, match="too short"):
+    with pytest.raises(ValueError, match="3 rows of 64 tokens; got: one 0"):
         next_checkpoint.sample({"one": Documents.of([[[5], [6]]] * 2)}, Vocabulary.of(small_tokenizer), 64, tokens=200)
 
 
@@ -311,14 +312,13 @@ def test_senses_are_compared_with_the_first_model_in_the_same_row(next_checkpoin
 def test_a_changed_rate_changes_nothing_else(monkeypatch):
     recipes = study("recipes", monkeypatch)
     assert set(recipes.ABOUT) == set(recipes.ARMS)
-    for arm, recipe in recipes.ARMS.items():
-        same, other = (recipes.changed_rate(recipe, factor) for factor in (1, 2))
-        assert same.parts().new_model.__name__ == recipe.parts().new_model.__name__, arm
-        assert (same.objective, same.encoder, same.muon_rate) == (recipe.objective, recipe.encoder, recipe.muon_rate)
-        if recipe.muon_rate:
-            assert other.muon_rate == recipe.muon_rate / 2 and other.settings == recipe.settings
-        else:
-            assert other.settings["learning_rate"] == 2 * same.settings["learning_rate"]
+    slow = recipes.Recipe(dict(learning_rate=1e-3))
+    for recipe in (*recipes.ARMS.values(), slow):
+        for factor in (1, 2):
+            changed = recipes.changed_rate(recipe, factor)
+            rate = 1e-3 if recipe is slow else recipes.PretrainingConfig.learning_rate
+            assert dict(changed.settings) == {**recipe.settings, "learning_rate": factor * rate}
+            assert dataclasses.replace(changed, settings=recipe.settings) == recipe
 
 
 def test_every_planned_run_has_settings_that_fit(monkeypatch):
@@ -393,16 +393,50 @@ def test_a_table_of_recipes_says_what_was_not_measured(monkeypatch):
         "loss at 5 M": 4.5,
         "loss at equal time": 4.75,
         "loss at end": 4.4,
-        "speed": 0.5,
     }
     assert "loss at equal time" not in table.values_of(evaluations, None, bigram=5.5, speed=2, equal_time=6_000_000)
     slow = table.values_of(evaluations, None, bigram=4.45, until=5_000_000)  # reached only where the rate falls
     assert slow["M tokens to bigram"] == float("inf")
     assert table.summary([4.0, float("inf")]) == {"reached": 1, "seeds": 2, "largest": 4.0}
     of_electra = [{**line, "replaced_loss": 0.3} for line in evaluations]
-    assert table.values_of(of_electra, None, bigram=5.5, speed=0.5, equal_time=1e6) == {"speed": 0.5}
+    assert table.values_of(of_electra, None, bigram=5.5, speed=0.5, equal_time=1e6) == {}
     margin = table.summary([1.0, 2.0, 3.0])["margin"]
     assert margin == pytest.approx(4.303 / 3**0.5, abs=1e-3)
+
+
+def test_runs_are_read_by_their_names_and_paired_by_seed(monkeypatch, tmp_path):
+    study("recipes", monkeypatch)
+    table = study("recipe_table", monkeypatch)
+
+    def write(name, end, processes=1):
+        lines = [{"event": "run", "processes": processes}]
+        lines += [
+            {"event": "evaluation", "tokens": tokens, "seconds": tokens / 1e3, "mlm_loss": loss}
+            for tokens, loss in ((0, 9.0), (5_000_000, 4.5), (5_500_000, end))
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    for name, end in (("bert-seed0", 5.4), ("bert-seed1", 5.0), ("rotary-seed1", 4.3), ("bert-seed0-rate2", 5.2)):
+        write(f"screen-{name}", end)
+    write("finals-bert-seed0", 4.0, processes=2)
+    runs = table.runs_of(tmp_path, 5.07, {"rotary": 0.9})
+    assert {name: len(found) for name, found in runs.rows.items()} == {
+        "bert": 2,
+        "rotary": 1,
+        "bert, rate × 2": 1,
+        "bert, 50 M": 1,
+    }
+    assert runs.losses == {"bert": {0: 5.4, 1: 5.0}, "rotary": {1: 4.3}}  # neither other rates nor longer runs
+    assert runs.hours == pytest.approx((4 + 2) * 5500 / 3600)  # two processes are two cores
+    result = table.summaries(runs.rows, {"rotary": 0.9})
+    assert list(result) == ["bert", "rotary", "bert, 50 M", "bert, rate × 2"]
+    assert (result["rotary"]["speed"], result["bert"]["speed"]) == (0.9, None)
+    lines = table.table(runs, result, 5.07).splitlines()
+    (row,) = [line for line in lines if line.startswith("| rotary | 3.33")]
+    assert "| 4.30 (1 of 3) |" in row and row.endswith("| 0.90 |")
+    assert "| rotary | bert | -0.70 | one seed |" in lines
+    assert any("marked 50 M" in line for line in lines) and any("*rate ×*" in line for line in lines)
+    assert not any(line.startswith("| spans |") for line in lines)  # nobody has run it
 
 
 @pytest.fixture
@@ -440,12 +474,34 @@ def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatc
         ["screen", "plain", "0"],
         ["screen", "plain", "0"],
     ]  # the last two: half and twice its rate
+    with pytest.raises(ValueError, match="bert, plain, modern; got plain-full"):
+        recipes.run_stage("finals", tmp_path, jobs=1, processes=1, minutes=1, arms=["plain-full"])
     recipes.run_stage("finals", tmp_path, jobs=1, processes=2, minutes=1, arms=["plain"])
     assert begun[-1][1:6] == ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     assert begun[-1][7:11] == ["one", "finals", "plain", "0"]
     log = recipes.read_log(recipes.DATA / "screen-plain-seed0.jsonl")
     assert log[1] == {"event": "train", "step": 1, "mlm_loss": 9.0} and "/" not in log[0]["config"]["output"][13:]
     assert read_json(recipes.DATA / "measures-screen-plain-seed0.json") == {"model": "screen-plain-seed0"}
+
+
+@pytest.mark.parametrize(
+    ("polled", "waited", "minutes", "is_failure"),
+    [(1, 1, 1, True), (None, 1, 1e-4, True), (None, -15, 1e-4, False), (None, 0, 1e-4, False), (0, 0, 1, False)],
+    ids=["while it runs", "while it stops", "stopped by us", "stopped and saved", "ended"],
+)
+def test_a_run_that_fails_is_named(recipes, monkeypatch, tmp_path, capsys, polled, waited, minutes, is_failure):
+    def popen(command, env):
+        return SimpleNamespace(
+            args=command, poll=lambda: polled, returncode=polled, wait=lambda: waited, send_signal=lambda number: None
+        )
+
+    monkeypatch.setattr(recipes.subprocess, "Popen", popen)
+    if minutes == 1:
+        monkeypatch.setattr(recipes.time, "sleep", lambda seconds: None)
+    outcome = pytest.raises(SystemExit) if is_failure else contextlib.nullcontext()
+    with outcome:
+        recipes.run_stage("finals", tmp_path, jobs=1, processes=1, minutes=minutes, arms=["bert"])
+    assert ("failed" in capsys.readouterr().out) == is_failure
 
 
 def test_attraction_is_counted_in_text(monkeypatch, small_tokenizer):

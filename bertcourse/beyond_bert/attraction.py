@@ -67,12 +67,16 @@ class Numbers(NamedTuple):
         """The numbers of a tokenizer's words."""
         ids, vocabulary = tokenizer.get_vocab(), Vocabulary.of(tokenizer)
         nouns, verbs = np.zeros((2, vocabulary.size), np.int8)
+        singular, plural = set(), set()
         for word, token_id in ids.items():
             if len(word) > 2 and word.isalpha() and word not in NOT_NOUNS:
-                for plural in filter(ids.__contains__, plurals(word)):
-                    nouns[token_id], nouns[ids[plural]] = SINGULAR, PLURAL
+                found = set(plurals(word)) & ids.keys()
+                plural |= found
+                singular |= {word} if found else set()
             elif vocabulary.is_continuation[token_id] and not word.endswith(NOT_A_NOUN):
                 nouns[token_id] = PLURAL if word.endswith("s") and not word.endswith(SINGULAR_S) else SINGULAR
+        for number, words in ((SINGULAR, singular - plural), (PLURAL, plural - singular)):  # both says nothing: "sens"
+            nouns[[ids[word] for word in words]] = number
         for number, words in VERBS.items():
             verbs[[ids[word] for word in words if word in ids]] = number
 

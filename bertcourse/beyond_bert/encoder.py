@@ -44,7 +44,7 @@ class EncoderConfig(BertConfig):
         gated: whether the feed-forward network has a gate; with ``hidden_act`` "gelu" this is GeGLU.
         qk_norm: whether queries and keys are normalized to the same length in each head.
         segments: whether there are segment embeddings.
-        local_attention: how many tokens a local layer sees on each side; 0: every layer sees everything.
+        local_reach: how many tokens a local layer sees on each side; 0: every layer sees everything.
         global_every: one layer in so many sees everything, starting with the first.
         rope_theta: the longest wavelength of the rotary positions is about 2π times this.
         local_rope_theta: the same in local layers.
@@ -57,7 +57,7 @@ class EncoderConfig(BertConfig):
     gated: bool = False
     qk_norm: bool = False
     segments: bool = True
-    local_attention: int = 0
+    local_reach: int = 0
     global_every: int = 3
     rope_theta: float = 10_000.0
     local_rope_theta: float = 10_000.0
@@ -67,9 +67,9 @@ class EncoderConfig(BertConfig):
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
-        if self.local_attention < 0 or self.global_every < 1:
-            got = f"{self.local_attention} and {self.global_every}"
-            raise ValueError(f"local_attention must be at least 0 and global_every at least 1; got {got}.")
+        if self.local_reach < 0 or self.global_every < 1:
+            got = f"{self.local_reach} and {self.global_every}"
+            raise ValueError(f"local_reach must be at least 0 and global_every at least 1; got {got}.")
         if not (self.rope_theta > 0 and self.local_rope_theta > 0):
             got = f"{self.rope_theta} and {self.local_rope_theta}"
             raise ValueError(f"rope_theta and local_rope_theta must be above 0; got {got}.")
@@ -81,7 +81,7 @@ class EncoderConfig(BertConfig):
 
     def is_local(self, layer: int) -> bool:
         """Whether a layer, counted from 0, sees only its neighbourhood."""
-        return self.local_attention > 0 and layer % self.global_every > 0
+        return self.local_reach > 0 and layer % self.global_every > 0
 
 
 # ModernBERT's departures from BERT, all at once; its sizes are its own.
@@ -91,7 +91,7 @@ MODERN = dict(
     bias=False,
     gated=True,
     segments=False,
-    local_attention=64,
+    local_reach=64,
     rope_theta=160_000.0,
     layer_norm_eps=1e-5,
 )
@@ -173,7 +173,7 @@ class Attention(MultiHeadAttention):
 
     def __init__(self, config: EncoderConfig, layer: int):
         super().__init__(config.hidden_size, config.num_attention_heads, config.attention_probs_dropout_prob)
-        self.reach = config.local_attention if config.is_local(layer) else None
+        self.reach = config.local_reach if config.is_local(layer) else None
         self.theta = None
         if config.positions == "rotary":
             self.theta = config.rope_theta if self.reach is None else config.local_rope_theta

@@ -20,6 +20,7 @@ class Format:
 
     model_type = "bertcourse_encoder"
     expected: dict[str, object] = {}  # fields of config.json that must have this value
+    beside = {"architectures", "model_type", "dtype"}  # what config.json has besides our settings
     sizes = SIZES
     names = Names((), {}, "bert.", ("embeddings", "encoder", "pooler"))
 
@@ -38,7 +39,10 @@ class Format:
     def read(self, told: dict) -> dict:
         """Our settings, from those in config.json; a ValueError says what is not supported."""
         known = {field.name for field in dataclasses.fields(EncoderConfig)}
-        return {name: value for name, value in told.items() if name in known}
+        wrong = (known - told.keys()) | (told.keys() - known - self.beside)
+        if wrong:  # some of them have no tensor that would betray the mistake
+            raise ValueError(f"config.json must have each setting of EncoderConfig and no other; see {sorted(wrong)}.")
+        return {name: told[name] for name in known}
 
     def settings(self, config: EncoderConfig, tokenizer: Tokenizer) -> dict:
         """The settings for config.json."""
@@ -195,7 +199,7 @@ class ModernBertFormat(Format):
     def fits(self, model: BertModel | BertForPreTraining) -> bool:
         """Whether it departs from BERT as ModernBERT does, without a pooler; any reach, with or without biases."""
         encoder = model if isinstance(model, BertModel) else model.bert
-        free = dict.fromkeys(("bias", "local_attention"))
+        free = dict.fromkeys(("bias", "local_reach"))
         modern = {name: MODERN[name] for name in DEPARTURES if name in MODERN}
         return encoder.pooler is None and {**departs(model.config), **free} == {**modern, **free}
 
@@ -209,6 +213,9 @@ class ModernBertFormat(Format):
         biases = {name: told.get(name, False) for name in self.biases}
         if len(set(biases.values())) > 1:
             raise ValueError(f"the biases must be all true or all false; got {biases}.")
+        embeddings, mlp = settings["hidden_dropout_prob"], told.get("mlp_dropout", settings["hidden_dropout_prob"])
+        if mlp != embeddings:
+            raise ValueError(f"mlp_dropout must be embedding_dropout, {embeddings}; got {mlp}.")
         activation, head = settings["hidden_act"], told.get("classifier_activation", "gelu")
         if head != activation:
             raise ValueError(f"classifier_activation must be hidden_activation, {activation!r}; got {head!r}.")
@@ -217,7 +224,7 @@ class ModernBertFormat(Format):
         if reach == 0 and every > 1:
             raise ValueError(f"local_attention must be at least 2; got {told['local_attention']}.")
         theta, local_theta = (self.theta(told, kind) for kind in self.layers)
-        own = {"bias": biases["norm_bias"], "local_attention": reach, "global_every": every}
+        own = {"bias": biases["norm_bias"], "local_reach": reach, "global_every": every}
         return {**MODERN, **settings, **own, "rope_theta": theta, "local_rope_theta": local_theta}
 
     def global_every(self, told: dict) -> int:
@@ -243,7 +250,7 @@ class ModernBertFormat(Format):
 
     def settings(self, config: EncoderConfig, tokenizer: Tokenizer) -> dict:
         """Their settings, from ours."""
-        every = config.global_every if config.local_attention else 1
+        every = config.global_every if config.local_reach else 1
         thetas = dict(zip(self.layers, (config.rope_theta, config.local_rope_theta)))
         first, last = frame_ids(tokenizer)
         return {
@@ -252,7 +259,7 @@ class ModernBertFormat(Format):
             **self.expected,
             "mlp_dropout": config.hidden_dropout_prob,
             "classifier_activation": config.hidden_act,
-            "local_attention": 2 * config.local_attention,
+            "local_attention": 2 * config.local_reach,  # theirs is the whole window
             "global_attn_every_n_layers": every,
             "layer_types": self.layer_types(config.num_hidden_layers, every),
             **{name: thetas[kind] for kind, (name, _) in self.thetas.items()},
@@ -283,7 +290,7 @@ class ModernBertFormat(Format):
 
 
 # The settings that make an encoder a different model from BERT; sizes do not, nor do those that only refine these.
-DEPARTURES = ("positions", "norm", "norm_kind", "bias", "gated", "qk_norm", "segments", "local_attention")
+DEPARTURES = ("positions", "norm", "norm_kind", "bias", "gated", "qk_norm", "segments", "local_reach")
 FORMATS = {form.model_type: form for form in (RobertaFormat(), BertFormat(), ModernBertFormat(), Format())}
 
 

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from bertcourse.bert import BertForPreTraining
+from bertcourse.beyond_bert.formats import departs
 from bertcourse.multi_head_attention import EncoderBlock
 
 PEDESTAL = 3.0  # large beside the values of a normalized vector, and small enough for bfloat16 to be exact beside it
@@ -29,6 +30,8 @@ def grown(model: BertForPreTraining, layers: int, positions: int) -> BertForPreT
         layers: of the copy, L to 2L.
         positions: of the copy, at most the model's: the first ones.
     """
+    if departures := departs(model.config):
+        raise ValueError(f"grown is for BERT, whose layers end with a normalization; this encoder has {departures}.")
     blocks = list(model.bert.encoder.blocks)
     most = model.config.max_position_embeddings
     if not len(blocks) <= layers <= 2 * len(blocks):

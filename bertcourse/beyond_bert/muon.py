@@ -3,7 +3,8 @@
 The gradient of a weight matrix is dominated by a few directions; the others hardly learn. Muon takes the momentum
 M = USVᵀ and steps along UVᵀ, equally far in every direction. Among all steps that move no output by more than the
 learning rate times the length of its input, this one descends most steeply (Bernstein & Newhouse 2024, "Old Optimizer,
-New Norm", section 2).
+New Norm", on Shampoo); for tall matrices, ``Muon`` steps further. A gated network's two maps, which are stored as one
+matrix, share one step.
 """
 
 import math

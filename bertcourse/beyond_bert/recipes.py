@@ -108,6 +108,8 @@ def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> Electr
             "ELECTRA's generator has a quarter of the heads: num_attention_heads must be a multiple of 4; got "
             f"{config.num_attention_heads}."
         )
+    if config.nsp:
+        raise ValueError("ELECTRA learns no NSP: nsp must be False; got True.")
     if config.mask_share != 1:
         raise ValueError(
             f"ELECTRA's generator reads a [MASK] at every hidden token: mask_share 1; got {config.mask_share}."

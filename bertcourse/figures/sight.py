@@ -10,7 +10,7 @@ from bertcourse.figures.interactive import Figure, show_steps
 from bertcourse.figures.schematic import NARROW, Schematic, in_both_widths, paint, short
 
 MOST_WORDS, MOST_LAYERS = 24, 6
-LONG, FAR = 8192, MODERN["local_attention"]  # the longest text that ModernBERT reads, and the reach of its local layers
+LONG, FAR = 8192, MODERN["local_reach"]  # the longest text that ModernBERT reads, and the reach of its local layers
 KINDS = {True: "local", False: "global"}
 
 
@@ -57,7 +57,7 @@ def show_sight(length: int = 16, reach: int = 2, layers: int = 3, global_every: 
             f"reach must be from 1 to {length // 2 - 1}, so that a local layer does not see everything, and "
             f"global_every at least 2; got {reach} and {global_every}."
         )
-    config = EncoderConfig(local_attention=reach, global_every=global_every)
+    config = EncoderConfig(local_reach=reach, global_every=global_every)
     local = [config.is_local(layer) for layer in range(layers)]
     views = [[length // 2]]
     for is_local in reversed(local):

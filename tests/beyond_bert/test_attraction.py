@@ -40,6 +40,17 @@ def shard(tokenizer, *documents: list[str]) -> Documents:
     return Documents.of([[tokenizer.encode(sentence).ids for sentence in document] for document in documents])
 
 
+def test_what_might_be_singular_or_plural_says_nothing_in_any_order():
+    words = "sen sens senses key keys".split()
+    for order in (words, words[::-1]):
+        vocabulary = {
+            word: number for number, word in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *order])
+        }
+        nouns = Numbers.of(Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))).nouns
+        found = {word: int(nouns[vocabulary[word]]) for word in words}
+        assert found == {"sen": SINGULAR, "sens": 0, "senses": PLURAL, "key": SINGULAR, "keys": PLURAL}
+
+
 def test_nouns_have_a_number_where_both_forms_are_words(numbers):
     found = {word: int(numbers.nouns[number]) for number, word in enumerate(WORDS) if numbers.nouns[number]}
     assert found == {
@@ -158,3 +169,17 @@ def test_verbs_and_nouns_are_hidden_first_in_their_own_rows_only(tokenizer, numb
         assert rate == 1 if is_always else rate == pytest.approx(6 / 16, abs=0.08)
         by_chance = hidden[ids == tokenizer.token_to_id("keys")].mean().item()
         assert by_chance == pytest.approx(3 / 21 if is_always else 6 / 16, abs=0.08)
+
+
+def test_verbs_and_nouns_are_hidden_first_as_often_as_asked(tokenizer, numbers):
+    sentence = "the keys to the cabinet never are ."
+    ids = torch.tensor([tokenizer.encode(f"[CLS] {' [SEP] '.join([sentence] * 3)} [SEP]").ids] * 400)
+    for verbs, nouns in ((0.0, 1.0), (0.5, 0.0)):
+        masks, generator = NumberMasks(numbers, verbs, nouns), torch.Generator().manual_seed(0)
+        places = masks(ids, Vocabulary.of(tokenizer), count=6, generator=generator).positions
+        hidden = torch.zeros(ids.numel()).index_fill(0, places, 1).view_as(ids)
+        rates = {word: hidden[ids == tokenizer.token_to_id(word)].mean().item() for word in ("are", "keys", "cabinet")}
+        if nouns:  # six nouns, six places
+            assert rates == {"are": 0, "keys": 1, "cabinet": 1}
+        else:  # half of the three before all others; the other half by chance, for what is left of the six places
+            assert rates["are"] == pytest.approx(0.5 + 0.5 * 4.5 / 22.5, abs=0.06)

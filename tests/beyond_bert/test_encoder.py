@@ -95,14 +95,14 @@ def test_rms_norm_is_torchs():
 
 def test_every_third_layer_sees_all_and_the_others_their_neighbourhood():
     with torch.no_grad():
-        attentions = made(local_attention=2).bert(tokens(), output_attentions=True).attentions
+        attentions = made(local_reach=2).bert(tokens(), output_attentions=True).attentions
     far = ~local_mask(12, 2)
     assert [bool((layer[..., far] > 0).all()) for layer in attentions] == [True, False, False, True]
     assert (attentions[1][..., far] == 0).all() and (attentions[1][..., ~far] > 0).all()
 
 
 def test_both_ways_of_attending_agree_on_padded_local_rows():
-    model = made(local_attention=2, positions="rotary", qk_norm=True)
+    model = made(local_reach=2, positions="rotary", qk_norm=True)
     mask = torch.ones(2, 12).long()
     mask[0, 9:] = 0
     plain = model.bert(tokens(), mask, output_attentions=True).last_hidden_state
@@ -160,7 +160,7 @@ def test_every_departure_learns_all_its_weights(changes):
         (dict(positions="relative"), "positions"),
         (dict(norm="sandwich"), "norm"),
         (dict(norm_kind="batch"), "norm_kind"),
-        (dict(local_attention=-1), "local_attention"),
+        (dict(local_reach=-1), "local_reach"),
         (dict(rope_theta=0.0), "rope_theta"),
         (dict(positions="rotary", hidden_size=12, num_attention_heads=4), "even"),
     ],

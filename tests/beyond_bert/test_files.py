@@ -25,7 +25,7 @@ SIZES = dict(
     intermediate_size=20,
     max_position_embeddings=16,
 )
-SMALL_MODERN = {**MODERN, "local_attention": 2}
+SMALL_MODERN = {**MODERN, "local_reach": 2}
 IDS = torch.tensor([[2, 7, 8, 9, 12, 13, 14, 3], [2, 9, 11, 3, 0, 0, 0, 0]])
 MASK = (IDS != 0).long()
 
@@ -90,7 +90,7 @@ def test_old_and_new_files_of_modernbert_say_the_same(folder_of, every):
     PARITY["write_as_on_the_hub"](folder / "config.json")
     assert load_pretrained(folder)[0].config == new
     assert [new.is_local(layer) for layer in range(5)] == [layer % every > 0 for layer in range(5)]
-    assert new.local_attention == 3
+    assert new.local_reach == 3
 
 
 def test_the_hubs_modernbert_is_read_with_its_defaults(folder_of):
@@ -98,7 +98,7 @@ def test_the_hubs_modernbert_is_read_with_its_defaults(folder_of):
     told = {"local_attention": None, "layer_types": None, "global_attn_every_n_layers": None, "rope_parameters": None}
     edit(folder, **told, global_rope_theta=None, local_rope_theta=None)
     config = load_pretrained(folder)[0].config
-    assert (config.local_attention, config.global_every) == (64, 3)
+    assert (config.local_reach, config.global_every) == (64, 3)
     assert (config.rope_theta, config.local_rope_theta) == (160_000.0, 10_000.0)
 
 
@@ -159,7 +159,7 @@ def test_a_pooler_beside_robertas_head_is_left_aside(folder_of):
         ({"type_vocab_size": 1}, False, "roberta"),
         ({"type_vocab_size": 1, "hidden_act": "relu"}, False, "bert"),
         (SMALL_MODERN, False, "modernbert"),
-        ({**SMALL_MODERN, "bias": True, "local_attention": 0}, False, "modernbert"),
+        ({**SMALL_MODERN, "bias": True, "local_reach": 0}, False, "modernbert"),
         (SMALL_MODERN, True, "bertcourse_encoder"),
         ({**SMALL_MODERN, "norm_kind": "rms"}, False, "bertcourse_encoder"),
         ({"positions": "none", "gated": True}, True, "bertcourse_encoder"),
@@ -190,6 +190,18 @@ def test_an_encoder_is_saved_as_what_it_is_and_loads_again(
         with torch.no_grad():
             other = theirs.eval()(IDS, attention_mask=MASK)[0][MASK.bool()]
         torch.testing.assert_close(loaded(IDS, MASK)[0][MASK.bool()], other, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("field", ["local_reach", "qk_norm", "rope_theta", "another"])
+def test_our_own_format_has_every_setting_and_no_other(tmp_path, small_tokenizer, field):
+    save_pretrained(made(False, Encoder, qk_norm=True), small_tokenizer, tmp_path)
+    path = tmp_path / "config.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({name: told[name] for name in told if name != field}), encoding="utf-8")
+    if field == "another":
+        edit(tmp_path, another=1)
+    with pytest.raises(ValueError, match=f"each setting of EncoderConfig and no other.*{field}"):
+        load_pretrained(tmp_path)
 
 
 @pytest.mark.parametrize("changes", [{}, {"type_vocab_size": 1}, SMALL_MODERN], ids=["BERT", "RoBERTa", "ModernBERT"])
@@ -235,6 +247,7 @@ def test_chapter_twos_bert_and_this_chapters_read_each_others_files(tmp_path, sm
         ("ModernBERT", {"tie_word_embeddings": False}, "tie_word_embeddings"),
         ("ModernBERT", {"decoder_bias": False}, "decoder_bias"),
         ("ModernBERT", {"mlp_bias": False}, "biases"),
+        ("ModernBERT", {"mlp_dropout": 0.3}, "mlp_dropout"),
         ("ModernBERT", {"classifier_activation": "silu"}, "classifier_activation"),
         ("ModernBERT", {"hidden_activation": "silu", "classifier_activation": "silu"}, "hidden_act"),
         ("ModernBERT", {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, "rope_type.*'yarn'"),

@@ -8,6 +8,7 @@ from torch import nn
 
 from bertcourse.bert import BertConfig, BertForPreTraining, encode_batch, load_pretrained
 from bertcourse.beyond_bert import growth
+from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.growth import grown
 
 SIZES = dict(
@@ -86,3 +87,9 @@ def test_a_deeper_model_shares_no_weights_and_all_of_its_layers_learn(model):
 def test_what_cannot_be_grown_is_refused(model, layers, positions, message):
     with pytest.raises(ValueError, match=message):
         grown(model, layers, positions)
+
+
+@pytest.mark.parametrize("changes", [{"norm": "pre"}, {"norm_kind": "rms"}], ids=str)
+def test_another_encoder_cannot_be_grown(changes):
+    with pytest.raises(ValueError, match=f"has {changes}"):
+        grown(EncoderForPreTraining(EncoderConfig(**SIZES, **changes)), 4, 16)

@@ -112,7 +112,7 @@ def test_every_model_gets_the_start_that_is_asked_for(recipe):
 
 
 def test_electra_learns_and_its_discriminator_is_kept(corpus, tmp_path):
-    recipe = Recipe(dict(mask_share=1.0, random_share=0.0, initial_outputs="zero"), objective="replaced")
+    recipe = Recipe(dict(**ALL_MASKED, initial_outputs="zero", nsp=False), objective="replaced")
     model = trained(recipe, corpus, tmp_path)
     first, *_, last = [line for line in read_log(tmp_path / "log.jsonl") if line["event"] == "evaluation"]
     assert last["mlm_loss"] < first["mlm_loss"] - 0.05 and last["replaced_loss"] < first["replaced_loss"]
@@ -125,7 +125,7 @@ def test_electra_learns_and_its_discriminator_is_kept(corpus, tmp_path):
 
 
 def test_electra_is_measured_on_the_masks_that_it_is_trained_on(corpus, tmp_path):
-    recipe = Recipe(ALL_MASKED, objective="replaced")
+    recipe = Recipe(dict(**ALL_MASKED, nsp=False), objective="replaced")
     config = PretrainingConfig(**{**TINY, **recipe.settings, "output": str(tmp_path)})
     run = trainer.PretrainingRun(config, False, corpus, Processes(0, 1, 0, torch.device("cpu")), recipe.parts())
     mask = Vocabulary.of(corpus.tokenizer).mask_id
@@ -134,7 +134,7 @@ def test_electra_is_measured_on_the_masks_that_it_is_trained_on(corpus, tmp_path
 
 
 def test_electras_generator_begins_as_its_discriminator_does():
-    start = dict(mask_share=1.0, random_share=0.0, initial_outputs="zero", local_layers=2, initializer_range=0.04)
+    start = dict(**ALL_MASKED, nsp=False, initial_outputs="zero", local_layers=2, initializer_range=0.04)
     torch.manual_seed(0)
     model = new_electra(PretrainingConfig(**start), 500).eval()
     embedded = model.generator.embeddings_project(model.bert.embeddings(torch.randint(5, 500, (4, 40))))
@@ -142,7 +142,7 @@ def test_electras_generator_begins_as_its_discriminator_does():
     inner = torch.arange(5, 35)
     before = [weights[:, 0, inner, inner - 1].mean() for weights in output.attentions]  # its one head
     assert min(before[:2]) > 0.5 and max(before[2:]) < 0.1
-    blind = new_electra(PretrainingConfig(mask_share=1.0, random_share=0.0), 500).generator.encoder
+    blind = new_electra(PretrainingConfig(**ALL_MASKED, nsp=False), 500).generator.encoder
     assert blind.blocks[0].feed_forward.contract.weight.any()
     assert not any(block.feed_forward.contract.weight.any() for block in model.generator.encoder.blocks)
 
@@ -213,10 +213,17 @@ def test_the_mask_rate_falls(corpus, tmp_path, monkeypatch):
     [
         (Recipe(dict(local_layers=1, local_offsets="-1"), dict(positions="rotary")), "local_layers"),
         (Recipe(objective="spans"), "NSP"),
-        (Recipe(objective="replaced"), "mask_share"),
-        (Recipe(dict(**ALL_MASKED, num_attention_heads=2), objective="replaced"), "multiple of 4; got 2"),
+        (Recipe(ALL_MASKED, objective="replaced"), "nsp must be False"),
+        (Recipe(dict(nsp=False), objective="replaced"), "mask_share"),
+        (Recipe(dict(**ALL_MASKED, nsp=False, num_attention_heads=2), objective="replaced"), "multiple of 4; got 2"),
     ],
-    ids=["local heads without positions", "spans in pairs", "ELECTRA with other masks", "ELECTRA with two heads"],
+    ids=[
+        "local heads without positions",
+        "spans in pairs",
+        "ELECTRA with NSP",
+        "ELECTRA with other masks",
+        "ELECTRA with two heads",
+    ],
 )
 def test_settings_that_do_not_fit_a_recipe_are_refused(recipe, message, corpus, tmp_path):
     with pytest.raises(ValueError, match=message):
