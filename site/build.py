@@ -68,8 +68,9 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
         shutil.copy(notebook, place)
     shutil.copytree(data, source / "data", ignore=shutil.ignore_patterns("*.safetensors", "__pycache__"))
     shutil.copytree(SITE / "guide", source / "site" / "guide")
-    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"):
-        shutil.copy(SITE.parent / name, source)
+    (source / "notebooks" / "homework").mkdir()
+    for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/homework/INSTRUCTORS.md"):
+        shutil.copy(SITE.parent / name, source / name)
     shutil.copy(SITE / "index.md", source)
     write_front_page(source, notebooks, SITE.parent)
     (source / "playground.md").write_text(playground.page(playground.models_at_hand()), encoding="utf-8")

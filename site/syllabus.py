@@ -1,6 +1,6 @@
 """Write the syllabi into the lecturers' guide: ``make syllabus``, after a change to ``syllabi.toml`` or to a lecture.
 
-The file says which sections are lectured, read at home and left out; their names and minutes come from the notebooks.
+The file says which sections are lectured, and read at home before or after class, and so what is left out; their names and minutes come from the notebooks.
 """
 
 import re
@@ -17,6 +17,7 @@ GUIDE = ROOT / "site" / "guide" / "syllabus.md"
 PLANS = ROOT / "site" / "syllabi.toml"
 PLACE = re.compile(r"(<!-- syllabi: make syllabus -->\n).*(?=<!-- end of syllabi -->)", re.DOTALL)
 FIRST, LAST, AFTER = OPENING, "Summary", "What can go wrong"  # sections without a number
+PLACES = ("class", "before", "home")
 HOMEWORK_TAKES = re.compile(r"\*\*Takes\*\* (\d+) minutes")
 
 Sections = dict[int, dict[str, tuple[str, int]]]
@@ -57,14 +58,13 @@ def named(text: str) -> list[str]:
 
 
 def weeks_of(plan: dict, lectures: Sections, homework: dict[str, int]) -> list[dict]:
-    """Each week of a plan: its sections in class and at home, with titles and minutes, and the minutes of both.
+    """Each week of a plan: its sections in class and at home ("before" it and after it, "home"), with titles and
+    minutes, and the minutes of both.
 
     A lecture's opening and summary go with its first and last section in class; *What can go wrong* is read at home.
     The minutes of a homework are shared by the weeks from the one in which it is handed out until it is due.
     """
-    weeks = [
-        {**week, "class": named(week.get("class", "")), "home": named(week.get("home", ""))} for week in plan["weeks"]
-    ]
+    weeks = [{**week, **{place: named(week.get(place, "")) for place in PLACES}} for week in plan["weeks"]]
     for chapter, sections in lectures.items():
         with_class = [week for week in weeks if any(chapter_of(number) == chapter for number in week["class"])]
         if with_class:
@@ -73,9 +73,10 @@ def weeks_of(plan: dict, lectures: Sections, homework: dict[str, int]) -> list[d
                 if name in extra:
                     with_class[week][place] = [*with_class[week][place], extra[name]]
     for number, week in enumerate(weeks):
-        for place in ("class", "home"):
+        for place in PLACES:
             week[place] = [section(one, lectures) for one in sorted(week[place], key=order)]
-            week[f"{place}_minutes"] = sum(minutes for _, minutes in week[place])
+        week["class_minutes"] = sum(minutes for _, minutes in week["class"])
+        week["home_minutes"] = sum(minutes for _, minutes in week["before"] + week["home"])
         week["class_minutes"] += week.get("minutes", 0)  # of what is no lecture
         for name in homework:
             begin = next((i for i, one in enumerate(weeks) if one.get("out") == name), None)
@@ -105,12 +106,13 @@ def section(number: str, lectures: Sections) -> tuple[str, int]:
     chapter, _, name = number.partition(" ")
     if name not in found:
         raise ValueError(f"no section {number} in lecture {chapter}; there are {', '.join(found)}.")
-    return f"{name} of lecture {chapter}", found[name][1]
+    shown = f"*{name}* (lecture {chapter})" if name == AFTER else f"{name} of lecture {chapter}"
+    return shown, found[name][1]
 
 
 def left_out(plan: dict, lectures: Sections) -> list[str]:
     """What a plan names nowhere: sections of its lectures, by title, and whole lectures."""
-    used = {number for week in plan["weeks"] for place in ("class", "home") for number in named(week.get(place, ""))}
+    used = {number for week in plan["weeks"] for place in PLACES for number in named(week.get(place, ""))}
     chapters = {chapter_of(number) for number in used}
     parts = [f"lecture {chapter}" for chapter in lectures if chapter not in chapters]
     for chapter in chapters:
@@ -127,7 +129,7 @@ def with_syllabi(guide: str, plans: dict, lectures: Sections, homework: dict[str
         parts += [f"## {plan['name']}", plan["about"].strip(), table(weeks, plans["reading"])]
         parts.append(f"**Left out**: {'; '.join(left_out(plan, lectures)) or 'nothing'}.")
         sums = [sum(week[f"{place}_minutes"] for week in weeks) for place in ("class", "home")]
-        parts.append(f"Altogether {sums[0]} minutes in class and {sums[1]} at home, reading not counted.")
+        parts.append(f"In total {sums[0]} minutes in class and {sums[1]} at home, not counting reading.")
     text = "\n\n".join(parts)
     return PLACE.sub(lambda place: f"{place[1]}\n{text}\n\n", guide)
 
@@ -136,11 +138,12 @@ def table(weeks: list[dict], reading: dict[str, str]) -> str:
     """A row for each week."""
     rows = ["| week | in class | at home | homework | minutes in class, at home |", "|---|---|---|---|---|"]
     for number, week in enumerate(weeks, 1):
-        shown = {place: "; ".join(f"{title} ({n})" for title, n in week[place]) for place in ("class", "home")}
+        shown = {place: "; ".join(f"{title} ({n})" for title, n in week[place]) for place in PLACES}
         chapters = [chapter for chapter, title in begun(week) if chapter in reading]
         read = "".join(f" *Reading*: {reading[chapter]}." for chapter in chapters)
         given = [f"{week[key]} {word}" for key, word in (("due", "due"), ("out", "out")) if key in week]
-        home = (shown["home"] and f"{shown['home']}.") + read
+        first = f"*Before class*: {shown['before']}. *After it*: " if shown["before"] else ""
+        home = first + (shown["home"] and f"{shown['home']}.") + read
         cells = [number, week.get("note") or shown["class"], home.strip(), ", ".join(given)]
         rows.append(f"| {' | '.join(map(str, cells))} | {week['class_minutes']}, {week['home_minutes']} |")
     return "\n".join(rows)

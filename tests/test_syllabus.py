@@ -38,7 +38,7 @@ def test_no_class_is_longer_than_its_time(plan, lectures, homework):  # but for 
 @pytest.mark.parametrize("plan", PLANS["plan"], ids=lambda plan: plan["name"])
 def test_each_section_is_named_once_and_homework_is_due_after_it_was_given(plan, homework):
     used = [
-        number for week in plan["weeks"] for part in ("class", "home") for number in syllabus.named(week.get(part, ""))
+        number for week in plan["weeks"] for part in syllabus.PLACES for number in syllabus.named(week.get(part, ""))
     ]
     assert len(used) == len(set(used))
     out = {week["out"]: number for number, week in enumerate(plan["weeks"]) if "out" in week}
@@ -55,6 +55,16 @@ def test_minutes_add_up_to_those_of_the_sections(lectures):
     assert [week["home_minutes"] for week in weeks[1:]] == [50, 0] and weeks[2]["class_minutes"] == 60
     left = syllabus.left_out(plan, lectures)
     assert "lecture 2" in left and lectures[1]["1.4"][0] in left and lectures[1]["1.2"][0] not in left
+
+
+def test_what_is_read_before_class_is_told_apart(lectures):
+    plan = {"name": "One week", "about": "", "weeks": [{"class": "1.1", "before": "1.2", "home": "1.3"}]}
+    (week,) = syllabus.weeks_of(plan, lectures, {})
+    minutes = {number: count for number, (_, count) in lectures[1].items()}
+    assert week["home_minutes"] == minutes["1.2"] + minutes["1.3"] + minutes["What can go wrong"]
+    row = syllabus.table([week], {}).splitlines()[-1]
+    assert f"| *Before class*: {lectures[1]['1.2'][0]} ({minutes['1.2']}). *After it*: 1.3 " in row
+    assert lectures[1]["1.2"][0] not in syllabus.left_out(plan, lectures)
 
 
 def test_a_course_may_begin_with_lecture_0():
