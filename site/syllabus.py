@@ -1,6 +1,7 @@
 """Write the syllabi into the lecturers' guide: ``make syllabus``, after a change to ``syllabi.toml`` or to a lecture.
 
-The file says which sections are lectured, and read at home before or after class, and so what is left out; their names and minutes come from the notebooks.
+The file says which sections are lectured and which are read at home, before or after class, and so what is left out;
+their names and minutes come from the notebooks.
 """
 
 import re

@@ -188,7 +188,8 @@ def run(paths: list[str], output: Path, parts: list[str], tokens: int) -> dict:
         raise ValueError(
             f"models must have one tokenizer and names of their own; got {', '.join(map(name_of, paths))}."
         )
-    result: dict = {"versions": versions(), "models": {name: known.get(name, {}) for name in [*loaded, *known]}}
+    names = dict.fromkeys([next(iter(loaded)), *known, *loaded])
+    result: dict = {"versions": versions(), "models": {name: known.get(name, {}) for name in names}}
     for name, (model, _) in loaded.items():
         weights = fingerprint(model)
         entry = result["models"][name]

@@ -1,8 +1,8 @@
 """The checkpoint ``next``: the course's own BERT, two layers deeper, after more books and more of what they rarely say.
 
     export BERTCOURSE_DATA=FOLDER
-    torchrun --nproc-per-node 2 studies/train_next.py first     # five hours on two cores
-    torchrun --nproc-per-node 2 studies/train_next.py second    # one and a half
+    torchrun --nproc-per-node 2 studies/train_next.py first     # 5.7 hours on two cores
+    torchrun --nproc-per-node 2 studies/train_next.py second    # 1.1
 
 The weights begin as those of the course's checkpoint, which has read 88 books for some thirteen epochs. Two layers come
 in between, which at first pass on what they get (``bertcourse.beyond_bert.growth``). Then 354 books are read, with the
@@ -14,7 +14,8 @@ attraction.py``). In BLiMP's two paradigms in which it has not, the course's che
 and a 5-gram model in 23 %. So a share ``NUMBER_ROWS`` of the rows is filled with sentences that have such a noun, which
 misleads in some of them (``bertcourse.beyond_bert.attraction``). In these rows, auxiliaries and nouns are among the
 first tokens that are hidden, with probabilities ``VERBS_FIRST`` and ``NOUNS_FIRST``: a verb may be told from a noun,
-and a noun from a verb.
+and a noun from a verb. (Rows of exactly two such sentences are taken for pairs, and hidden like those: some 38 % of
+them at 128 tokens, hardly any at 256.)
 
 The first stage had the noun mislead in nine of ten of these sentences, and the model learned just that for sentences
 that stand alone: with *the key to the cabinets* it became right, and with *the key to the cabinet*, wrong. BLiMP, in
