@@ -40,7 +40,8 @@ def published(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("published")
     for name in ("site", "bertcourse", "data"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.safetensors"))
-    for path in (*ROOT.glob("*.md"), ROOT / "pyproject.toml", *LECTURES[1:3], ROOT / ".github" / "bank.png"):
+    others = ("pyproject.toml", ".github/bank.png", "notebooks/homework/INSTRUCTORS.md")
+    for path in (*ROOT.glob("*.md"), *LECTURES[1:3], *(ROOT / name for name in others)):
         (root / path.relative_to(ROOT)).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, root / path.relative_to(ROOT))
     project = (root / "pyproject.toml").read_text(encoding="utf-8")
