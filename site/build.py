@@ -68,7 +68,7 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
         shutil.copy(notebook, place)
     shutil.copytree(data, source / "data", ignore=shutil.ignore_patterns("*.safetensors", "__pycache__"))
     shutil.copytree(SITE / "guide", source / "site" / "guide")
-    (source / "notebooks" / "homework").mkdir()
+    (source / "notebooks" / "homework").mkdir(parents=True)
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/homework/INSTRUCTORS.md"):
         shutil.copy(SITE.parent / name, source / name)
     shutil.copy(SITE / "index.md", source)

@@ -260,7 +260,8 @@ def run_stage(stage: str, folder: Path, jobs: int, processes: int, minutes: floa
     finally:
         for process in running:
             process.send_signal(signal.SIGTERM)  # a training saves where it is
-        failed += [process for process in running if process.wait() not in (0, -signal.SIGTERM)]
+        stopped = (0, -signal.SIGTERM) if processes == 1 else (0, 1)  # 1: how torchrun ends when it is stopped
+        failed += [process for process in running if process.wait() not in stopped]
     for process in failed:
         print(f"failed: {' '.join(map(str, process.args))}", flush=True)
     if failed:

@@ -14,7 +14,7 @@ attraction.py``). In BLiMP's two paradigms in which it has not, the course's che
 and a 5-gram model in 23 %. So a share ``NUMBER_ROWS`` of the rows is filled with sentences that have such a noun, which
 misleads in some of them (``bertcourse.beyond_bert.attraction``). In these rows, auxiliaries and nouns are among the
 first tokens that are hidden, with probabilities ``VERBS_FIRST`` and ``NOUNS_FIRST``: a verb may be told from a noun,
-and a noun from a verb. (Rows of exactly two such sentences are taken for pairs, and hidden like those: some 38 % of
+and a noun from a verb. (Rows of exactly two such sentences are taken for pairs, and hidden like those: many of
 them at 128 tokens, hardly any at 256.)
 
 The first stage had the noun mislead in nine of ten of these sentences, and the model learned just that for sentences

@@ -485,11 +485,29 @@ def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("polled", "waited", "minutes", "is_failure"),
-    [(1, 1, 1, True), (None, 1, 1e-4, True), (None, -15, 1e-4, False), (None, 0, 1e-4, False), (0, 0, 1, False)],
-    ids=["while it runs", "while it stops", "stopped by us", "stopped and saved", "ended"],
+    ("polled", "waited", "processes", "minutes", "is_failure"),
+    [
+        (1, 1, 1, 1, True),
+        (1, 1, 2, 1, True),
+        (None, 1, 1, 1e-4, True),
+        (None, -15, 1, 1e-4, False),
+        (None, 1, 2, 1e-4, False),
+        (None, 0, 1, 1e-4, False),
+        (0, 0, 1, 1, False),
+    ],
+    ids=[
+        "while it runs",
+        "torchrun, while it runs",
+        "while it stops",
+        "stopped by us",
+        "torchrun, stopped by us",
+        "stopped and saved",
+        "ended",
+    ],
 )
-def test_a_run_that_fails_is_named(recipes, monkeypatch, tmp_path, capsys, polled, waited, minutes, is_failure):
+def test_a_run_that_fails_is_named(
+    recipes, monkeypatch, tmp_path, capsys, polled, waited, processes, minutes, is_failure
+):
     def popen(command, env):
         return SimpleNamespace(
             args=command, poll=lambda: polled, returncode=polled, wait=lambda: waited, send_signal=lambda number: None
@@ -500,7 +518,7 @@ def test_a_run_that_fails_is_named(recipes, monkeypatch, tmp_path, capsys, polle
         monkeypatch.setattr(recipes.time, "sleep", lambda seconds: None)
     outcome = pytest.raises(SystemExit) if is_failure else contextlib.nullcontext()
     with outcome:
-        recipes.run_stage("finals", tmp_path, jobs=1, processes=1, minutes=minutes, arms=["bert"])
+        recipes.run_stage("finals", tmp_path, jobs=1, processes=processes, minutes=minutes, arms=["bert"])
     assert ("failed" in capsys.readouterr().out) == is_failure
 
 

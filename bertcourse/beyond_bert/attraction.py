@@ -176,8 +176,8 @@ class NumberMasks:
     """Hides tokens as ``mask_tokens`` does, but in the rows of ``NumberRows`` some verbs and nouns before all others.
 
     Elsewhere they are hidden as often as other tokens. Otherwise [MASK] would come to mean that a noun is likely. Rows
-    are told apart by their [SEP]s: a pair has two. So a row of exactly two such sentences is mistaken for a pair; of
-    rows of 128 tokens some 38 % are that, of rows of 256 one in a hundred.
+    are told apart by their [SEP]s: a pair has two. So a row of exactly two such sentences is mistaken for a pair:
+    many are, in rows of 128 tokens, and hardly any in rows of 256.
 
     Attributes:
         numbers: of the words.
