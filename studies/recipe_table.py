@@ -240,7 +240,11 @@ def table(runs: Runs, result: dict[str, dict], bigram: float) -> str:
         "Each cell is a mean over seeds ± half of its 95 % interval (Student's t). Without ± there is one seed; (n of "
         f"m) means that n of m runs have a value. A run reads {FLAT / 1e6:g} million tokens at a constant learning "
         f"rate, then {FALL / 1e6:g} million while the rate falls to zero"
-        + ("; runs marked 50 M read as many." if has_finals else ". No longer runs have been finished."),
+        + (
+            "; those marked 50 M read as many, in bfloat16, one seed each."
+            if has_finals
+            else ". No longer runs have been finished."
+        ),
         "",
         "Made by `python studies/recipes.py screen` and `finals`, then `python studies/recipe_table.py`. So far "
         f"{sum(map(len, runs.rows.values()))} runs, {runs.hours:.0f} hours of a core, measuring not counted. No arm "
