@@ -30,7 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from bertcourse.datasets.registry import fetch
 from bertcourse.word_senses.nearest import check_vectors, unit
 
-FLOATS = (np.float32, np.float64)
+FLOATS = (np.float64, np.float32)  # whatever is neither becomes the first
 
 
 def plain_expected_cosine(vectors: np.ndarray) -> float:

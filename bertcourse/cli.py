@@ -25,6 +25,9 @@ def main(arguments: list[str] | None = None) -> int:
     Returns:
         For the shell: 0 if all went well, 1 if not, 130 if it was interrupted. Bad usage exits with 2.
     """
+    for stream in (sys.stdout, sys.stderr):  # a pipe on Windows may not have every character
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     parser = argparse.ArgumentParser(prog="bertcourse", description="The commands of the course.")
     try:
         version = importlib.metadata.version("bertcourse")

@@ -15,7 +15,8 @@ def replace_files(folder: str | os.PathLike, names: Iterable[str]) -> Iterator[P
     """Provide an empty folder to write into; if the block succeeds, what it wrote replaces the old files.
 
     A reader finds each file old or new, never half written. The files are replaced one after another, so a failure
-    between two of them leaves the first ones new and the rest old.
+    between two of them leaves the first ones new and the rest old. A process that is killed meanwhile leaves a folder
+    ``.saving-…`` behind, which can be deleted.
 
     Args:
         folder: where the files belong; created if it does not exist.

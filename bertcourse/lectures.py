@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -235,7 +236,8 @@ def run_in_kernel(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Co
             done.set()
             watcher.join()
         used = kernel.cpu_times()
-    notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
+    notebook.metadata.pop("widgets", None)  # their state differs each time
+    notebook.metadata |= nbformat.from_dict({"kernelspec": KERNEL, "language_info": {"name": "python"}})
     return Cost(used.user + used.system, peak[0] / 1e9)
 
 
@@ -250,6 +252,8 @@ def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: in
     Returns:
         True if every one ran, within twice the CPU time that it states (``within_twice``).
     """
+    if output and (twice := [name for name, count in Counter(path.name for path in paths).items() if count > 1]):
+        raise ValueError(f"one folder cannot hold two notebooks called {twice[0]}: run them with an --output each.")
     all_well = True
     for path in paths:
         notebook, start = read_notebook(path), time.perf_counter()

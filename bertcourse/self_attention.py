@@ -16,7 +16,7 @@ def simple_self_attention(x: Tensor) -> Tensor:
     Processing" (3rd ed.), chapter on the transformer.
 
     Args:
-        x: word vectors, (..., L, D).
+        x: word vectors, (..., L, D). In half precision long ones overflow, as nothing scales their products.
 
     Returns:
         Contextual vectors, (..., L, D).

@@ -3,8 +3,9 @@
     pytest --nbval notebooks/04_pretraining.ipynb
 
 A cell tagged ``tolerance=0.02`` may print numbers up to 0.02 away from the stored ones, one tagged ``tolerance=5%`` up
-to 5 %; the words between them must be the same. Cells without such a tag stay strict. A figure's HTML is treated as an
-image, since its last digits differ between machines; its words and numbers are compared in its text.
+to 5 % of the larger of the two; the words between them must be the same. Cells without such a tag stay strict. A
+figure's HTML is treated as an image, since its last digits differ between machines; its words and numbers are compared
+in its text.
 """
 
 import math

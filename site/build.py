@@ -10,16 +10,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import playground
 from sphinx.cmd.build import main as sphinx
 
 SITE = Path(__file__).resolve().parent
-sys.path.insert(0, str(SITE.parent))  # the lectures' times are counted by this checkout
-
-from front_page import write_front_page  # noqa: E402
-
 PACKAGE = SITE.parent / "bertcourse"
-sys.path.insert(0, str(SITE.parent))
+sys.path.insert(0, str(SITE.parent))  # this checkout's package, whichever is installed
+
+import playground  # noqa: E402
+from front_page import write_front_page  # noqa: E402
 
 from bertcourse.lectures import read_notebook  # noqa: E402
 from bertcourse.slides import write_deck  # noqa: E402

@@ -64,16 +64,24 @@ def facts(lectures: list[NotebookNode], root: Path) -> str:
     """What it takes, in five numbers."""
     hours = sum(map(minutes_of, lectures)) / 60
     cpu = sum(stated_cost(notebook).cpu_seconds for notebook in lectures if stated_cost(notebook)) / 60
-    sheets = len(list((root / "notebooks" / "homework").glob("hw*/hw*.ipynb")))
+    sheets = sorted((root / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
+    points = [points_of(read_notebook(sheet)) for sheet in sheets]
+    graded = {f"{by_machine} of {whole}" for by_machine, whole in points}
     said = {
         f"{len(lectures)} lectures": f"{hours:.0f} hours to read and try",
-        f"{sheets} sheets": "of homework, 18 of 21 points graded by machine",
+        f"{len(sheets)} sheets": f"of homework, {' or '.join(sorted(graded))} points graded by machine",
         f"{cpu:.0f} minutes": "of CPU time for all lectures",
         "2 cores": "and no GPU",
         "No network": "once it is installed",
     }
     items = "".join(f"<li><b>{fact}</b> {rest}</li>" for fact, rest in said.items() if fact[0] != "0")
     return f'<ul class="facts">{items}</ul>\n'
+
+
+def points_of(sheet: NotebookNode) -> tuple[int, int]:
+    """How many points of a homework a machine gives, and how many there are."""
+    cells = [cell.metadata["nbgrader"] for cell in sheet.cells if cell.metadata.get("nbgrader", {}).get("grade")]
+    return sum(cell["points"] for cell in cells if not cell["solution"]), sum(cell["points"] for cell in cells)
 
 
 def minutes_of(notebook: NotebookNode) -> int:

@@ -17,11 +17,14 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
 
-from bertcourse.files import sha256
-from bertcourse.tokenization import characters
-from bertcourse.tokenization.normalization import clean
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # this checkout's package, whichever is installed
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "bertcourse" / "figures" / "js"
+from bertcourse.files import sha256  # noqa: E402
+from bertcourse.tokenization import characters  # noqa: E402
+from bertcourse.tokenization.normalization import clean  # noqa: E402
+
+SCRIPTS = ROOT / "bertcourse" / "figures" / "js"
 SURROGATES = range(0xD800, 0xE000)
 CODES = [code for code in range(0x110000) if code not in SURROGATES]
 WIDTH = 120

@@ -79,6 +79,8 @@ def test_standardizer_equals_standard_scaler(vectors):
     single = vectors.astype(np.float32)
     np.testing.assert_allclose(Standardizer().fit_transform(single), StandardScaler().fit_transform(single), atol=1e-5)
     assert Standardizer().fit_transform(single).dtype == np.float32
+    whole = np.array([[16777216], [16777217], [16777218]])  # more digits than float32 has
+    np.testing.assert_allclose(Standardizer().fit_transform(whole), StandardScaler().fit_transform(whole))
 
 
 def test_a_dimension_that_is_almost_dead_is_standardized_and_a_dead_one_is_not(vectors):

@@ -1,6 +1,7 @@
 """The command: what it prints, and what it hands back to the shell."""
 
 import importlib.metadata
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -224,3 +225,12 @@ def test_importing_the_course_imports_nothing_heavy():
     heavy = ("torch", "matplotlib", "transformers")
     code = f"import sys, bertcourse, bertcourse.cli; print([m for m in {heavy} if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_pipe_without_some_character_ends_no_command(tmp_path):
+    """Windows writes to files and pipes in an encoding that has no √, which a heading of lecture 1 has."""
+    run = f"from bertcourse.cli import main; raise SystemExit(main(['slides', '1', '--output', {str(tmp_path)!r}]))"
+    command = [sys.executable, "-c", run]
+    done = subprocess.run(command, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "cp1252"}, timeout=300)
+    assert done.returncode == 0, done.stderr.decode()
+    assert rb"\u221a" in done.stdout and (tmp_path / "01_self_attention.html").is_file()

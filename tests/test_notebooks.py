@@ -482,6 +482,8 @@ def test_run_lectures_stores_outputs_and_reports_failures(tmp_path, capsys):
     assert run_lectures([good], output=tmp_path / "built")
     assert read_notebook(tmp_path / "built" / good.name).cells[-1].outputs[0].text == "42\n"
     assert not read_notebook(good).cells[-1].outputs  # an output folder leaves the source alone
+    with pytest.raises(ValueError, match="two notebooks called lecture.ipynb"):
+        run_lectures([good, good], output=tmp_path / "built")
     assert not run_lectures([bad, good])
     printed = capsys.readouterr().out
     assert "FAILED  bad.ipynb" in printed and "ZeroDivisionError" in printed

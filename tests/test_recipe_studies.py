@@ -271,7 +271,7 @@ def test_a_command_goes_on_where_it_was_and_begins_anew_with_other_weights(
     with torch.no_grad():
         model.mlm_head.bias.add_(1)
     next_checkpoint.run(*command)
-    assert len(asked) == 9 and (tmp_path / "next.md").read_text() == "# Table\n"
+    assert len(asked) == 9 and (tmp_path / "next.md").read_text(encoding="utf-8") == "# Table\n"
 
 
 def test_blimp_stands_beside_what_was_published_and_names_the_paradigms_across_a_noun(next_checkpoint):

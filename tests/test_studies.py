@@ -272,7 +272,7 @@ def test_next_sentence_goes_on_where_it_was(next_sentence, monkeypatch, tmp_path
     assert len(next_sentence["run"]([21], tmp_path, tmp_path)["rows"]) == 4
     rows = next_sentence["run"]([21, 22], tmp_path, tmp_path)["rows"]
     assert len(measured) == 6 and [row["seed"] for row in rows] == [21, 22] * 4
-    table = (tmp_path / "next_sentence.md").read_text()
+    table = (tmp_path / "next_sentence.md").read_text(encoding="utf-8")
     assert "| topic | without NSP | [CLS] | 50.0 to 50.0 |" in table and "| topic | no model | majority |" in table
 
 

@@ -71,7 +71,9 @@ def run_benchmark(
 def fastest_precision(model: nn.Module, tokenizer: Tokenizer) -> str:
     """The precision of matrix products in which a model reads BLiMP faster on this machine: "float32" or "bfloat16"."""
     batch = encode_batch(tokenizer, [of_paradigm[0].good for of_paradigm in blimp_pairs().values()])
-    return faster_precision(model, lambda: model.bert(*batch).last_hidden_state.sum(), torch.device("cpu"))
+    return faster_precision(
+        model, lambda: model.bert(*batch).last_hidden_state.sum(), torch.device("cpu"), learns=False
+    )
 
 
 def score_pairs(

@@ -31,6 +31,7 @@ from torch import nn
 
 from bertcourse.benchmarks.tables import publish, table_lines, table_name
 from bertcourse.bert import BertModel, load_pretrained
+from bertcourse.bert.weights import fingerprint
 from bertcourse.datasets.registry import cache_folder
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.classifiers import SequenceClassifier, classification_scores
@@ -135,7 +136,7 @@ def run_benchmark(
     config_of({**settings, "minutes": float(minutes)})  # refuses what is out of range before anything is fetched
     encoder, tokenizer = load_pretrained(model_name)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    weights = weights_digest(encoder)
+    weights = fingerprint(encoder)
     name = table_name(f"finetune_{task}", model_name, limit)
     folder = Path(output or cache_folder() / "runs")
     sets = {}
@@ -170,15 +171,6 @@ def cut(splits: Splits, limit: int | None, most_dev: int) -> Splits:
         return [examples[i] for i in torch.randperm(len(examples), generator=order)[:most].tolist()]
 
     return Splits(some(splits.train, limit), some(splits.dev, most_dev), splits.test)
-
-
-def weights_digest(encoder: nn.Module) -> str:
-    """A digest that changes if any weight does."""
-    digest = hashlib.sha256()
-    for name, tensor in encoder.state_dict().items():
-        digest.update(name.encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
-    return digest.hexdigest()
 
 
 def run_seed(

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -21,10 +22,11 @@ def table_name(benchmark: str, model_name: str, limit: int | None) -> str:
 
 
 def publish(result: dict, table: str, output: str | os.PathLike | None, name: str) -> dict:
-    """Print the table, write OUTPUT/NAME.json and .md unless ``output`` is None, and return the result."""
-    print(table)
+    """Write OUTPUT/NAME.json and .md unless ``output`` is None, print the table, and return the result."""
     if output is not None:
         write_table(output, name, result, table)
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"  # a pipe on Windows may have no Δ
+    print(table.encode(encoding, errors="replace").decode(encoding))
     return result
 
 

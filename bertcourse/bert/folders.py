@@ -24,7 +24,7 @@ SHIPPED = ("course", "next")  # in data/checkpoints
 # The files that we write, in this order: a folder without config.json is not finished.
 FILES = ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "config.json"]
 SHARDS = "model.safetensors.index.json"
-FETCHED = [*FILES, SHARDS, "added_tokens.json"]
+FETCHED = [*FILES, SHARDS, "added_tokens.json", "special_tokens_map.json", "vocab.json", "merges.txt"]
 
 
 def open_folder(name_or_path: str | os.PathLike) -> Path:
@@ -46,6 +46,8 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
         ConnectionError: if the hub cannot be reached and its cache does not have the model.
     """
     name = str(name_or_path)
+    if not isinstance(name_or_path, str | os.PathLike) or not name:
+        raise ValueError(f'a model must be named, by a folder or a name such as "course"; got {name_or_path!r}.')
     if name_or_path in SHIPPED:  # a Path of this name means a folder
         return course_file(f"checkpoints/{name}/model.safetensors").parent
     if name_or_path == "minilm":

@@ -176,7 +176,8 @@ class BertModel(nn.Module):
 
         Args:
             input_ids: (B, L), integers below V.
-            attention_mask: (B, L), 1 for a token, 0 for padding; None if nothing is padded.
+            attention_mask: (B, L), 1 for a token, 0 for padding, which must stand at the end: positions count from the
+                first column, and ``pooled`` comes from it. None if nothing is padded.
             token_type_ids: (B, L), 0 for the first segment, 1 for the second; None for all zeros.
             output_hidden_states: return the embeddings and each layer's result.
             output_attentions: return each layer's weights; slower, as they have to be stored.

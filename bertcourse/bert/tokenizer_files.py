@@ -15,6 +15,7 @@ ROBERTA_SPELLING = {"pad": "<pad>", "unk": "<unk>", "cls": "<s>", "sep": "</s>",
 
 BERT_CLASSES = (None, "BertTokenizer", "BertTokenizerFast", "PreTrainedTokenizerFast")
 BERT_PARTS = {"pre_tokenizer": "BertPreTokenizer", "model": "WordPiece"}
+BERT_MODEL = {"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
 SAVE_AGAIN = "Load it with the transformers library and save it again, as tokenizer.json."
 
 
@@ -49,6 +50,11 @@ def tokenizer_from_vocabulary(folder: Path) -> Tokenizer:
             raise ValueError(
                 f"{path}: added tokens must be in vocab.txt; {token!r} with id {token_id!r} is not. {SAVE_AGAIN}"
             )
+    if strangers := [token for token in named_special_tokens(folder, settings) if token not in BERT_SPECIAL_TOKENS]:
+        raise ValueError(
+            f"{folder}: without a tokenizer.json, special tokens must be {', '.join(BERT_SPECIAL_TOKENS)}; got "
+            f"{', '.join(map(repr, strangers[:3]))}. {SAVE_AGAIN}"
+        )
     tokenizer = ours.to_tokenizers()
     tokenizer.normalizer = normalizers.BertNormalizer(
         lowercase=ours.lowercase,
@@ -57,6 +63,24 @@ def tokenizer_from_vocabulary(folder: Path) -> Tokenizer:
     )
     tokenizer.decoder = decoders.WordPiece()  # which also removes the space before a comma
     return tokenizer
+
+
+def named_special_tokens(folder: Path, settings: dict) -> list[str]:
+    """All tokens that the files beside a vocab.txt call special or add to it.
+
+    Args:
+        folder: may have special_tokens_map.json and added_tokens.json.
+        settings: of tokenizer_config.json.
+    """
+    paths = folder / "special_tokens_map.json", folder / "added_tokens.json"
+    special, added = (read_json(path) if path.is_file() else {} for path in paths)
+    found: list[str | dict] = [*added, *settings.get("added_tokens_decoder", {}).values()]
+    for named in (settings, special):
+        found += [named[f"{purpose}_token"] for purpose in BERT_SPELLING if named.get(f"{purpose}_token") is not None]
+        for key in ("additional_special_tokens", "extra_special_tokens"):
+            more = named.get(key) or []
+            found += more.values() if isinstance(more, dict) else more
+    return [each["content"] if isinstance(each, dict) else each for each in found]
 
 
 def check_vocabulary(tokenizer: Tokenizer, vocab_size: int) -> None:
@@ -136,6 +160,7 @@ def tokenizer_config(tokenizer: Tokenizer) -> dict:
     }
     parts = {part: (backend[part] or {}).get("type") for part in ("pre_tokenizer", "model")}
     is_bert = list(steps) == ["BertNormalizer"] and bert["clean_text"] and parts == BERT_PARTS
+    is_bert = is_bert and all(backend["model"][name] == value for name, value in BERT_MODEL.items())
     spelling = spelling_of(tokenizer).items()
     names = {f"{purpose}_token": token for purpose, token in spelling if tokenizer.token_to_id(token) is not None}
     return {"tokenizer_class": "BertTokenizer" if is_bert else "PreTrainedTokenizerFast", **settings, **names}

@@ -75,6 +75,8 @@ def write_left_to_right(writer: Writer, text: str, num_tokens: int, num_masks: i
     Returns:
         The ids of the tokens written.
     """
+    if num_masks < 1:
+        raise ValueError(f"num_masks must be at least 1; got {num_masks}.")
     ids, places = writer.frame(text, num_masks)
     start, written = places[0], []
     for _ in range(num_tokens):
@@ -130,6 +132,8 @@ def mask_predict(writer: Writer, ids: Sequence[int], places: Sequence[int], iter
     Returns:
         The row after each iteration.
     """
+    if iterations < 1:
+        raise ValueError(f"iterations must be at least 1; got {iterations}.")
     row, hidden = list(ids), list(places)
     certainty: dict[int, float] = {}
     rows = []

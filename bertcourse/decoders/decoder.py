@@ -267,6 +267,11 @@ class TransformerDecoder(nn.Module):
             output_attentions: keep each layer's weights; this needs the plain attention, not the fused one.
         """
         old, new = (0 if cache is None else cache.length), x.shape[1]
+        has_cross_attention = self.blocks[0].cross_attention is not None
+        if has_cross_attention and memory is None and not old:
+            raise ValueError("a decoder with cross-attention needs memory, what the encoder made of the source.")
+        if memory is not None and not has_cross_attention:
+            raise ValueError("a decoder without cross-attention takes no memory; make it with cross_attention=True.")
         if mask is None and new > 1:  # a single position may see everything before it, and itself
             mask = causal_mask(old + new, x.device)[old:]
         hidden_states, weights = [], []

@@ -109,6 +109,8 @@ def generate(
     Raises:
         ValueError: if the model has too few positions for prompt and new tokens.
     """
+    if input_ids.dim() != 2:
+        raise ValueError(f"input_ids must be (B, L), a row for each prompt; got shape {tuple(input_ids.shape)}.")
     longest = model.config.max_position_embeddings
     if max_new_tokens < 0 or input_ids.shape[1] + max_new_tokens > longest + 1:  # the last token written is not read
         raise ValueError(

@@ -73,8 +73,11 @@ class HybridLoss:
             loss = loss + count / len(input_ids) * cross_entropy(logits, next_tokens(input_ids[some], mask))
         if count < len(input_ids):
             some = slice(count, None)
-            mask = None if attention_mask is None else attention_mask[some]
-            masked = mask_tokens(input_ids[some], self.vocabulary, self.rate, generator=self.generator)
+            mask, ids = None, input_ids[some]
+            if attention_mask is not None:
+                mask = attention_mask[some]
+                ids = ids.masked_fill(mask == 0, self.vocabulary.pad_id)  # which is not hidden
+            masked = mask_tokens(ids, self.vocabulary, self.rate, generator=self.generator)
             logits = fill_logits(model, masked.input_ids, mask)
             loss = loss + (1 - count / len(input_ids)) * cross_entropy(logits, masked.all_labels()[:, 1:])
         return loss
@@ -131,19 +134,19 @@ def filling_scores(
     generator = torch.Generator().manual_seed(seed)
 
     def answers():
-        for ids, mask in in_evaluation(model, texts, batch_size):
+        for ids, mask in in_evaluation(model, texts, batch_size, vocabulary.pad_id):
             masked = mask_tokens(ids, vocabulary, rate, generator=generator, mask_share=1.0, random_share=0.0)
             yield fill_logits(model, masked.input_ids, mask), masked.all_labels()[:, 1:]
 
     return scores(answers())
 
 
-def in_evaluation(model: CausalLanguageModel, texts: Sequence[Sequence[int]], batch_size: int):
-    """Batches of texts of similar length, while the model is in evaluation mode."""
+def in_evaluation(model: CausalLanguageModel, texts: Sequence[Sequence[int]], batch_size: int, pad_id: int = 0):
+    """Batches of texts of similar length, padded with ``pad_id``, while the model is in evaluation mode."""
     ordered = sorted(texts, key=len)
     with evaluation_mode(model):
         for start in range(0, len(ordered), batch_size):
-            yield pad_texts(ordered[start : start + batch_size])
+            yield pad_texts(ordered[start : start + batch_size], pad_id)
 
 
 def scores(answers) -> Scores:

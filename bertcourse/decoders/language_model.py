@@ -307,6 +307,10 @@ def train_language_model(
 
     Returns:
         The loss of each step, in nats per token.
+
+    Raises:
+        ValueError: if there are fewer batches than steps.
+        FloatingPointError: if a loss is not a number, as of a batch in which no text has a second token.
     """
     optimizer = torch.optim.AdamW(adamw_groups(model, lambda name: learning_rate, weight_decay), betas=(0.9, 0.98))
     losses = []
@@ -314,12 +318,19 @@ def train_language_model(
     for step, batch in enumerate(islice(batches, steps)):
         set_learning_rate(optimizer, trapezoid(step / steps, warmup, decay, lead=1 / steps))
         value = loss(model, *batch)
+        if not value.isfinite():
+            raise FloatingPointError(
+                f"step {step + 1}: the loss must be a number; got {value.item()}. Has each batch a text of two tokens? "
+                f"If so, lower learning_rate, now {learning_rate:g}."
+            )
         optimizer.zero_grad()
         value.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(value.item())
     model.eval()
+    if len(losses) < steps:
+        raise ValueError(f"batches must be at least {steps}, one per step; got {len(losses)}.")
     return losses
 
 
@@ -339,6 +350,8 @@ def mean_loss(model: nn.Module, texts: Sequence[Sequence[int]], batch_size: int 
             tokens = int(batch.attention_mask[:, 1:].sum())
             total += next_token_loss(model, *batch).item() * tokens if tokens else 0.0
             count += tokens
+    if not count:
+        raise ValueError("texts must have a token after the first, which is guessed; got none.")
     return total / count
 
 

@@ -154,6 +154,8 @@ def date_examples(num_train: int = 20_000, num_test: int = 500, seed: int = 0) -
     """
     rng = random.Random(seed)
     days = list(range((LAST_DAY - FIRST_DAY).days + 1))
+    if not 0 <= num_test < len(days):
+        raise ValueError(f"num_test must leave some of the {len(days):,} days to learn from; got {num_test}.")
     rng.shuffle(days)
     held_out, others = days[:num_test], days[num_test:]
 

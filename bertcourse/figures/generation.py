@@ -101,7 +101,7 @@ def count_kept(probabilities: np.ndarray, top_k: int, top_p: float) -> int:
     if top_p >= 1:
         return len(some)
     before = np.cumsum(some) - some  # the sum over all likelier words
-    return int((before < top_p * some.sum() - 1e-9).sum())
+    return max(1, int((before < top_p * some.sum() - 1e-9).sum()))
 
 
 def in_groups(logits: np.ndarray, most: int) -> tuple[list[float], list[int]]:

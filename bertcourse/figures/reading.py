@@ -235,7 +235,7 @@ def draw_margin(data: dict, told: str) -> Schematic:
     figure = Schematic(740, 62 * len(data["names"]) + 44, told, size=13)
 
     def across(value: float) -> float:
-        return 176 + (value - low) / (high - low) * 548
+        return 176 + (value - low) / (high - low or 1) * 548
 
     for row, (name, values) in enumerate(zip(data["names"], data["values"])):
         figure.text((166, 34 + 62 * row), name, anchor="end")

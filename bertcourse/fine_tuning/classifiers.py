@@ -124,13 +124,13 @@ class SequenceClassifier(Head):
 
 
 def classification_scores(gold: Tensor, predicted: Tensor) -> dict[str, float]:
-    """Accuracy, and F1 averaged over the classes that occur in ``gold``, in percent.
+    """Accuracy, and F1 averaged over the classes that occur in either, in percent, as scikit-learn has them.
 
     Args:
         gold, predicted: (n,), the index of each text's class.
     """
     f1 = []
-    for label in gold.unique():
+    for label in torch.cat([gold, predicted]).unique():
         correct = ((gold == label) & (predicted == label)).sum().item()
         f1.append(2 * correct / ((gold == label).sum() + (predicted == label).sum()).item())
     return {"accuracy": 100 * (gold == predicted).float().mean().item(), "macro_f1": 100 * sum(f1) / len(f1)}

@@ -136,14 +136,15 @@ class Head(nn.Module):
         return self.measure(examples, self.rows(examples))
 
     def save(self, folder: str | os.PathLike) -> None:
-        """Write model and tokenizer to a folder, for ``load`` and for ``transformers``."""
+        """Write model and tokenizer to a folder, for ``load`` and for ``transformers``; a map that was trained as a sum
+        (``question_answering.low_rank``) is written as one matrix."""
         further = {"architectures": [self.architecture], "classifier_dropout": self.dropout.p}
         if labels := getattr(self, "labels", None):
             further |= {
                 "id2label": {str(index): label for index, label in enumerate(labels)},
                 "label2id": {label: index for index, label in enumerate(labels)},
             }
-        save_pretrained(self, self.tokenizer, folder, {**further, "bertcourse": self.options()})
+        save_pretrained(with_merged_maps(self), self.tokenizer, folder, {**further, "bertcourse": self.options()})
 
     @property
     def architecture(self) -> str:
@@ -211,3 +212,13 @@ def check_labels(labels: Sequence[str]) -> list[str]:
     if len(set(labels)) < 2 or len(set(labels)) < len(labels) or not all(isinstance(label, str) for label in labels):
         raise ValueError(f"labels must be at least two different strings, in the order of their indices; got {labels}.")
     return labels
+
+
+def with_merged_maps(model: nn.Module) -> nn.Module:
+    """The model, or a copy of it in which each part that can be ``merged`` is."""
+    parts = [name for name, part in model.named_modules() if hasattr(part, "merged")]
+    model = copy.deepcopy(model) if parts else model
+    for name in parts:
+        parent, _, own = name.rpartition(".")
+        setattr(model.get_submodule(parent), own, model.get_submodule(name).merged())
+    return model

@@ -6,6 +6,7 @@ The error for a bad file names the file, the line, what was expected and what wa
 import json
 import os
 import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -47,13 +48,13 @@ def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> l
     for number, line in lines:
         fields = line.split("\t")
         if len(fields) != len(columns):
-            raise wrong(path, number, f"{len(columns)} columns, {', '.join(columns)}, with tabs between", line)
+            raise invalid_line(path, number, f"{len(columns)} columns, {', '.join(columns)}, with tabs between", line)
         row = dict(zip(columns, fields))
         if not row["label"].strip():
-            raise wrong(path, number, "a label", line)
+            raise invalid_line(path, number, "a label", line)
         parts = tuple(row[name].strip() for name in texts)
         examples.append(LabeledText(parts if len(parts) > 1 else parts[0], row["label"].strip()))
-    return some(examples, path)
+    return at_least_one(examples, path)
 
 
 def read_nli(path: str | os.PathLike) -> list[LabeledText]:
@@ -69,12 +70,12 @@ def read_nli(path: str | os.PathLike) -> list[LabeledText]:
             row = json.loads(line)
             pair, label = (row["sentence1"], row["sentence2"]), row["gold_label"]
         except (ValueError, KeyError, TypeError):
-            raise wrong(path, number, "a JSON object with sentence1, sentence2 and gold_label", line) from None
+            raise invalid_line(path, number, "a JSON object with sentence1, sentence2 and gold_label", line) from None
         if not all(isinstance(text, str) for text in (*pair, label)):
-            raise wrong(path, number, "strings for sentence1, sentence2 and gold_label", line)
+            raise invalid_line(path, number, "strings for sentence1, sentence2 and gold_label", line)
         if label != "-":
             examples.append(LabeledText(pair, label))
-    return some(examples, path)
+    return at_least_one(examples, path)
 
 
 def check_examples(examples: Sequence, kind: type[NamedTuple]) -> None:
@@ -101,22 +102,22 @@ def read_whole(path: Path) -> str:
         raise FileNotFoundError(f"expected a file of labelled data at {path}; there is none.")
     try:
         if path.suffix != ".zip":
-            return path.read_text(encoding="utf-8-sig")
+            return path.read_bytes().decode("utf-8-sig")
         with zipfile.ZipFile(path) as archive:
             (name,) = archive.namelist()
             return archive.read(name).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} must be UTF-8; {error}. Convert it.") from None
-    except (zipfile.BadZipFile, ValueError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
         raise ValueError(f"{path} must be a zip with one file; {error}. Unpack it, and name the file.") from None
 
 
-def wrong(path: str | os.PathLike, number: int, expected: str, line: str) -> ValueError:
+def invalid_line(path: str | os.PathLike, number: int, expected: str, line: str) -> ValueError:
     """The error for an invalid line."""
     return ValueError(f"{path}, line {number}: expected {expected}; got {line[:80]!r}.")
 
 
-def some(examples: list, path: str | os.PathLike) -> list:
+def at_least_one(examples: list, path: str | os.PathLike) -> list:
     """The examples of a file, if there are any."""
     if not examples:
         raise ValueError(f"{path} must hold at least one example; it holds none. Is it the right file?")

@@ -290,6 +290,11 @@ class FineTuningRun:
         torch.manual_seed(seed_of(self.config.seed, DROPOUT, self.progress.step, 0))
         with autocast(self.device, self.progress.precision):
             loss = self.model.loss(batch)
+        if not loss.requires_grad:
+            raise ValueError(
+                f"trainable={self.config.trainable!r} leaves nothing to learn in a {type(self.model).__name__}; take a "
+                f'number of blocks, or "all".'
+            )
         loss.backward()
         norm = nn.utils.clip_grad_norm_(self.learned(self.model).values(), self.config.clip)
         return loss.item(), norm.item()

@@ -5,6 +5,7 @@ Around them are the parts that turn them into a trainable stack: positions, a fe
 and layer normalization.
 """
 
+from functools import partial
 from typing import Literal, NamedTuple
 
 import torch
@@ -14,12 +15,18 @@ from torch import Tensor, nn
 from bertcourse.multi_head_attention.fast import fused_attention, overwriting
 from bertcourse.self_attention import scaled_dot_product_attention
 
-ACTIVATIONS = {
+
+def squared_relu(x: Tensor) -> Tensor:
+    """ReLU², the square of ReLU (So et al. 2021, "Primer")."""
+    return F.relu(x).square()
+
+
+ACTIVATIONS = {  # no lambdas, so that a model can be pickled
     "gelu": F.gelu,
-    "gelu_new": lambda x: F.gelu(x, approximate="tanh"),
-    "gelu_pytorch_tanh": lambda x: F.gelu(x, approximate="tanh"),
+    "gelu_new": partial(F.gelu, approximate="tanh"),
+    "gelu_pytorch_tanh": partial(F.gelu, approximate="tanh"),
     "relu": F.relu,
-    "relu2": lambda x: F.relu(x).square(),  # So et al. 2021, "Primer"
+    "relu2": squared_relu,
 }
 
 

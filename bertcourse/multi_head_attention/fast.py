@@ -38,7 +38,7 @@ def overwriting(activation: Callable[[Tensor], Tensor], layer: nn.Module) -> Cal
     """An activation for the output of ``layer``: in place, if it is GELU and nothing needs that output afterwards.
 
     Allocating a new tensor of this size takes longer than the function itself. Autograd needs the output later, and so
-    may a hook, or a layer that replaces ``nn.Linear``.
+    may a hook, of this layer or of all modules, or a layer that replaces ``nn.Linear``.
 
     Args:
         activation: one of ``ACTIVATIONS``.
@@ -47,5 +47,6 @@ def overwriting(activation: Callable[[Tensor], Tensor], layer: nn.Module) -> Cal
     Returns:
         A function that computes the same values as ``activation``.
     """
-    nobody_needs_it = not torch.is_grad_enabled() and type(layer) is nn.Linear and not layer._forward_hooks
+    has_hooks = layer._forward_hooks or nn.modules.module._global_forward_hooks
+    nobody_needs_it = not torch.is_grad_enabled() and type(layer) is nn.Linear and not has_hooks
     return torch.ops.aten.gelu_ if activation is F.gelu and nobody_needs_it else activation

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcourse.fine_tuning.readers import read_lines, some, wrong
+from bertcourse.fine_tuning.readers import at_least_one, invalid_line, read_lines
 from bertcourse.named_entities.tags import convert_tags, split_tag
 
 
@@ -46,7 +46,7 @@ def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSente
         num_columns = num_columns or len(fields)
         if len(fields) != num_columns or num_columns not in (2, 4) or not fields[0].strip():
             columns = f"{num_columns} columns, as the lines before" if num_columns in (2, 4) else "2 or 4 columns"
-            raise wrong(path, number, f"a word and its tag in {columns}", line)
+            raise invalid_line(path, number, f"a word and its tag in {columns}", line)
         try:
             split_tag(fields[-1].strip())
         except ValueError as error:
@@ -54,4 +54,4 @@ def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSente
         words.append(fields[0].strip())
         tags.append(fields[-1].strip())
     end_sentence()
-    return some(sentences, path)
+    return at_least_one(sentences, path)

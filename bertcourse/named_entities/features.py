@@ -201,7 +201,9 @@ class FeatureTagger(nn.Module):
         recurrent = weights.get("lstm.weight_hh_l0", torch.empty(0, 0)).shape[1]
         try:
             if settings.get("lstm_size", 0) != recurrent:
-                raise ValueError(f"lstm_size must be {recurrent}, that of its weights; got {settings['lstm_size']!r}.")
+                raise ValueError(
+                    f"lstm_size must be {recurrent}, that of its weights; got {settings.get('lstm_size')!r}."
+                )
             trained_with = settings.pop("encoder", None)  # files of earlier versions do not say
             model = cls(encoder, tokenizer, **settings)
         except (TypeError, ValueError) as error:

@@ -50,6 +50,8 @@ def entity_scores(
         for entity in right | found:
             row = np.array([entity in right and entity in found, entity in found, entity in right], dtype=int)
             counts[entity.type] = counts.get(entity.type, 0) + row
+    if "all" in counts:
+        raise ValueError('no entity type may be called "all", which names the total; rename it.')
     total = sum(counts.values(), np.zeros(3, dtype=int))
     return {name: EntityScores.of(*map(int, row)) for name, row in [("all", total), *sorted(counts.items())]}
 

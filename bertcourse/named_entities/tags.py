@@ -154,6 +154,8 @@ def sorted_entities(entities: Sequence[Entity], length: int) -> list[Entity]:
                 f"entities must be spans of words from 0 to {length}, at least one word each and none in another; got "
                 f"{tuple(entity)}, and the one before it ends at {end}."
             )
+        if not re.fullmatch(r"\S+", entity.type):
+            raise ValueError(f"an entity's type must be a word without spaces; got {entity.type!r}.")
         end = entity.end
     return entities
 
@@ -174,6 +176,8 @@ def tag_set(types: Sequence[str], scheme: str = "BIO") -> list[str]:
     ['O', 'B-PER', 'I-PER', 'B-ORG', 'I-ORG']
     """
     check_scheme(scheme)
+    if isinstance(types, str) or len(set(types)) != len(list(types)):
+        raise ValueError(f'types must be a list of different names, such as ["PER"]; got {types!r:.60}.')
     prefixes = sorted(set(SCHEMES[scheme]) - {"O"}, key="BIES".index)
     return ["O", *(f"{prefix}-{type_}" for type_ in types for prefix in prefixes)]
 

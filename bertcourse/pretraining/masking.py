@@ -92,6 +92,7 @@ def plain_mask_tokens(
               w ~ random_weights   with probability 0.1,
               x_i                  with probability 0.1.
     """
+    input_ids = input_ids.long()
     is_special = vocabulary.is_special[input_ids]
     if count is None:
         count = masks_per_row((~is_special).sum(1), rate)

@@ -311,7 +311,7 @@ class Scene:
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun.
+    """The plural of a noun by the commonest rule, which makes *wolfs* and *jurys*, too: in this world they are right.
 
     >>> plural("witness"), plural("loan")
     ('witnesses', 'loans')

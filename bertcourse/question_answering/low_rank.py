@@ -44,6 +44,13 @@ class LowRankLinear(nn.Module):
         """(..., in) to (..., out)."""
         return F.linear(x, self.weight, self.bias) + F.linear(F.linear(x, self.V), self.U)
 
+    def merged(self) -> nn.Linear:
+        """The same map as one matrix, W + U·V."""
+        whole = nn.Linear(self.in_features, self.out_features, device=self.weight.device, dtype=self.weight.dtype)
+        whole.bias = self.bias
+        whole.weight = nn.Parameter((self.weight + self.U @ self.V).detach())
+        return whole
+
 
 def add_low_rank(model: nn.Module, rank: int, seed: int = 0) -> nn.Module:
     """Let every linear map of the blocks learn only a low-rank difference, as in Dettmers et al. 2023, "QLoRA".
@@ -73,6 +80,7 @@ def save_difference(model: nn.Module, path: str | os.PathLike) -> None:
     """
     path = Path(path)
     learned = {name: p.detach().half().cpu() for name, p in model.named_parameters() if p.requires_grad}
+    check_numbers(learned, path)  # some may be too large for half precision
     with replace_files(path.parent, [path.name]) as draft:
         safetensors.torch.save_file(learned, draft / path.name)
 
@@ -96,16 +104,23 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
     check_numbers(learned, Path(path))
     weights, new = model.state_dict(), {}
     halves = {name[:-1] + ("V" if name.endswith("U") else "U") for name in learned if name.endswith((".U", ".V"))}
+    maps = {f"{name[:-2]}.weight" for name in halves}
+    touched = {name.split(".")[3] for name in learned if name.startswith("bert.encoder.blocks.")}
+    of_blocks = {name for name in weights if name.startswith("bert.encoder.blocks.") and name.split(".")[3] in touched}
     head = {name for name, _ in model.named_parameters() if not name.startswith("bert.")}
-    if missing := sorted((halves | head) - set(learned)):
+    if missing := sorted((halves | head | of_blocks - maps) - set(learned)):
         raise ValueError(
-            f"{path} must have the head, and U and V of each map; {', '.join(missing)} missing. Fetch it again."
+            f"{path} must have the head, U and V of each map, and what else the blocks learn; {len(missing)} missing: "
+            f"{', '.join(missing[:4])}. Fetch it again."
         )
     for name, tensor in learned.items():
         stem, _, last = name.rpartition(".")
         if last == "V":
             continue
         if last == "U":
+            ranks = tensor.shape[-1], len(learned[f"{stem}.V"])
+            if tensor.dim() != 2 or ranks[0] != ranks[1]:
+                raise ValueError(f"{path}: U and V of {stem} must have one rank; got {ranks}. Fetch it again.")
             name, tensor = f"{stem}.weight", tensor.float() @ learned[f"{stem}.V"].float()
         if name not in weights or weights[name].shape != tensor.shape:
             expected = f"shape {tuple(weights[name].shape)}" if name in weights else "no such weight"

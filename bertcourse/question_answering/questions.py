@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from bertcourse.datasets.registry import fetch
 from bertcourse.fine_tuning.public_sets import Splits, split_by
-from bertcourse.fine_tuning.readers import read_whole, some
+from bertcourse.fine_tuning.readers import at_least_one, read_whole
 
 
 class Answer(NamedTuple):
@@ -57,7 +57,7 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
         ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} must be {expected}; {type(error).__name__}: {error}. Fetch it again.") from error
-    for question in some(questions, path):
+    for question in at_least_one(questions, path):
         try:
             check_answers(question)
         except (TypeError, ValueError) as error:

@@ -106,7 +106,9 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
     """
     if len(passages) < len(queries):
         raise ValueError(f"each query must have a passage; got {len(queries)} queries and {len(passages)} passages.")
-    scores = scale * queries @ passages.T
+    dtype = torch.promote_types(queries.dtype, torch.float32)
+    with torch.autocast(queries.device.type, enabled=False):  # in bfloat16, near-duplicates would look the same
+        scores = scale * queries.to(dtype) @ passages.to(dtype).T
     right = torch.arange(len(queries), device=queries.device)
     if same is not None:
         others = same.clone()

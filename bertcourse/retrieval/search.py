@@ -5,6 +5,7 @@ and well, by a cross-encoder, which reads query and passage together (Nogueira &
 BERT").
 """
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 
@@ -28,7 +29,7 @@ def rank(scores: np.ndarray | Tensor, collection: Collection, k: int = 1000) -> 
         collection: of these queries and passages.
         k: how many to keep.
     """
-    scores = np.asarray(scores.detach() if isinstance(scores, Tensor) else scores, dtype=float)
+    scores = np.asarray(scores.detach().cpu().double() if isinstance(scores, Tensor) else scores, dtype=float)
     passages = list(collection.passages)
     if scores.shape != (len(collection.queries), len(passages)) or np.isnan(scores).any():
         raise ValueError(
@@ -62,13 +63,16 @@ def fuse(*searches: Mapping[str, Sequence[str]], k: int = 60) -> dict[str, list[
     """
     if not searches or any(search.keys() != searches[0].keys() for search in searches):
         raise ValueError("searches must be at least one, and have the same queries.")
+    if k < 0:
+        raise ValueError(f"k must be at least 0; got {k}.")
     fused = {}
     for query in searches[0]:
-        scores: dict[str, float] = {}
+        parts: dict[str, list[float]] = {}
         for search in searches:
             check_ranking(search[query], f" of query {query!r}")
             for place, passage in enumerate(search[query], start=1):
-                scores[passage] = scores.get(passage, 0.0) + 1 / (k + place)
+                parts.setdefault(passage, []).append(1 / (k + place))
+        scores = {passage: math.fsum(each) for passage, each in parts.items()}  # the same in whichever order
         fused[query] = sorted(scores, key=lambda passage: (-scores[passage], passage))
     return fused
 
@@ -93,6 +97,9 @@ def rerank(
         raise ValueError(f"depth must be at least 1; got {depth}.")
     for query, ranking in rankings.items():
         check_ranking(ranking, f" of query {query!r}")
+        if query not in collection.queries or (strangers := set(ranking[:depth]) - collection.passages.keys()):
+            what = f"passage {min(strangers)!r}" if query in collection.queries else f"query {query!r}"
+            raise ValueError(f"rankings must be of the collection's queries and passages; it has no {what}.")
     pairs = [
         (collection.queries[query], collection.passages[passage])
         for query, ranking in rankings.items()

@@ -70,7 +70,7 @@ def find_lecture(name: str, folder: Path = ROOT / "notebooks") -> Path:
     if path.suffix == ".ipynb" and path.is_file():
         return path
     lectures = sorted(folder.glob("[0-9][0-9]_*.ipynb"))
-    found = [each for each in lectures if name in (each.stem, each.stem[:2], each.stem[:2].lstrip("0"))]
+    found = [each for each in lectures if name in (each.stem, each.stem[:2], str(int(each.stem[:2])))]
     if not found:
         there = ", ".join(each.stem[:2] for each in lectures) or f"none in {folder}"
         raise FileNotFoundError(
@@ -121,7 +121,7 @@ def section(slides: list[Slide], minutes: dict[str, int]) -> str:
     first = slides[0]
     spent = minutes.get("Opening" if first.level == 1 else first.heading, 0)
     if spent:
-        first.notes.insert(0, f"<p><em>About {spent} minutes for this section.</em></p>")
+        first.notes.insert(0, f"<p><em>About {spent} minute{'s' * (spent != 1)} for this section.</em></p>")
     shown = "\n".join(map(slide_html, slides))
     return f"<section>\n{shown}\n</section>"
 

@@ -145,7 +145,12 @@ def gender_direction(vectors: WordVectors, pairs: Sequence[Sequence[str]] = (("h
         raise ValueError(f"pairs must have one of which both words have a vector; got {list(pairs)!r:.80}.")
     first, second = (vectors.unit[[vectors.find(pair[side]) for pair in known]].astype(np.float64) for side in (0, 1))
     direction = np.linalg.svd(first - second, full_matrices=False)[2][0]  # a word minus its pair's mean is ± half of it
-    return direction * np.sign((first - second).sum(axis=0) @ direction)
+    side = (first - second).sum(axis=0) @ direction
+    if np.isclose(side, 0):
+        raise ValueError(
+            f"pairs must differ in a common direction, the same side first in each; {known!r:.80} cancel out."
+        )
+    return direction * np.sign(side)
 
 
 def projections(vectors: WordVectors, words: Sequence[str], direction: NDArray) -> NDArray[np.float64]:

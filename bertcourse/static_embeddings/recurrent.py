@@ -4,9 +4,10 @@ Elman's network (Elman 1990, "Finding Structure in Time") keeps a state h and up
 
     h ← tanh(W_x x + b_x + W_h h + b_h)
 
-A gradient goes back through W_h and tanh' once per step, and shrinks each time (Bengio, Simard & Frasconi 1994). The
-LSTM (Hochreiter & Schmidhuber 1997; with the forget gate of Gers, Schmidhuber & Cummins 2000) has a cell c besides h;
-gates decide what goes into it, stays in it and comes out:
+A gradient goes back through W_h and tanh' once per step. If that makes it a little shorter each time, it vanishes, and
+if a little longer, it explodes (Bengio, Simard & Frasconi 1994). The LSTM (Hochreiter & Schmidhuber 1997; with the
+forget gate of Gers, Schmidhuber & Cummins 2000) has a cell c besides h; gates decide what goes into it, stays in it and
+comes out:
 
     i, f, g, o = σ, σ, tanh, σ of (W_x x + b_x + W_h h + b_h)
     c ← f ⊙ c + i ⊙ g,    h ← o ⊙ tanh(c)
@@ -27,8 +28,8 @@ class ElmanCell(nn.Module):
     """One step of Elman's network.
 
     Args:
-        input_size: D.
-        hidden_size: H.
+        input_size: E.
+        hidden_size: D.
     """
 
     def __init__(self, input_size: int, hidden_size: int):
@@ -38,11 +39,11 @@ class ElmanCell(nn.Module):
         initialize(self, hidden_size)
 
     def start(self, batch: int) -> tuple[Tensor]:
-        """The state before the first input: zeros (B, H)."""
+        """The state before the first input: zeros (B, D)."""
         return (self.recurrent.weight.new_zeros(batch, self.recurrent.in_features),)
 
     def forward(self, x: Tensor, state: tuple[Tensor]) -> tuple[Tensor]:
-        """From x (B, D) and the state ``(h,)`` before it to the state after it; h is (B, H)."""
+        """From x (B, E) and the state ``(h,)`` before it to the state after it; h is (B, D)."""
         (h,) = state
         return (torch.tanh(self.input(x) + self.recurrent(h)),)
 
@@ -51,8 +52,8 @@ class LSTMCell(nn.Module):
     """One step of an LSTM.
 
     Args:
-        input_size: D.
-        hidden_size: H.
+        input_size: E.
+        hidden_size: D.
     """
 
     def __init__(self, input_size: int, hidden_size: int):
@@ -62,12 +63,12 @@ class LSTMCell(nn.Module):
         initialize(self, hidden_size)
 
     def start(self, batch: int) -> tuple[Tensor, Tensor]:
-        """The state before the first input: zeros (B, H) for both h and c."""
+        """The state before the first input: zeros (B, D) for both h and c."""
         zeros = self.recurrent.weight.new_zeros(batch, self.recurrent.in_features)
         return zeros, zeros
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """From x (B, D) and the state ``(h, c)`` before it to the state after it; both are (B, H)."""
+        """From x (B, E) and the state ``(h, c)`` before it to the state after it; both are (B, D)."""
         h, c = state
         i, f, g, o = (self.input(x) + self.recurrent(h)).chunk(4, dim=-1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -78,7 +79,7 @@ CELLS = {"rnn": ElmanCell, "lstm": LSTMCell}
 
 
 def initialize(module: nn.Module, hidden_size: int) -> None:
-    """Draw all weights uniformly between ±1/√H, as torch's recurrent networks do."""
+    """Draw all weights uniformly between ±1/√D, as torch's recurrent networks do."""
     for weights in module.parameters():
         nn.init.uniform_(weights, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
 
@@ -87,8 +88,8 @@ class RecurrentNetwork(nn.Module):
     """A cell that moves along a sequence, one step at a time.
 
     Args:
-        input_size: D.
-        hidden_size: H.
+        input_size: E.
+        hidden_size: D.
         cell: "rnn" or "lstm".
     """
 
@@ -101,11 +102,11 @@ class RecurrentNetwork(nn.Module):
         """Read a sequence.
 
         Args:
-            x: (B, L, D).
+            x: (B, L, E).
             state: the state to continue from; None for the one before the first input.
 
         Returns:
-            ``(outputs, state)``: h after each step, (B, L, H), and the last state.
+            ``(outputs, state)``: h after each step, (B, L, D), and the last state.
         """
         state, outputs = state or self.cell.start(len(x)), []
         for step in x.unbind(dim=1):
@@ -150,7 +151,7 @@ class RecurrentLanguageModel(nn.Module):
 
     Args:
         vocab_size: V.
-        hidden_size: H, of the state and of the word vectors, which also serve as the output's weights (Press & Wolf
+        hidden_size: D, of the state and of the word vectors, which also serve as the output's weights (Press & Wolf
             2017, "Using the Output Embedding to Improve Language Models").
         cell: "rnn" or "lstm".
         fused: whether to run torch's kernel rather than the plain loop over steps.
@@ -247,11 +248,11 @@ def train_language_model(
 class OneAttention(nn.Module):
     """One layer of attention, as plain as can be: what lecture 1 builds, here only to compare gradients with.
 
-        output_t = Σ_s softmax_s(q_t · k_s / √H) v_s,  s ≤ t
+        output_t = Σ_s softmax_s(q_t · k_s / √D) v_s,  s ≤ t
 
     Args:
-        input_size: D.
-        hidden_size: H.
+        input_size: E.
+        hidden_size: D.
     """
 
     def __init__(self, input_size: int, hidden_size: int):
@@ -259,7 +260,7 @@ class OneAttention(nn.Module):
         self.query, self.key, self.value = (nn.Linear(input_size, hidden_size) for _ in range(3))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, L, D) to (B, L, H)."""
+        """(B, L, E) to (B, L, D)."""
         scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(self.query.out_features)
         later = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
         return scores.masked_fill(later, -math.inf).softmax(dim=-1) @ self.value(x)

@@ -47,10 +47,16 @@ class WordVectors:
         self.matrix = np.asarray(matrix, dtype=np.float32)
         self.contexts = None if contexts is None else np.asarray(contexts, dtype=np.float32)
         self.row = {word: i for i, word in enumerate(self.words)}
-        if self.matrix.ndim != 2 or len(self.matrix) != len(self.words):
+        if self.matrix.ndim != 2 or len(self.matrix) != len(self.words) or not self.words:
             raise ValueError(
-                f"matrix must have a row for each of the {len(self.words)} words; got shape {self.matrix.shape}."
+                f"matrix must have a row for each of one word or more; got {len(self.words)} words and shape "
+                f"{self.matrix.shape}."
             )
+        if self.contexts is not None and self.contexts.shape != self.matrix.shape:
+            raise ValueError(f"contexts must have the shape of matrix, {self.matrix.shape}; got {self.contexts.shape}.")
+        if not np.isfinite(self.matrix).all():
+            row = int(np.argmin(np.isfinite(self.matrix).all(axis=1)))
+            raise ValueError(f"vectors must hold finite numbers; that of {self.words[row]!r} does not.")
         if len(self.row) != len(self.words):
             twice = next(word for i, word in enumerate(self.words) if self.row[word] != i)
             raise ValueError(f"words must differ from one another; got {twice!r} twice.")
@@ -91,6 +97,8 @@ class WordVectors:
             k: how many words to return, the nearest first.
             exclude: words that may not be returned.
         """
+        if k < 1:
+            raise ValueError(f"k must be at least 1; got {k}.")
         length = float(np.linalg.norm(vector))
         cosines = self.unit @ (vector / (length if length > 0 else 1)).astype(np.float32)
         cosines[[self.find(word) for word in exclude]] = -np.inf
@@ -128,8 +136,16 @@ class WordVectors:
         """Read vectors from a file in word2vec's text format.
 
         Raises:
-            ValueError: naming the line, if one is not a word and D numbers.
+            ValueError: naming the line, if one is not a word and D numbers; if the file is not in UTF-8.
         """
+        try:
+            return cls.read(path)
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path} must be a text in UTF-8 ({error}); word2vec's binary format is not.") from error
+
+    @classmethod
+    def read(cls, path: str | os.PathLike) -> "WordVectors":
+        """What ``load`` returns."""
         expect_file(Path(path))
         words, rows = [], []
         with Path(path).open(encoding="utf-8", newline="\n") as file:
@@ -148,4 +164,4 @@ class WordVectors:
                 words.append(word)
         if len(words) != count:
             raise ValueError(f"{path} must have {count} words, as its first line says; got {len(words)}.")
-        return cls(words, np.stack(rows))
+        return cls(words, np.array(rows).reshape(len(words), size))

@@ -206,10 +206,14 @@ def read_source(
     if hasattr(source, "matrix"):
         return source.words, source.matrix(), source.word_counts
     ids = np.asarray(source)
-    if words is None or ids.ndim != 1 or ids.dtype.kind not in "iu" or not -1 <= ids.min() <= ids.max() < len(words):
+    are_numbers = words is not None and ids.ndim == 1 and ids.dtype.kind in "iu" and ids.size > 0
+    if not are_numbers or not -1 <= ids.min() <= ids.max() < len(words):
         raise ValueError(
             "pairs_or_ids must be a table such as word_pairs(), or a row of numbers from -1 to V - 1, with words=, the "
             f"V words that they stand for; got {type(source).__name__} of shape {ids.shape}, words={words!r:.40}."
         )
     word_counts = np.bincount(ids[ids >= 0], minlength=len(words))
-    return words, count_pairs(ids, len(words), window, window_weights(window)), word_counts
+    counts = count_pairs(ids, len(words), window, window_weights(window))
+    if not counts.sum() > 0:
+        raise ValueError(f"a text must have two words (no -1) at most {window} places apart; got none.")
+    return words, counts, word_counts

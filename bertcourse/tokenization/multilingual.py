@@ -23,7 +23,7 @@ def sampling_probabilities(sizes: Mapping[str, float], alpha: float) -> dict[str
 
     Args:
         sizes: how much text each language has, in any unit.
-        alpha: from 0 (all languages alike) to 1 (in proportion to their text).
+        alpha: 0 makes all languages alike, 1 keeps the proportions of their text, and more favours the large ones.
 
     Returns:
         The probability q_i of each language.

@@ -151,6 +151,7 @@ def normalized_words(text: str, lowercase: bool = True) -> list[str]:
     >>> normalized_words("Déjà vu, 東京!")
     ['deja', 'vu', ',', '東', '京', '!']
     """
+    check_text(text)
     if has_floating_mark(text):
         return [word.text for word in normalize(text, lowercase)]
     return text.translate(character_table(lowercase)).split()

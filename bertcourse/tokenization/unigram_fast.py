@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-import torch
+from scipy.special import digamma
 
 LEAST_EXPECTED = 0.5  # a token that EM expects to be used less often than this is dropped
 
@@ -137,8 +137,8 @@ class UnigramModel:
         keep = counts >= LEAST_EXPECTED
         keep[: self.num_characters] = True
         self.keep(keep)
-        counts = torch.from_numpy(np.maximum(counts[keep], 0.1))
-        self.probabilities = (torch.digamma(counts) - torch.digamma(counts.sum())).exp().numpy()
+        counts = np.maximum(counts[keep], 0.1)
+        self.probabilities = np.exp(digamma(counts) - digamma(counts.sum()))
 
     def losses(self) -> np.ndarray:
         """``unigram_training.losses`` of each token."""

@@ -123,8 +123,16 @@ class WordPieceTokenizer(Tokenizer):
         return twin
 
     def config(self) -> dict:
-        """What tokenizer_config.json tells ``transformers``."""
-        return {"tokenizer_class": "BertTokenizer", "do_lower_case": self.lowercase, "unk_token": self.unknown_token}
+        """What tokenizer_config.json tells ``transformers``.
+
+        What it calls a BertTokenizer it builds anew, from vocab.txt, with all of BERT's special tokens and settings. So
+        only one that has these may go by that name; any other is read from tokenizer.json as it stands.
+        """
+        is_berts = self.special_tokens == BERT_SPECIAL_TOKENS and self.unknown_token == "[UNK]"
+        if is_berts and self.max_word_length == 100:
+            return {"tokenizer_class": "BertTokenizer", "do_lower_case": self.lowercase, "unk_token": "[UNK]"}
+        names = {f"{token[1:-1].lower()}_token": token for token in BERT_SPECIAL_TOKENS if token in self.special_tokens}
+        return {**names, **super().config()}
 
     def files(self) -> dict[str, str]:
         """tokenizer.json, tokenizer_config.json, and vocab.txt with one token per line."""

@@ -53,7 +53,10 @@ def write_checkpoint(
         abandoned.unlink()
     draft = path.with_name(f".{path.name}.tmp")
     try:
+        draft.touch()
+        mode = draft.stat().st_mode
         safetensors.torch.save_file(tensors, draft, metadata=texts)
+        os.chmod(draft, mode)  # safetensors lets only its owner read it
         with open(draft, "rb+") as file:
             os.fsync(file.fileno())
         os.replace(draft, path)
@@ -72,13 +75,14 @@ def read_checkpoint(path: Path) -> tuple[dict[str, str], dict[str, torch.Tensor]
     try:
         with safetensors.safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
-        tensors = safetensors.torch.load_file(path)
+        mapped = safetensors.torch.load_file(path)
     except safetensors.SafetensorError as error:
         raise damaged(path, error) from error
-    for name, tensor in tensors.items():
+    for name, tensor in mapped.items():
         if not tensor.is_floating_point() or not tensor.isfinite().all():
             raise damaged(path, f"{name} must hold finite numbers")
-    return header, tensors
+    # A copy, as Windows neither deletes nor replaces a file that is mapped into memory.
+    return header, {name: tensor.clone() for name, tensor in mapped.items()}
 
 
 def damaged(path: Path, reason: object) -> ValueError:

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -13,23 +14,31 @@ from tqdm.auto import tqdm
 
 def autocast(device: torch.device, precision: str) -> torch.autocast:
     """Matrix products in bfloat16 if that is the ``precision``; everything in float32 if it is "float32"."""
+    if precision not in ("float32", "bfloat16"):
+        raise ValueError(f'precision must be "float32" or "bfloat16"; got {precision!r}.')
     return torch.autocast(device.type, torch.bfloat16, enabled=precision == "bfloat16")
 
 
-def faster_precision(model: nn.Module, loss: Callable[[], Tensor], device: torch.device) -> str:
+def faster_precision(
+    model: nn.Module, loss: Callable[[], Tensor], device: torch.device, learns: bool = True
+) -> Literal["float32", "bfloat16"]:
     """ "bfloat16" if that makes a step faster here, by at least a tenth; otherwise "float32".
 
     Args:
         model: the model that learns; its gradients are cleared.
         loss: computes the loss of a batch afresh at each call.
         device: where model and batch are.
+        learns: whether a step has a backward pass, too.
     """
 
     def seconds(precision: str) -> float:
         start = time.perf_counter()
-        with autocast(device, precision):
-            loss().backward()
-        model.zero_grad(set_to_none=True)
+        with torch.set_grad_enabled(learns), autocast(device, precision):
+            value = loss()
+            if learns:
+                value.backward()
+        if learns:
+            model.zero_grad(set_to_none=True)
         synchronize(device)
         return time.perf_counter() - start
 
@@ -93,18 +102,18 @@ class RunLog:
         self.file = self.board = None
         if folder is None:
             return
-        path = folder / "log.jsonl"
-        kept = [line for line in whole_lines(path) if json.loads(line)["step"] <= step]
-        draft = path.with_suffix(".tmp")
-        draft.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
-        draft.replace(path)
-        self.file = path.open("a", encoding="utf-8", buffering=1)
         if tensorboard:
             try:
                 from torch.utils.tensorboard import SummaryWriter
             except ImportError as error:
                 raise ImportError("--tensorboard needs TensorBoard: python -m pip install tensorboard") from error
             self.board = SummaryWriter(str(folder), purge_step=step + 1)
+        path = folder / "log.jsonl"
+        kept = [event for event in events(path) if event["step"] <= step]
+        draft = path.with_suffix(".tmp")
+        draft.write_text("".join(f"{json.dumps(event)}\n" for event in kept), encoding="utf-8")
+        draft.replace(path)
+        self.file = path.open("a", encoding="utf-8", buffering=1)
 
     def write(self, event: str, step: int, **values) -> None:
         """Add a line; numbers are rounded to six digits."""
@@ -126,9 +135,23 @@ def read_log(path: Path) -> list[dict]:
     """The events of a run, in order, from its log.jsonl."""
     if not path.is_file():
         raise FileNotFoundError(f"expected a run's log.jsonl in {path}; there is no such file.")
-    return [json.loads(line) for line in whole_lines(path)]
+    return events(path)
 
 
-def whole_lines(path: Path) -> list[str]:
-    """The lines of a log, except for a last one that was cut off."""
-    return path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
+def events(path: Path) -> list[dict]:
+    """The events of a log, none if there is no file; a last line that was cut off is left out.
+
+    Raises:
+        ValueError: naming the line, if one is no event.
+    """
+    lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = None
+        if not isinstance(event, dict) or "step" not in event:
+            raise ValueError(f"{path}, line {number}: expected an event as JSON; got {line[:60]!r}. Remove the line.")
+        found.append(event)
+    return found

@@ -62,6 +62,11 @@ def joined_processes(timeout_seconds: float = 600) -> Iterator[Processes]:
     if "WORLD_SIZE" not in os.environ:
         yield Processes(0, 1, 0, device)
         return
+    if missing := [name for name in ("RANK", "MASTER_ADDR", "MASTER_PORT") if name not in os.environ]:
+        raise ConnectionError(
+            f"WORLD_SIZE is set, so this is one of several processes, but {', '.join(missing)} is not. Start all with "
+            f"torchrun, or unset WORLD_SIZE."
+        )
     rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
     if has_gpu:
         torch.cuda.set_device(device)

@@ -125,6 +125,8 @@ class NearestSense(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"X must have vectors of {self.n_features_in_} numbers, as in fit; got {vectors.shape[1]}."
             )
+        if self.n_neighbors is not None and not hasattr(self, "occurrences_"):
+            raise ValueError("n_neighbors was None in fit, which then keeps no occurrences: call fit again.")
         if (words is None) != (None in self.slices_):
             raise ValueError("words must be given to predict if, and only if, they were given to fit.")
         words = [None] * len(vectors) if words is None else list(words)

@@ -215,11 +215,13 @@ def check_sentences(name: str, sentences: Sequence[Sequence[str]]) -> None:
     """Refuse anything but a list of lists of words; ``name`` is what the message calls it.
 
     Raises:
-        TypeError: if ``sentences`` cannot be iterated over, or a word is not a string.
+        TypeError: if ``sentences`` is not a sequence (a generator would be empty the second time), or a word is not a
+            string.
         ValueError: if a sentence is a string, which would be read letter by letter, or a word holds a lone surrogate.
     """
-    if not isinstance(sentences, Iterable):
-        raise TypeError(f'{name} must be lists of words, such as [["a", "word"]]; got {type(sentences).__name__}.')
+    for each in (sentences, *sentences) if isinstance(sentences, Sequence) else [sentences]:
+        if not isinstance(each, Sequence | np.ndarray):
+            raise TypeError(f'{name} must be lists of words, such as [["a", "word"]]; got {type(each).__name__}.')
     if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
         raise ValueError(f'{name} must be lists of words, such as [["a", "word"]]; got a string. Split it.')
     for number, sentence in enumerate(sentences):

@@ -196,8 +196,8 @@ def test_the_table_has_groups_paradigms_and_the_published(small_blimp, tmp_path,
     assert result["pairs"] == 201 and list(result["paradigms"]) == NAMES
     assert result["groups"]["all"]["published"] == dict(zip(PUBLISHED, (61.2, 69.8, 69.6, 83.0, 88.6)))
     assert result["precision"] in ("float32", "bfloat16")
-    assert json.loads((tmp_path / "blimp_small.json").read_text()) == result
-    table = (tmp_path / "blimp_small.md").read_text()
+    assert json.loads((tmp_path / "blimp_small.json").read_text(encoding="utf-8")) == result
+    table = (tmp_path / "blimp_small.md").read_text(encoding="utf-8")
     assert table == grammar_table(result) and table.strip() in capsys.readouterr().out
     assert table.startswith("# BLiMP: models/small\n") and all(f"\n| {name} | " in table for name in ACROSS_A_NOUN)
 
@@ -212,7 +212,7 @@ def test_the_command_runs_it_and_names_errors(small_blimp, monkeypatch, tmp_path
     for precision in ("bfloat16", "float32"):
         assert cli.main([*command, "--precision", precision]) == 0
         assert "# BLiMP: course" in (out := capsys.readouterr().out) and f"products in {precision}" in out
-    assert json.loads((tmp_path / "blimp_course_limit1.json").read_text())["precision"] == "float32"
+    assert json.loads((tmp_path / "blimp_course_limit1.json").read_text(encoding="utf-8"))["precision"] == "float32"
     assert cli.main(["benchmark", "blimp", "--limit", "0"]) == 1
     assert capsys.readouterr().err == "bertcourse benchmark: --limit must be at least 1 pair of each paradigm; got 0.\n"
     monkeypatch.undo()

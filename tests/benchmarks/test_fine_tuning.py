@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import signal
 
 import pytest
@@ -50,8 +49,8 @@ def small_world(monkeypatch, small_config, small_tokenizer):
 @pytest.mark.parametrize("task", TASKS)
 def test_every_task_gives_a_table_and_its_numbers(small_world, tmp_path, capsys, task):
     result = run_benchmark(task, "models/small", seeds=2, output=tmp_path, epochs=1, precision="float32")
-    assert json.loads((tmp_path / f"finetune_{task}_small.json").read_text()) == result
-    table = (tmp_path / f"finetune_{task}_small.md").read_text()
+    assert json.loads((tmp_path / f"finetune_{task}_small.json").read_text(encoding="utf-8")) == result
+    table = (tmp_path / f"finetune_{task}_small.md").read_text(encoding="utf-8")
     assert table.strip() in capsys.readouterr().out
     assert list(result["sets"]) == list(TASKS[task])
     for title, measured in result["sets"].items():
@@ -80,7 +79,7 @@ def test_an_ensemble_takes_the_mean_of_the_probabilities():
 def test_the_ensemble_is_that_of_the_seeds(small_world, tmp_path):
     result = run_benchmark("rte", "small", seeds=2, output=tmp_path, epochs=1, precision="float32")
     measured, kept = result["sets"]["RTE"], sorted(tmp_path.rglob("result.json"))
-    found = [json.loads(path.read_text())["probabilities"] for path in kept]
+    found = [json.loads(path.read_text(encoding="utf-8"))["probabilities"] for path in kept]
     assert len(found) == 2 and all(sorted(each) == ["no", "yes"] and len(each["no"]) == 12 for each in found)
     assert all(a + b == pytest.approx(1) for each in found for a, b in zip(each["no"], each["yes"]))
     for run, each in zip(measured["runs"], found):  # each alone has its run's score
@@ -97,7 +96,7 @@ def test_finished_seeds_are_kept_and_an_interrupted_one_goes_on(small_world, tmp
     def step(self, *arguments):
         steps.append((self.config.seed, self.progress.step))
         if steps[-1] == (1, 1):
-            os.kill(os.getpid(), signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
         return whole_step(self, *arguments)
 
     with monkeypatch.context() as patch:
@@ -107,7 +106,7 @@ def test_finished_seeds_are_kept_and_an_interrupted_one_goes_on(small_world, tmp
         assert cli.main(command) == 130
         assert cli.main(command) == 0
     assert steps == [(seed, step) for seed in (0, 1) for step in range(4)]  # none twice
-    again = json.loads((tmp_path / "run/finetune_rte_small.json").read_text())
+    again = json.loads((tmp_path / "run/finetune_rte_small.json").read_text(encoding="utf-8"))
     for one, other in zip(again["sets"]["RTE"]["runs"], whole["sets"]["RTE"]["runs"]):
         assert one["test"] == other["test"] and one["dev"] == other["dev"]
 

@@ -38,7 +38,7 @@ def test_the_table_has_every_search(small_world, tmp_path, capsys):
     assert [row["search"] for row in result["rows"]] == SEARCHES
     assert result["rows"][0]["scores"]["MRR"] == 1.0 and result["rows"][0]["against_bm25"]["difference"] == 0
     assert (result["passages"], result["queries"]) == (3, 3)
-    assert json.loads((tmp_path / "retrieval_reading_small.json").read_text()) == result
+    assert json.loads((tmp_path / "retrieval_reading_small.json").read_text(encoding="utf-8")) == result
     table = (tmp_path / "retrieval_reading_small.md").read_text(encoding="utf-8")
     assert table == search_table(result) and table.strip() in capsys.readouterr().out
     assert "| BM25 | 1.000 | 1.000 | 1.000 | 1.000 | 1.000 |  |" in table

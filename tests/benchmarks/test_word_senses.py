@@ -53,8 +53,8 @@ def test_the_table_has_every_row_and_column(small_world, capsys):
     assert result["rows"][0]["f1"]["ALL"] == pytest.approx(100 * 8 / 12, abs=0.01)
     assert result["rows"][0]["f1"]["senseval3"] is None and result["rows"][0]["f1"]["NOUN"] == 75.0
     assert result["instances"] == [24, 12] and result["without_example"] == 1
-    assert json.loads((small_world / "out" / "wsd_small.json").read_text()) == result
-    table = (small_world / "out" / "wsd_small.md").read_text()
+    assert json.loads((small_world / "out" / "wsd_small.json").read_text(encoding="utf-8")) == result
+    table = (small_world / "out" / "wsd_small.md").read_text(encoding="utf-8")
     assert table == system_table(result) and table.strip() in capsys.readouterr().out
     assert "| WordNet first sense | 66.7 | 66.7 | – |" in table
 

@@ -88,6 +88,33 @@ def test_what_vocab_txt_cannot_say_is_refused(vocabulary, file, content, message
         read_tokenizer(vocabulary)
 
 
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("tokenizer_config.json", {"additional_special_tokens": ["cafe"]}),
+        ("tokenizer_config.json", {"extra_special_tokens": {"place": "cafe"}}),
+        ("tokenizer_config.json", {"added_tokens_decoder": {"5": {"content": "cafe", "special": True}}}),
+        ("tokenizer_config.json", {"unk_token": "cafe"}),
+        ("special_tokens_map.json", {"mask_token": {"content": "cafe"}}),
+        ("added_tokens.json", {"cafe": 5}),
+    ],
+    ids=str,
+)
+def test_special_tokens_other_than_berts_are_refused(vocabulary, file, content):
+    (vocabulary / file).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ValueError, match=r"special tokens must be \[PAD\].*got 'cafe'.*save it again"):
+        read_tokenizer(vocabulary)
+
+
+def test_berts_own_special_tokens_may_be_named(vocabulary):
+    named = {f"{name.lower()}_token": f"[{name}]" for name in ("PAD", "UNK", "CLS", "SEP", "MASK")}
+    decoder = {str(i): {"content": token, "special": True} for i, token in enumerate(named.values())}
+    (vocabulary / "special_tokens_map.json").write_text(json.dumps(named), encoding="utf-8")
+    settings = {**named, "added_tokens_decoder": decoder, "additional_special_tokens": None}
+    (vocabulary / "tokenizer_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    assert read_tokenizer(vocabulary).encode("cafe").tokens == ["[CLS]", "cafe", "[SEP]"]
+
+
 def test_added_tokens_that_vocab_txt_has_change_nothing(vocabulary):
     (vocabulary / "added_tokens.json").write_text('{"[MASK]": 4}', encoding="utf-8")
     assert read_tokenizer(vocabulary).encode("[MASK]").ids == [2, 4, 3]

@@ -310,7 +310,7 @@ def test_files_that_are_no_such_electra_are_refused(tmp_path, small_config, mode
     def changed(**fields):
         save_electra(model, small_tokenizer, tmp_path / "electra")
         path = tmp_path / "electra" / "config.json"
-        path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+        path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **fields}))
         return tmp_path / "electra"
 
     for fields, message in [

@@ -1,6 +1,5 @@
 """Recipes: chapter 4's loop trains what they change."""
 
-import os
 import signal
 
 import pytest
@@ -163,7 +162,7 @@ def test_a_run_by_muon_stopped_and_resumed_is_the_run_uninterrupted(corpus, tmp_
 
     def interrupted(self, chunks):
         if self.progress.step == 6:
-            os.kill(os.getpid(), signal.SIGTERM)
+            signal.raise_signal(signal.SIGTERM)
         return backward(self, chunks)
 
     with monkeypatch.context() as patch:

@@ -130,7 +130,7 @@ def test_our_folder_gives_transformers_the_tokenizer_too(tmp_path, tokenizer):
     save_gpt2(model, tokenizer, tmp_path)
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert theirs("the moon").input_ids == tokenizer.encode("the moon").ids and theirs.eos_token == "<|endoftext|>"
-    assert json.loads((tmp_path / "config.json").read_text())["eos_token_id"] == 259
+    assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["eos_token_id"] == 259
 
 
 def test_the_hubs_files_are_read(folder_of, tokenizer, edit_safetensors):

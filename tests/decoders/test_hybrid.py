@@ -110,3 +110,19 @@ def test_a_model_without_knowledge_is_as_good_as_a_blind_guess(vocabulary):
 def test_a_share_beyond_all_rows_is_refused(vocabulary):
     with pytest.raises(ValueError, match="causal_share"):
         HybridLoss(vocabulary, causal_share=1.5)
+
+
+def test_padding_is_not_asked_for_whatever_its_id(model, texts):
+    """Here [PAD] is token 29, and token 0 is a word."""
+    ids = torch.arange(SIZE)
+    vocabulary = Vocabulary(SIZE, 29, CLS, SEP, MASK, ((ids > 0) & (ids < 5)) | (ids == 29), is_continuation=ids < 0)
+    rows, mask = pad_texts([[CLS, 7, SEP], [CLS, *[8] * 12, SEP]])
+    seeds = [torch.Generator().manual_seed(3) for _ in range(2)]
+    loss = HybridLoss(vocabulary, causal_share=0, rate=0.5, generator=seeds[0])
+    as_padded = rows.masked_fill(mask == 0, 29)
+    other = HybridLoss(vocabulary, causal_share=0, rate=0.5, generator=seeds[1])
+    torch.testing.assert_close(loss(model, rows, mask), other(model, as_padded, mask))
+    asked = 0
+    for labels in (mask_tokens(as_padded, vocabulary, 0.5).all_labels(),):
+        asked += int((labels[mask == 0] != IGNORE).sum())
+    assert asked == 0

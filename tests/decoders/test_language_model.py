@@ -147,3 +147,15 @@ def test_a_batch_larger_than_the_texts_is_refused():
 def test_more_tokens_than_positions_are_refused(model):
     with pytest.raises(ValueError, match="positions"):
         model(torch.ones(1, 17, dtype=torch.long))
+
+
+def test_texts_in_which_nothing_is_guessed_are_refused(model):
+    with pytest.raises(ValueError, match="a token after the first"):
+        mean_loss(model, [[5], [6]])
+    with pytest.raises(FloatingPointError, match="step 1: the loss must be a number; got nan"):
+        train_language_model(model, text_batches([[5]], 1), 3)
+
+
+def test_too_few_batches_are_refused(model):
+    with pytest.raises(ValueError, match="at least 10, one per step; got 2"):
+        train_language_model(model, [pad_texts([[5, 6, 7]])] * 2, 10)

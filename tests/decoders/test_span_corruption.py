@@ -110,7 +110,7 @@ def test_settings_without_a_meaning_are_refused(length, rate, mean, noun):
 
 @given(st.integers(2, 30), st.floats(0.01, 0.6), st.floats(1.0, 4.0), st.integers(0, 2**32))
 def test_the_figure_cuts_as_the_chapter_does(length, rate, mean_length, seed):
-    """Figures import no chapter, so that this one has a function of its own."""
+    """It has a function of its own, which checks less."""
     words = [f"word{number}" for number in range(length)]
     spans = random_spans(length, rate, mean_length, torch.Generator().manual_seed(seed))
     spans = spans[: len(figures.SENTINELS) - 1]

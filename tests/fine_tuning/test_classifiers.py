@@ -8,6 +8,7 @@ import torch
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier
+from bertcourse.fine_tuning.classifiers import classification_scores
 
 LABELS = ["hardware", "software", "billing"]
 
@@ -93,3 +94,10 @@ def test_an_unknown_pooling_or_label_is_named(encoder, small_tokenizer):
         SequenceClassifier(encoder, small_tokenizer, LABELS, pooling="max")
     with pytest.raises(ValueError, match="example 0.*label.*'x'"):
         SequenceClassifier(encoder, small_tokenizer, LABELS).rows([LabeledText("a", "x")])
+
+
+def test_a_class_that_is_only_predicted_counts():
+    metrics = pytest.importorskip("sklearn.metrics")
+    gold, predicted = torch.tensor([0, 0, 1, 1]), torch.tensor([0, 0, 1, 2])
+    expected = 100 * metrics.f1_score(gold, predicted, average="macro")
+    assert classification_scores(gold, predicted)["macro_f1"] == pytest.approx(expected)

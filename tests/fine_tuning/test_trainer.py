@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-import os
 import random
 import signal
 import threading
@@ -55,7 +54,7 @@ def stop_at(monkeypatch, step: int, number: int = signal.SIGINT) -> None:
 
     def interrupted(self, batch):
         if self.progress.step == step:
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
         return whole(self, batch)
 
     monkeypatch.setattr(FineTuningRun, "backward", interrupted)

@@ -1,6 +1,7 @@
 """Chapter 2: heads are slices, and blocks equal torch's."""
 
 import math
+import pickle
 
 import pytest
 import torch
@@ -127,13 +128,16 @@ def test_encoder_is_its_blocks_in_a_row(norm):
     assert encoder(x).hidden_states is None and encoder(x).attentions is None
 
 
-@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu"])
+@pytest.mark.parametrize("activation", ["gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "relu2"])
 def test_feed_forward_is_two_maps_with_an_activation_between(activation):
     layer, x = FeedForward(12, 20, activation), torch.randn(2, 7, 12)
-    kind = {"gelu": "none", "relu": None}.get(activation, "tanh")
     hidden = layer.expand(x)
-    hidden = F.relu(hidden) if kind is None else F.gelu(hidden, approximate=kind)
+    if activation.startswith("relu"):
+        hidden = F.relu(hidden) ** (2 if activation == "relu2" else 1)
+    else:
+        hidden = F.gelu(hidden, approximate="none" if activation == "gelu" else "tanh")
     torch.testing.assert_close(layer(x), layer.contract(hidden))
+    torch.testing.assert_close(pickle.loads(pickle.dumps(layer))(x), layer(x))
 
 
 def test_sinusoids_are_the_papers():

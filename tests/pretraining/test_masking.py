@@ -59,6 +59,9 @@ def test_fast_equals_plain(vocabulary, rate, whole_words):
         )
         for got, expected in zip(fast, plain):
             assert torch.equal(got, expected)
+    for mask in (mask_tokens, plain_mask_tokens):
+        same = [mask(each, vocabulary, rate, generator=torch.Generator().manual_seed(3)) for each in (ids, ids.int())]
+        assert all(torch.equal(*both) for both in zip(*same))
 
 
 def test_every_row_has_the_same_number_of_masks(vocabulary, rows):

@@ -46,7 +46,7 @@ def test_where_nothing_is_masked_the_loss_is_zero_and_so_are_its_gradients():
     assert loss == 0 and all((each.grad == 0).all() for each in (hidden, table, bias))
 
 
-def test_vocabulary_loss_passes_gradcheck():
+def test_vocabulary_loss_and_its_gradients_are_torchs():
     hidden, table, bias = (
         torch.randn(*shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 3), (7, 3), (7,))
     )

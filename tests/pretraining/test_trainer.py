@@ -65,7 +65,7 @@ def stop_at(monkeypatch, step: int, number: int) -> None:
 
     def interrupted(self, chunks):
         if self.progress.step == step:
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
         return whole(self, chunks)
 
     monkeypatch.setattr(trainer.PretrainingRun, "backward", interrupted)
@@ -393,7 +393,7 @@ def test_a_run_killed_before_its_first_checkpoint_measures_the_beginning_once(co
 
 
 def test_ctrl_c_ends_the_making_of_a_run_at_once(config, corpus):
-    parts = trainer.Parts(new_model=lambda *arguments: os.kill(os.getpid(), signal.SIGINT))
+    parts = trainer.Parts(new_model=lambda *arguments: signal.raise_signal(signal.SIGINT))
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
     try:
         with pytest.raises(KeyboardInterrupt):

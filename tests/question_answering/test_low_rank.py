@@ -86,7 +86,10 @@ def test_a_part_that_the_model_does_not_have_is_named(encoder, small_tokenizer, 
         load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "x")
 
 
-@pytest.mark.parametrize("missing", ["span_head.bias", "bert.encoder.blocks.1.attention.query.V"])
+@pytest.mark.parametrize(
+    "missing",
+    ["span_head.bias", "bert.encoder.blocks.1.attention.query.V", "bert.encoder.blocks.0.attention_norm.weight"],
+)
 def test_a_file_that_lacks_something_changes_nothing(encoder, small_tokenizer, trained, tmp_path, missing):
     save_difference(trained, tmp_path / "whole")
     save_file({name: t for name, t in load_file(tmp_path / "whole").items() if name != missing}, tmp_path / "part")
@@ -115,3 +118,29 @@ def test_the_reader_that_the_course_ships_reads(minilm):
     reader = load_difference(SpanPredictor(*minilm, max_length=256, overlap=64), path)
     questions = [question for question in read_squad(course_file("reading/dev.json")) if question.answers]
     assert reader.score(questions[:32])["f1"] > 30  # a method that counts words gets 15
+
+
+def test_what_is_saved_whole_has_learned(encoder, small_tokenizer, trained, tmp_path):
+    trained.save(tmp_path)
+    assert any(isinstance(part, LowRankLinear) for part in trained.modules())  # the model itself is as it was
+    loaded = SpanPredictor.load(tmp_path)
+    rows = loaded.rows(QUESTIONS)
+    for ours, theirs in zip(loaded.logits(rows), trained.logits(rows)):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_a_difference_too_large_for_its_file_is_not_written(trained, tmp_path):
+    with torch.no_grad():
+        trained.span_head.weight.fill_(1e5)
+    with pytest.raises(ValueError, match="span_head.weight"):
+        save_difference(trained, tmp_path / "x")
+    assert not list(tmp_path.iterdir())
+
+
+def test_halves_of_two_ranks_are_refused(encoder, small_tokenizer, trained, tmp_path):
+    save_difference(trained, tmp_path / "whole")
+    name = "bert.encoder.blocks.1.attention.query.V"
+    parts = load_file(tmp_path / "whole")
+    save_file({**parts, name: parts[name][:1].clone()}, tmp_path / "part")
+    with pytest.raises(ValueError, match="query must have one rank"):
+        load_difference(SpanPredictor(encoder, small_tokenizer), tmp_path / "part")

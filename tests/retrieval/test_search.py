@@ -1,5 +1,7 @@
 """Rankings: sorted, fused, reranked, and turned into what a model learns from."""
 
+import itertools
+
 import numpy as np
 import pytest
 import torch
@@ -44,6 +46,16 @@ def test_fusion_by_hand():
 def test_a_tie_prefers_no_search():
     first, second = {"q": ["x", "y"]}, {"q": ["y", "x"]}
     assert fuse(first, second) == fuse(second, first)
+
+
+def test_the_order_of_the_searches_does_not_matter():
+    """x at places 1, 2 and 7, y at 2, 7 and 1: sums in another order differ in the last bit."""
+    others = [f"o{i}" for i in range(5)]
+    rankings = (["x", "y", *others], ["o0", "x", *others[1:], "y"], ["y", *others, "x"])
+    found = {tuple(fuse(*({"q": each} for each in order))["q"]) for order in itertools.permutations(rankings)}
+    assert len(found) == 1
+    with pytest.raises(ValueError, match="k must be at least 0; got -1"):
+        fuse({"q": ["x"]}, k=-1)
 
 
 def test_fusion_of_one_search_changes_nothing():

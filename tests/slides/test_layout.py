@@ -183,6 +183,7 @@ def test_a_notebook_that_is_no_lecture_is_refused(tmp_path):
 def test_lectures_are_found_by_number_name_and_path():
     assert find_lecture("1") == find_lecture("01") == find_lecture(LECTURES[1].stem) == LECTURES[1]
     assert find_lecture(str(LECTURES[2])) == LECTURES[2]
+    assert find_lecture("0") == find_lecture("00") == LECTURES[0]
 
 
 def test_the_command_writes_a_deck_and_says_how_long_it_takes(capsys, tmp_path):

@@ -142,3 +142,10 @@ def test_the_table_of_pairs_has_all_words_of_the_courses_lists():
     for name, words in word_lists().items():
         flat = {word for each in words for word in (each if name == "gender_pairs" else [each])}
         assert flat <= known, (name, flat - known)
+
+
+@pytest.mark.parametrize("pairs", [[("a", "a")], [("a", "b"), ("d", "c")]])
+def test_pairs_that_cancel_out_have_no_direction(pairs):
+    vectors = WordVectors(["a", "b", "c", "d"], [[1, 0], [0, 1], [1, 0], [0, 1]])
+    with pytest.raises(ValueError, match="common direction"):
+        gender_direction(vectors, pairs)

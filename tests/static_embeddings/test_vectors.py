@@ -42,7 +42,7 @@ def test_a_vector_of_zeros_is_near_nothing():
 
 def test_what_is_saved_is_loaded(vectors, tmp_path):
     vectors.save(tmp_path / "vectors.txt")
-    assert (tmp_path / "vectors.txt").read_text().startswith("20 5\nw0 ")
+    assert (tmp_path / "vectors.txt").read_text(encoding="utf-8").startswith("20 5\nw0 ")
     loaded = WordVectors.load(tmp_path / "vectors.txt")
     assert loaded.words == vectors.words
     np.testing.assert_array_equal(loaded.matrix, vectors.matrix)
@@ -87,3 +87,27 @@ def test_an_unknown_word_is_named(vectors):
 def test_a_row_for_each_word_is_needed():
     with pytest.raises(ValueError, match="row for each"):
         WordVectors(["a"], np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["a", "b"], [[1, 0], [np.nan, 1]]), "finite numbers; that of 'b'"),
+        ((["a"], [[1, 0]], np.zeros((2, 2))), r"contexts.*\(1, 2\); got \(2, 2\)"),
+        (([], np.zeros((0, 2))), "one word or more; got 0"),
+    ],
+)
+def test_vectors_that_make_answers_wrong_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        WordVectors(*arguments)
+
+
+def test_at_least_one_neighbour_is_asked_for(vectors):
+    with pytest.raises(ValueError, match="k must be at least 1; got -1"):
+        vectors.neighbours("w0", k=-1)
+
+
+def test_a_binary_file_is_named(tmp_path):
+    (tmp_path / "a.bin").write_bytes(b"1 2\nking \xff\xfe\x00\x01")
+    with pytest.raises(ValueError, match="a.bin must be a text in UTF-8"):
+        WordVectors.load(tmp_path / "a.bin")

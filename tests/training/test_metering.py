@@ -3,10 +3,11 @@
 import json
 
 import pytest
+import torch
 from tqdm.notebook import tqdm as notebook_bar
 
 from bertcourse.training import read_log
-from bertcourse.training.metering import RunLog, move_bar, progress_bar
+from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, progress_bar
 
 
 def test_the_log_forgets_a_line_cut_short(tmp_path):
@@ -17,7 +18,7 @@ def test_the_log_forgets_a_line_cut_short(tmp_path):
     log.write("train", 4, mlm_loss=1.23456789)
     log.close()
     assert [event["step"] for event in read_log(tmp_path / "log.jsonl")] == [1, 4]
-    assert json.loads((tmp_path / "log.jsonl").read_text().splitlines()[1])["mlm_loss"] == 1.23457
+    assert json.loads((tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()[1])["mlm_loss"] == 1.23457
     with pytest.raises(FileNotFoundError, match="expected a run's log.jsonl"):
         read_log(tmp_path / "absent")
 
@@ -48,3 +49,36 @@ def test_a_log_without_a_folder_writes_nothing(tmp_path, monkeypatch):
     log.write("train", 1, mlm_loss=1.0)
     log.close()
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("line", ["garbage", "", "[1]", '{"event": "train"}'])
+def test_a_line_that_is_no_event_is_named(tmp_path, line):
+    (tmp_path / "log.jsonl").write_text(f'{{"event": "train", "step": 1}}\n{line}\n', encoding="utf-8")
+    for read in (read_log, lambda path: RunLog(path.parent, step=3)):
+        with pytest.raises(ValueError, match="log.jsonl, line 2: expected an event"):
+            read(tmp_path / "log.jsonl")
+
+
+def test_a_bar_is_shown_on_a_terminal(monkeypatch):
+    monkeypatch.delenv("TQDM_DISABLE", raising=False)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert not progress_bar(total=3).disable
+
+
+def test_an_unknown_precision_is_refused():
+    with pytest.raises(ValueError, match="float32.*bfloat16.*got 'bf16'"):
+        autocast(torch.device("cpu"), "bf16")
+
+
+@pytest.mark.parametrize(("seconds", "expected"), [((1.0, 0.95), "float32"), ((1.0, 0.8), "bfloat16")])
+@pytest.mark.parametrize("learns", [True, False])
+def test_bfloat16_must_be_faster_by_a_tenth(monkeypatch, seconds, expected, learns):
+    model, clock = torch.nn.Linear(2, 1), [0.0]
+    monkeypatch.setattr("bertcourse.training.metering.time.perf_counter", lambda: clock[0])
+
+    def loss():
+        clock[0] += seconds[torch.is_autocast_enabled("cpu")]
+        return model(torch.ones(1, 2)).sum()
+
+    assert faster_precision(model, loss, torch.device("cpu"), learns) == expected
+    assert all(parameter.grad is None for parameter in model.parameters())

@@ -48,7 +48,7 @@ def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
 
 
 def test_a_process_that_is_lost_on_the_way_is_an_error_of_its_own(monkeypatch):
-    for name, value in dict(RANK="0", WORLD_SIZE="2").items():
+    for name, value in dict(RANK="0", WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT="1").items():
         monkeypatch.setenv(name, value)
     for name in ("init_process_group", "barrier", "new_group", "destroy_process_group"):
         monkeypatch.setattr(processes.distributed, name, lambda *arguments, **others: None)
@@ -57,3 +57,11 @@ def test_a_process_that_is_lost_on_the_way_is_an_error_of_its_own(monkeypatch):
             raise RuntimeError("[gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:19866")
     with pytest.raises(RuntimeError, match="mat1 and mat2"), joined_processes():
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+
+def test_a_launcher_that_says_too_little_is_named(monkeypatch):
+    for name in ("RANK", "MASTER_ADDR", "MASTER_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    with pytest.raises(ConnectionError, match="RANK, MASTER_ADDR, MASTER_PORT is not.*torchrun"), joined_processes():
+        pass
