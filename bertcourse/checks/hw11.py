@@ -1,4 +1,4 @@
-"""Homework 11: rotary positions, whole words, forger and detective, a band of scores, unpadding, intervals over time."""
+"""Homework 11: rotary positions, whole words, forger and detective, a band of scores, unpadding, and intervals."""
 
 import math
 from statistics import stdev
@@ -25,11 +25,13 @@ def turn_batch(answer: Answer) -> None:
 
     def hands(*angles: float, back: float = 1.0) -> list:
         """The vectors (1, 0), (0, 1) and (0, 2), turned by these angles."""
-        (a, b, c), s = angles, back
-        turned = [[math.cos(a), s * math.sin(a)], [-s * math.sin(b), math.cos(b)]]
-        return [[[*turned, [-2 * s * math.sin(c), 2 * math.cos(c)]]]]
+        (cos_a, cos_b, cos_c), (sin_a, sin_b, sin_c) = (
+            [each(angle) for angle in angles] for each in (math.cos, math.sin)
+        )
+        return [[[[cos_a, back * sin_a], [-back * sin_b, cos_b], [-2 * back * sin_c, 2 * cos_c]]]]
 
-    overwritten = [[[[each[0], each[0] * math.sin(p) + y * math.cos(p)]]] for each, p, y in zip(hands(1, 1, 7)[0][0], (1, 1, 7), (0, 1, 2))]
+    c, s = math.cos, math.sin
+    overwritten = [[c(1), c(1) * s(1)], [-s(1), c(1) - s(1) ** 2], [-2 * s(7), 2 * c(7) - 2 * s(7) ** 2]]
     two = torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [0.0, 2.0]]]])
     answer(two, torch.tensor([[1, 1, 7]])).has_shape(1, 1, 3, 2, cause=shape).equals(
         hands(1, 1, 7),
@@ -39,9 +41,7 @@ def turn_batch(answer: Answer) -> None:
             "a token stands where `positions` says, not at its place in the row": hands(0, 1, 2),
             "a token stands at positions[b, l] itself: do not add 1": hands(2, 2, 8),
             "angles are in radians, not in degrees": hands(*map(math.radians, (1, 1, 7))),
-            "the second half needs the first as it was: compute both before you write one": [
-                [[each[0][0][0] for each in overwritten]]
-            ],
+            "the second half needs the first as it was: compute both before you write one": [[overwritten]],
         },
     )
 
@@ -50,7 +50,6 @@ def turn_batch(answer: Answer) -> None:
         c, s, e, t = math.cos(one), math.sin(one), math.cos(two), math.sin(two)
         return [[[[c, 0, s, 0], [0, e, 0, t], [-s, 0, c, 0], [0, -t, 0, e]]]]
 
-    c, s = math.cos, math.sin
     units, places = torch.eye(4)[None, None], torch.tensor([[1, 100, 1, 100]])
     answer(units, places).has_shape(1, 1, 4, 4, cause=shape).equals(
         four(1, 1),
@@ -102,18 +101,21 @@ def turn_batch(answer: Answer) -> None:
         "a turn changes no length: both lines of the formula, with the same angle",
     )
     jumps.equals_stored("two rows", any_size)
-    pair = random(1, 1, 2, 16, seed=3)
+    pair = random(1, 1, 2, 32, seed=31)
 
     def score_at(first: int) -> Call:
-        return answer(pair, torch.tensor([[first, first + 3]])).has_shape(1, 1, 2, 16, cause=shape)
+        return answer(pair, torch.tensor([[first, first + 3]])).has_shape(1, 1, 2, 32, cause=shape)
 
-    near, far = score_at(0), score_at(1_000_000)
-    wanted, got = ((y.value[0, 0, 0].double() @ y.value[0, 0, 1].double()).item() for y in (near, far))
-    far.holds(
-        f"query · key is {wanted:.4f} at positions 0 and 3, so also at 1,000,000 and 1,000,003; here {got:.4f}",
-        lambda _: abs(wanted - got) < 1e-3,
-        "float32 has too few digits for such an angle: positions and frequencies in double precision (.double())",
-    )
+    near = score_at(0)
+    wanted = (near.value[0, 0, 0].double() @ near.value[0, 0, 1].double()).item()
+    for first in (1_000_000, 1_234_567):
+        far = score_at(first)
+        got = (far.value[0, 0, 0].double() @ far.value[0, 0, 1].double()).item()
+        far.holds(
+            f"query · key is {wanted:.4f} at positions 0 and 3, so also at {first:,} and {first + 3:,}; here {got:.4f}",
+            lambda _, got=got: abs(wanted - got) < 1e-3,
+            "float32 has too few digits for such an angle: positions and frequencies in double precision (.double())",
+        )
     near.holds(
         "the result has the type of x, float32",
         lambda y: y.dtype == torch.float32,
@@ -143,21 +145,22 @@ def hide_words(answer: Answer) -> None:
             table(hidden), cause, mistakes={words: table(rows) for words, rows in (mistakes or {}).items()}
         )
 
-    six, order = [[0, 1, 1, 2, 3, 3, 3, 4, 5]], [[0.8, 0.1, 0.3, 0.2, 0.7, 0.5]]
+    six, order = [[0, 1, 1, 2, 3, 3, 3, 4, 5]], [[0.8, 0.1, 0.5, 0.2, 0.7, 0.3]]
     hides(
         six,
         order,
-        (0.45,),
+        (4 / 9,),
         [{1, 2, 3, 8}],
-        "nine tokens, so a budget of 4: word 1 fits, word 3 does not, words 2 and 5 do",
+        "nine tokens, so a budget of 4: word 1 fits, word 3 does not, words 5 and 2 do",
         {
             "a word that does not fit is passed over, and the search goes on": [{1, 2}],
             "a word is hidden only if all of it still fits into the budget": [{1, 2, 4, 5, 6}],
             "never half a word: it is hidden as a whole, or passed over": [{1, 2, 4, 5}],
             "words with the smallest keys come first, not with the largest": [{0, 3, 7, 8}],
-            "the budget is in tokens, not in words": [{1, 2, 3, 4, 5, 6}],
+            "the budget is in tokens, not in words": [{1, 2, 4, 5, 6, 8}],
             "words are taken in the order of their keys, not of the text": [{0, 1, 2, 3}],
             "after a word is hidden, the budget is smaller by all its tokens, not by one": [{1, 2, 3, 4, 5, 6, 8}],
+            "argsort gives the words in their order, not the place of each word in it": [{0, 1, 2, 8}],
             "True is for what is hidden, not for what stays": [{0, 4, 5, 6, 7}],
         },
     )
@@ -177,16 +180,16 @@ def hide_words(answer: Answer) -> None:
         },
     )
     hides(
-        [[0, 1, 2, 3], [0, 1, 2, -1]],
-        [[0.4, 0.3, 0.2, 0.1, 0.0], [0.1, 0.5, 0.9, 0.02, 0.03]],
-        (0.4,),
-        [{2, 3}, {0}],
-        "each row has its own keys and its own budget, here 2 and 1",
+        [[0, 1, 2, 3, 4, 5], [0, 1, -1, -1, -1, -1]],
+        [[0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.0], [0.1, 0.5, 0.02, 0.03, 0.04, 0.05, 0.06]],
+        (0.5,),
+        [{3, 4, 5}, {0}],
+        "each row has its own keys and its own budget, here 3 and 1",
         {
-            "each row has its own keys; these are the first row's for all": [{2, 3}, {2}],
-            "each row has its own budget, not one for all": [{3}, {0}],
-            "each row has its own budget; this is the first row's for all": [{2, 3}, {0, 1}],
-            "a row may have fewer words than keys: the rest belongs to no word": [{3}, set()],
+            "each row has its own keys; these are the first row's for all": [{3, 4, 5}, {1}],
+            "each row has its own budget, not one for all": [{4, 5}, {0, 1}],
+            "each row has its own budget; this is the first row's for all": [{3, 4, 5}, {0, 1}],
+            "a row may have fewer words than keys: the rest belongs to no word": [{4, 5}, set()],
         },
     )
     hides(
@@ -198,12 +201,15 @@ def hide_words(answer: Answer) -> None:
         {"the budget is at least 1": [set()], "the budget is 1 here: a word of two tokens does not fit": [{1, 2}]},
     )
     hides(
-        [[0, 0, 1, 1], [-1, -1, -1, -1]],
-        [[0.9, 0.1], [0.2, 0.3]],
+        [[0, 0, 1, 1], [0, 1, -1, -1], [-1, -1, -1, -1]],
+        [[0.9, 0.1], [0.2, 0.3], [0.4, 0.5]],
         (),
-        [set(), set()],
+        [set(), {0}, set()],
         "where no word fits, nothing is hidden",
-        {"where no word fits, nothing is hidden": [{2, 3}, set()]},
+        {
+            "where no word fits, nothing is hidden": [{2, 3}, {0}, set()],
+            "what a row leaves of its budget is lost: the next row begins with its own": [set(), {0, 1}, set()],
+        },
     )
     singles = [[*range(11)], [*range(9), -1, -1]]
     falling = [[1 - i / 20 for i in range(11)]] * 2
@@ -220,11 +226,13 @@ def hide_words(answer: Answer) -> None:
     )
     hides([[0, 1, 1, -1]], [[0.5, 0.1]], (1.0,), [{0, 1, 2}], "with rate 1 all words are hidden")
     hides([[*range(20)]], [[i / 20 for i in range(20)]], (), [{0, 1, 2}], "rate is 0.15 unless something else is given")
-    lengths = (random(4, 24, seed=4).abs() * 2).long().clamp(max=5) + 1
-    words = [torch.repeat_interleave(torch.arange(24), row)[:40] for row in lengths]
-    large = torch.stack([torch.cat([torch.tensor([-1]), row[: 38 - 4 * i], torch.tensor([-1] * (4 * i + 1))]) for i, row in enumerate(words)])
-    found = answer(large, random(4, 24, seed=5), 0.23).has_shape(4, 40, cause="(B, L): True for hidden tokens")
-    found.equals_stored("four rows", "whole words in the order of their keys, as long as they fit into the row's budget")
+    sizes = ((random(4, 36, seed=4).abs() * 1.5).long().clamp(max=4) + 1).tolist()
+    words = [sum(([word] * size for word, size in enumerate(row)), [])[: 36 - 4 * i] for i, row in enumerate(sizes)]
+    large = torch.tensor([[-1, *row, *[-1] * (38 - len(row))] for row in words])
+    found = answer(large, random(4, 36, seed=5), 0.3).has_shape(4, 39, cause="(B, L): True for hidden tokens")
+    found.equals_stored(
+        "four rows", "whole words in the order of their keys, as long as they fit into the row's budget"
+    )
 
 
 @exercise("11.3", "detective_loss", points=3)
@@ -236,7 +244,7 @@ def detective_loss(answer: Answer) -> None:
     dice[0, [0, 1, 2, 3], [2, 3, 2, 1]] = 0.9  # -ln(-ln u) is 2.25 for 0.9, 0.37 for 0.5
     scores[0, 1, 0] = 1.0
     verdicts = torch.zeros(4, 4)
-    verdicts[[0, 0, 3, 0, 1], [0, 3, 2, 1, 2]] = math.log(3) * torch.tensor([-1.0, 1.0, 1.0, 2.0, -2.0])
+    verdicts[[0, 0, 3, 0, 1], [0, 3, 2, 1, 2]] = torch.tensor([1 / 3, 3, 4, 9, 1 / 9]).log()
     both = "return a tuple: what the detective reads, and the loss"
     first = answer(verdicts, ids, hidden, scores, dice, real)
     first[0].has_shape(1, 4, cause=both).equals(
@@ -244,50 +252,62 @@ def detective_loss(answer: Answer) -> None:
         "at hidden places the token with the largest score + g, with g = -ln(-ln u); elsewhere the original",
         mistakes={
             "forgeries stand at the hidden places only": [[2, 3, 2, 1]],
-            "the forger draws: do not take its best guess, add the noise g to the scores": [[0, 0, 0, 3]],
-            "the noise is g = -ln(-ln u), not u and not -ln u": [[0, 0, 2, 3]],
-            "the noise is g = -ln(-ln u), with both minus signs": [[0, 0, 0, 3]],
+            "the forger draws: the largest score + g, not the largest score; g is -ln(-ln u), with both minus signs": [
+                [0, 0, 0, 3]
+            ],
+            "the noise is g = -ln(-ln u), not u itself, and not ln u": [[0, 0, 2, 3]],
             "at hidden places stand the forgeries, not the original": [[0, 1, 2, 3]],
             "forgeries stand where `hidden` is True": [[2, 1, 2, 1]],
         },
     )
     sure, quiet = torch.zeros(1, 2, 3), torch.full((1, 2, 3), 0.5)
     sure[0, 1, 1], quiet[0, 1, 2] = 3.0, 0.9
-    answer(torch.zeros(3, 3), torch.tensor([[0, 0]]), torch.tensor([[False, True]]), sure, quiet, torch.ones(1, 2))[
+    answer(torch.zeros(3, 3), torch.tensor([[0, 0]]), torch.tensor([[False, True]]), sure, quiet, real[:, :2])[
         0
     ].equals(
         [[0, 1]],
         "g is added to the scores",
         mistakes={"g is added to the scores, not to their softmax": [[0, 2]]},
     )
-    fine, alarm, half = math.log(4 / 3), math.log(4), LN2
+    fine, alarm, half, four = math.log(4 / 3), math.log(5), LN2, math.log(4)
+
+    def soft(score: float) -> float:
+        """The price of log-odds, and of probabilities that are taken for log-odds."""
+        return math.log1p(math.exp(score))
+
     asked = "the mean of -ln P(right verdict) of four tokens; a forgery that equals the original is original"
     first[1].has_shape(cause="one number: a tensor of shape ()").equals(
         (fine + fine + alarm + half) / 4,
         asked,
         mistakes={
             "a forgery that equals the original is original: compare what is read with input_ids": (
-                (fine + fine + fine + half) / 4
+                (fine + fine + math.log(5 / 4) + half) / 4
             ),
-            "the log-odds are those of a forgery: where it is one, the label is 1": (alarm + alarm + fine + half) / 4,
+            "the log-odds are those of a forgery: where it is one, the label is 1": (
+                four + four + math.log(5 / 4) + half
+            )
+            / 4,
+            "what the forger would draw elsewhere forges nothing: compare what is read with input_ids": (
+                (four + fine + alarm + half) / 4
+            ),
             "all real tokens are asked about, not only the hidden ones": (fine + alarm) / 2,
             "all real tokens are asked about, not only the forged ones": fine,
             "the mean over the tokens, not the sum": fine + fine + alarm + half,
             "without the factor 50": 50 * (fine + fine + alarm + half) / 4,
             "the detective reads the text with the forgeries in it, not the original": (
+                (fine + 2 * math.log(10 / 9) + half) / 4
+            ),
+            "the detective reads the text with the forgeries in it, and is asked about that text": (
                 (fine + math.log(10) + math.log(10 / 9) + half) / 4
             ),
-            "the detective reads the text with the forgeries in it, and its labels are about that text": (
-                (fine + math.log(10 / 9) + math.log(10 / 9) + half) / 4
-            ),
-            "log_odds already are log-odds: the sigmoid belongs to the loss, once": 0.8019,
+            "log_odds gives log-odds: the sigmoid comes once, in the loss": sum(map(soft, (0.25, -0.75, 0.8, 0.5))) / 4,
             "in nats: the natural logarithm": (fine + fine + alarm + half) / 4 / LN2,
             "a forgery is a question as well as an original: -ln P of the right verdict, whichever it is": (
                 (fine + alarm + half) / 4
             ),
         },
     )
-    padded_ids, mask = torch.tensor([[0, 1, 2, 3], [0, 0, 0, 0]]), torch.tensor([[1, 1, 1, 1], [1, 0, 0, 0]])
+    padded_ids, mask = torch.tensor([[0, 1, 2, 3], [0, 3, 3, 3]]), torch.tensor([[1, 1, 1, 1], [1, 0, 0, 0]])
     weights = verdicts.clone()
     weights[0, 0] = math.log(7)  # a false alarm of 7 to 1: P(original) is 1/8
     more = answer(
@@ -299,18 +319,18 @@ def detective_loss(answer: Answer) -> None:
         mask,
     )
     eight, row = math.log(8), fine + alarm + half
-    more[0].has_shape(2, 4, cause=both).equals([[0, 3, 2, 3], [0, 0, 0, 0]], "nothing is hidden in the second text")
+    more[0].has_shape(2, 4, cause=both).equals([[0, 3, 2, 3], [0, 3, 3, 3]], "nothing is hidden in the second text")
     more[1].has_shape(cause="one number: a tensor of shape ()").equals(
         (row + 2 * eight) / 5,
         "five real tokens in two texts: nothing is asked about padding",
         mistakes={
-            "nothing is asked about padding": (row + 5 * eight) / 8,
+            "nothing is asked about padding": (row + 2 * eight + four + 2 * half) / 8,
             "divide by the number of real tokens, not of all places": (row + 2 * eight) / 8,
             "each token counts the same, in whichever text it is: this is a mean of the texts' means": (
                 ((row + eight) / 4 + eight) / 2
             ),
             "divide by the number of real tokens, not of texts": (row + 2 * eight) / 2,
-            "token 0 is a token: only the mask says what is padding": row / 3,
+            "token 0 is a token: only the mask says what is padding": (row + four + 2 * half) / 6,
         },
     )
     left = answer(
@@ -328,7 +348,7 @@ def detective_loss(answer: Answer) -> None:
     )
     large = torch.zeros(3, 3)
     large[0, 0], large[0, 1] = 900.0, -900.0
-    stable = answer(large, torch.tensor([[0, 1]]), torch.zeros(1, 2).bool(), sure, quiet, torch.ones(1, 2))
+    stable = answer(large, torch.tensor([[0, 1]]), torch.zeros(1, 2).bool(), sure, quiet, real[:, :2])
     stable[1].has_shape(cause="one number").equals(
         450.0, "the logarithm of a sigmoid that has become 0 is minus infinity: use binary_cross_entropy_with_logits"
     )
@@ -336,7 +356,7 @@ def detective_loss(answer: Answer) -> None:
     text = (batch[0] * 100).long() % 9
     places = torch.tensor([[0, 1, 0, 1, 1, 0], [0, 1, 1, 0, 0, 0], [0, 0, 0, 1, 0, 1]]).bool()
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0], [0, 0, 1, 1, 1, 1]])
-    learns = answer(2 * random(9, 9, seed=9).requires_grad_(), text, places, 2 * batch[1], batch[2], mask)
+    learns = answer((2 * random(9, 9, seed=9)).requires_grad_(), text, places, 2 * batch[1], batch[2], mask)
     learns[0].has_shape(3, 6, cause=both).equals_stored("three texts, read", "score + g at hidden places")
     loss = learns[1].has_shape(cause="one number")
     loss.equals_stored("three texts, loss", "the mean over all real tokens of the batch")
@@ -381,8 +401,9 @@ def band_attention(answer: Answer) -> None:
             "weights[i][k] is for place i - w + k, so place i - w comes first": shown(
                 [[0.5, 0.5, 0], third, third, third, [0, 0.5, 0.5]]
             ),
-            "a token sees w places on either side, not only those before it": shown(
-                [[0, 1, 0]] + [[0.5, 0.5, 0]] * 4
+            "a token sees w places on either side, not only those before it": shown([[0, 1, 0]] + [[0.5, 0.5, 0]] * 4),
+            "the softmax is over the window alone, not over all L places": shown(
+                [[0, 0.2, 0.2], [0.2] * 3, [0.2] * 3, [0.2] * 3, [0.2, 0.2, 0]]
             ),
             "a token sees itself, too": shown([[0, 0, 1], *[[0.5, 0, 0.5]] * 3, [1, 0, 0]]),
         },
@@ -391,7 +412,9 @@ def band_attention(answer: Answer) -> None:
         [[[[1.5], [7 / 3], [14 / 3], [28 / 3], [12]]]],
         "the output is the mean of the values that are seen, by their weights",
         mistakes={
-            "after the last token comes nothing, not the first one": [[[[19 / 3], [7 / 3], [14 / 3], [28 / 3], [25 / 3]]]],
+            "after the last token comes nothing, not the first one": [
+                [[[19 / 3], [7 / 3], [14 / 3], [28 / 3], [25 / 3]]]
+            ],
             "it is attention, with weights that sum to 1: do not add values up": [[[[3], [7], [14], [28], [24]]]],
             "each weight belongs to its own value: place i - w + k, in the same order": [
                 [[[0.5], [7 / 3], [14 / 3], [28 / 3], [8]]]
@@ -439,7 +462,7 @@ def band_attention(answer: Answer) -> None:
                 [row] for row in ([0, 0.5, 0.5], third, third, third, third, [0.5, 0.5, 0])
             ],
             "padding may stand on the left: the mask says where, not only how many tokens are real": [
-                [row] for row in (*seen, [1, 0, 0], [0, 0, 0], [0, 0, 0])
+                [row] for row in (*seen, [0.5, 0.5, 0], [1, 0, 0], [0, 0, 0])
             ],
         },
     )
@@ -458,8 +481,9 @@ def band_attention(answer: Answer) -> None:
     )
     far[0].has_shape(1, 1, 2, 1, cause=beyond).equals([[[[1.5], [1.5]]]], beyond)
     huge = answer(100 * ask, 300 * keys, vectors, torch.ones(1, 3).long(), 1)
-    is_finite(huge[1].has_shape(1, 1, 3, 3, cause=pair))
-    huge[1].equals(shown([[0, 0, 1], [0, 0, 1], [0, 1, 0]]), "scores may be large: torch.softmax does not overflow")
+    huge[1].has_shape(1, 1, 3, 3, cause=pair).equals(
+        shown([[0, 0, 1], [0, 0, 1], [0, 1, 0]]), "scores may be large: torch.softmax does not overflow"
+    )
     q, k, v = (2 * random(2, 3, 9, 4, seed=seed) for seed in (10, 11, 12))
     mask = torch.tensor([[1, 1, 1, 1, 1, 1, 0, 0, 0], [0, 1, 1, 1, 1, 1, 1, 1, 1]])
     large, any_size = answer(q, k, v, mask, 2), "does it work for any B, H, L, d and reach, each head for itself?"
@@ -474,21 +498,32 @@ def lay_end_to_end(answer: Answer) -> None:
     names = ("ids", "positions", "bounds", "may_attend")
 
     def parts(
-        ids: Tensor, mask: Tensor, reach: int | None, expected: tuple, cause: str, mistakes: tuple[dict, ...] = ({},) * 4
+        ids: Tensor,
+        mask: Tensor,
+        reach: int | None,
+        expected: tuple,
+        cause: str,
+        mistakes: tuple[dict, ...] = ({},) * 4,
     ) -> None:
         """Check the four results in their order."""
         call = answer(ids, mask) if reach is None else answer(ids, mask, reach)
         total = len(expected[0])
         shapes = (total,), (total,), (len(ids) + 1,), (total, total)
+        sizes = (
+            "return (ids, positions, bounds, may_attend); ids: the T real tokens of all texts",
+            "positions: one for each of the T real tokens",
+            "bounds: B + 1 numbers, 0 and then where each text ends; a row without a token is a text, too",
+            "may_attend: a row and a column for each of the T real tokens",
+        )
         for i, name in enumerate(names):
-            part = call[i].has_shape(*shapes[i], cause=f"return (ids, positions, bounds, may_attend); {name}: {cause}")
+            part = call[i].has_shape(*shapes[i], cause=sizes[i])
             part.equals(expected[i], f"{name}: {cause}", mistakes=mistakes[i])
 
     def blocks(*sizes: int) -> list[list[bool]]:
         owner = sum(([i] * size for i, size in enumerate(sizes)), [])
         return [[a == b for b in owner] for a in owner]
 
-    ids = torch.tensor([[5, 0, 7, 9], [0, 6, 8, 8]])
+    ids = torch.tensor([[5, 0, 7, 7], [0, 6, 0, 8]])
     right = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]])
     causal = [[a and j <= i for j, a in enumerate(row)] for i, row in enumerate(blocks(3, 2))]
     parts(
@@ -500,7 +535,7 @@ def lay_end_to_end(answer: Answer) -> None:
         (
             {
                 "text after text, not column after column": [5, 0, 0, 6, 7],
-                "token 0 is a token: only the mask says what is padding": [5, 7, 9, 6, 8],
+                "token 0 is a token: only the mask says what is padding": [5, 7, 7, 6, 8],
             },
             {
                 "positions start again with each text": [0, 1, 2, 3, 4],
@@ -509,7 +544,6 @@ def lay_end_to_end(answer: Answer) -> None:
             {
                 "where each text begins, not how long it is": [0, 3, 2],
                 "counted from the beginning of the long row, without padding": [0, 4, 8],
-                "0 comes first, then where each text ends": [3, 5, 5],
                 "bounds[b + 1] is the first token that is not of text b any more": [0, 2, 4],
             },
             {
@@ -524,13 +558,13 @@ def lay_end_to_end(answer: Answer) -> None:
         ids,
         left,
         None,
-        ([7, 9, 6, 8, 8], [0, 1, 0, 1, 2], [0, 2, 5], blocks(2, 3)),
+        ([7, 7, 6, 0, 8], [0, 1, 0, 1, 2], [0, 2, 5], blocks(2, 3)),
         "padding may stand on the left: the first real token is at position 0",
         (
-            {"padding may stand on the left: the mask says where": [5, 0, 0, 6, 8]},
+            {"padding may stand on the left: the mask says where": [5, 0, 0, 6, 0]},
             {"the first real token is at position 0, wherever it stands in its row": [2, 3, 1, 2, 3]},
             {},
-            {"tokens are of one text if they come from one row, not if they have one id": blocks(1, 1, 1, 2)},
+            {"tokens are of one text if they come from one row, not if they have one id": blocks(2, 1, 1, 1)},
         ),
     )
     empty = torch.tensor([[1, 1, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]])
@@ -576,9 +610,9 @@ def lay_end_to_end(answer: Answer) -> None:
         ([1, 2, 3, 4, 5, 6, 7], own_positions, [0, 4, 7], blocks(*[1] * 7)),
         "0 is a reach, too: each token sees itself only; ask reach is None",
     )
-    texts = (random(5, 30, seed=13) * 100).long().abs() % 50
-    lengths, starts = [30, 4, 0, 17, 9], [0, 26, 0, 0, 12]
-    mask = torch.tensor([[int(a <= i < a + n) for i in range(30)] for a, n in zip(starts, lengths)])
+    texts = (random(5, 12, seed=13) * 100).long().abs() % 50
+    lengths, starts = [12, 3, 0, 7, 5], [0, 9, 0, 0, 4]
+    mask = torch.tensor([[int(a <= i < a + n) for i in range(12)] for a, n in zip(starts, lengths)])
     large = answer(texts, mask, 3)
     for i, name in enumerate(names):
         large[i].equals_stored(name, f"{name}: does it work for any B and L?")
@@ -595,8 +629,10 @@ def losses_of(arm: str) -> Tensor:
 
 
 def line_called(axes: Drawing, name: str, xs: list[float]) -> Line | None:
-    """The line over these places with this word in its name; None if there is none."""
-    return next((line for line in axes.lines_over(xs, len(axes.lines)) if name in line.label.lower()), None)
+    """The line over these places with this word in its name, and neither of the ends; None if there is none."""
+    names = [word for word in ("lower", "upper", "difference") if name in (word, "difference")]
+    lines = axes.lines_over(xs, len(axes.lines))
+    return next((line for line in lines if next((w for w in names if w in line.label.lower()), "") == name), None)
 
 
 def has_verdict(drawn: Call, verdict: str, causes: dict[str, str], usual: str) -> None:
@@ -611,9 +647,7 @@ def has_verdict(drawn: Call, verdict: str, causes: dict[str, str], usual: str) -
         "axes.set_title, with the verdict at the last evaluation",
     )
     found = words(drawn.value)[0]
-    drawn.holds(
-        f"the title says {verdict}; it says {found}", lambda _: found == verdict, causes.get(found, usual)
-    )
+    drawn.holds(f"the title says {verdict}; it says {found}", lambda _: found == verdict, causes.get(found, usual))
 
 
 def columns_of(ours: list[list[float]], theirs: list[list[float]]) -> list[tuple[list[float], list[float]]]:
@@ -638,6 +672,11 @@ def known_lines(ours: list[list[float]], theirs: list[list[float]]) -> dict[str,
             "t depends on the number of seeds: STUDENT[n], not 1.96": (mean, 1.96 * spread / root),
             "t depends on the number of seeds: STUDENT[n], not 2": (mean, 2 * spread / root),
             "t depends on the number of seeds: STUDENT[n], not always that of three": (mean, 4.303 * spread / root),
+            "STUDENT is asked by the number of seeds, n, not by n - 1": (
+                mean,
+                {2: t, 3: 12.706, 5: 3.182}[n] * spread / root,
+            ),
+            "√n is the root of the number of seeds, not of evaluations": (mean, t * spread / len(ours[0]) ** 0.5),
             "this is s/√n, one standard error: half of the interval is t times that": (mean, spread / root),
             "this is s, the spread of the seeds: half of the interval is t · s / √n": (mean, spread),
             "h is half of the interval: it goes from m - h to m + h": (mean, t * spread / root / 2),
@@ -683,22 +722,28 @@ def plot_difference(answer: Answer) -> None:
         for name, sign in (("difference", 0), ("lower", -1), ("upper", 1)):
             lines = {words: [m + sign * h for m, h in points] for words, points in known.items()}
             right = lines.pop("")
-            lines = {words: line for words, line in lines.items() if max(abs(a - b) for a, b in zip(line, right)) > 0.002}
+            lines = {
+                words: line for words, line in lines.items() if max(abs(a - b) for a, b in zip(line, right)) > 0.002
+            }
             if sign:
                 lines[f"{name} is the other one: lower is m - h, upper is m + h"] = [m - sign * h for m, h in known[""]]
+                ends = [(min if sign < 0 else max)(x - y for x, y in zip(a, b)) for a, b in columns_of(ours, theirs)]
+                lines["the ends are m - h and m + h, not the lowest and the highest seed"] = ends
                 lines["m - h and m + h: h itself is no end of the interval"] = [sign * h for _, h in known[""]]
             drawn.draws(
                 name, lambda axes, name=name: line_called(axes, name, xs).ys, right, 0.001, cause, mistakes=lines
             )
 
     with no_new_figures():
-        xs = [1.0, 2.0, 3.0]
-        theirs = [[5.0, 4.0, 3.0], [7.0, 4.0, 3.5], [6.0, 4.5, 2.0]]
-        ours = [[4.0, 4.0, 1.0], [5.0, 5.0, 2.5], [3.0, 3.5, 0.25]]  # differences -1 -2 -3, 0 1 -1, -2 -1 -1.75
+        xs = [1.0, 2.0, 3.0, 4.0]
+        theirs = [[5.0, 8.0, 4.0, 3.0], [7.0, 8.0, 4.0, 3.5], [6.0, 8.5, 4.5, 2.0]]
+        ours = [[4.0, 9.0, 5.0, 1.0], [5.0, 8.0, 5.2, 2.5], [3.0, 9.0, 3.5, 0.25]]
         small = answer(xs, torch.tensor(ours), torch.tensor(theirs))
         has_lines = "one value for each evaluation, whatever their number"
         small.is_plot(3, "difference, lower and upper", xs, "evaluation", has_lines)
-        draws(small, xs, ours, theirs, "for each evaluation m and m ± h, with h = t · s / √n over the seeds' differences")
+        draws(
+            small, xs, ours, theirs, "for each evaluation m and m ± h, with h = t · s / √n over the seeds' differences"
+        )
         has_verdict(
             small,
             "better",
@@ -708,10 +753,10 @@ def plot_difference(answer: Answer) -> None:
             },
             "the verdict at the last evaluation",
         )
-        two = [row[:2] for row in ours[:2]], [row[:2] for row in theirs[:2]]
-        pair = answer(xs[:2], *map(torch.tensor, two))
-        pair.is_plot(3, "difference, lower and upper", xs[:2], "evaluation", has_lines)
-        draws(pair, xs[:2], *two, "with two seeds t is 12.706: STUDENT[n]")
+        two = [row[:3] for row in ours[:2]], [row[:3] for row in theirs[:2]]
+        pair = answer(xs[:3], *map(torch.tensor, two))
+        pair.is_plot(3, "difference, lower and upper", xs[:3], "evaluation", has_lines)
+        draws(pair, xs[:3], *two, "with two seeds t is 12.706: STUDENT[n]")
         sign = "the whole interval must be on one side of 0, not only the mean"
         has_verdict(pair, "null", {"better": sign, "worse": sign}, sign)
         level = [[4.0, 3.0], [5.0, 4.0], [3.5, 2.5], [4.5, 3.5], [9.0, 8.0]]
@@ -729,5 +774,7 @@ def plot_difference(answer: Answer) -> None:
             },
             "the verdict at the last evaluation",
         )
-    draws(drawn, millions, losses_of("plain-muon").tolist(), losses_of("plain").tolist(), "m and m ± h at each evaluation")
+    draws(
+        drawn, millions, losses_of("plain-muon").tolist(), losses_of("plain").tolist(), "m and m ± h at each evaluation"
+    )
     has_verdict(drawn, "worse", {}, "the verdict at the last evaluation: there the whole interval is above 0")

@@ -109,7 +109,7 @@ class RunLog:
                 raise ImportError("--tensorboard needs TensorBoard: python -m pip install tensorboard") from error
             self.board = SummaryWriter(str(folder), purge_step=step + 1)
         path = folder / "log.jsonl"
-        kept = [event for event in events(path) if event["step"] <= step]
+        kept = [event for event in events(path) if event.get("step", 0) <= step]
         draft = path.with_suffix(".tmp")
         draft.write_text("".join(f"{json.dumps(event)}\n" for event in kept), encoding="utf-8")
         draft.replace(path)
@@ -151,7 +151,7 @@ def events(path: Path) -> list[dict]:
             event = json.loads(line)
         except ValueError:
             event = None
-        if not isinstance(event, dict) or "step" not in event:
+        if not isinstance(event, dict):
             raise ValueError(f"{path}, line {number}: expected an event as JSON; got {line[:60]!r}. Remove the line.")
         found.append(event)
     return found
