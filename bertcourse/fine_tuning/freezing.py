@@ -2,7 +2,7 @@
 
 A head on a frozen encoder shows what pretraining alone knows; from there the last k blocks, or all, can be adapted
 (Howard & Ruder 2018; Lee et al. 2019, "What Would Elsa Do?"). With layer-wise decay, each layer learns at
-``layer_decay`` times the rate of the one above it (Clark et al. 2020, appendix A).
+``layer_decay`` times the rate of the one above it (Clark et al. 2020, appendix B).
 """
 
 import re

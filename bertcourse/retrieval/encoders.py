@@ -253,6 +253,10 @@ class BiEncoder(Head):
                     found[index] = vectors[: len(rows[index])].clone()
         return found
 
+    def logits(self, rows: object, max_tokens: int = 4096) -> list[Tensor]:
+        """A bi-encoder has none."""
+        raise TypeError("a bi-encoder has no logits; call vectors or token_vectors with texts.")
+
     def rows(self, examples: Sequence[TrainingPair]) -> list[EncodedPair]:
         """The pairs, tokenized."""
         check_pairs(examples)
