@@ -601,6 +601,8 @@ def visit_clusters(answer: Answer) -> None:
     )
     both(answer(torch.tensor([2.0, 1.0]), twins, centres[:2], 2, 4), [1, 3, 4, 0], 6, order)
     both(answer(ask, twins[:1], centres[:1], 1, 1), [0], 1, "one passage, one centre")
+    alike = torch.ones(500, 2)  # so many equal ones do not stay in order by chance
+    both(answer(ask, alike, alike[:1], 1, 4), [0, 1, 2, 3], 500, f"{order}: argsort(descending=True, stable=True)")
     q, p, c = random(8, seed=51), random(60, 8, seed=52), 2 * random(7, 8, seed=53)
     for probes in (1, 3):
         large = answer(q, p, c, probes, 12)
@@ -632,15 +634,15 @@ OTHERS: dict[str, tuple[list[float], ...]] = {  # the results of known mistakes,
         [0.7284, 0.5473, 0.4626, 0.3996, 0.3518, 0.3170],
         [0.8442, 0.6705, 0.5513, 0.4430, 0.3488, 0.2728],
     ),
-    "b counts others, not the right paragraph itself": (
+    "m counts others, not the right paragraph itself": (
         [0.7161, 0.5154, 0.4040, 0.2953, 0.1689, 0.0000],
         [0.8316, 0.6316, 0.4792, 0.3211, 0.1570, 0.0000],
     ),
-    "b counts others, not the right paragraph itself; and there are 79 of them": (
+    "m counts others, not the right paragraph itself; and there are 79 of them": (
         [0.7193, 0.5174, 0.4058, 0.2973, 0.1714, 0.0036],
         [0.8336, 0.6340, 0.4819, 0.3240, 0.1600, 0.0025],
     ),
-    "the right paragraph comes first if none of the b is drawn; this is the chance that one of them is": (
+    "the right paragraph comes first if none of the m is drawn; this is the chance that one of them is": (
         [0.2716, 0.4554, 0.5427, 0.6101, 0.6655, 0.7125],
         [0.1558, 0.3326, 0.4570, 0.5751, 0.6878, 0.8000],
     ),
@@ -655,7 +657,7 @@ OTHERS: dict[str, tuple[list[float], ...]] = {  # the results of known mistakes,
         [0.8642, 0.6970, 0.5912, 0.5032, 0.4301, 0.3686],
         [0.9221, 0.7967, 0.6911, 0.5809, 0.4700, 0.3592],
     ),
-    "the mean of the chances, not the chance of the mean b": (
+    "the mean of the chances, not the chance of the mean m": (
         [0.7342, 0.2824, 0.0517, 0.0011, 0.0000, 0.0000],
         [0.8481, 0.5101, 0.2078, 0.0273, 0.0001, 0.0000],
     ),
@@ -692,7 +694,7 @@ def plot_sizes(answer: Answer) -> None:
             lambda axes, name=name: line_called(axes, name).ys,
             shares,
             0.0003,
-            "the mean over all 320 questions of the chance that none of the b others is among n - 1 drawn from 79",
+            "the mean over all 320 questions of the chance that none of the m others is among n - 1 drawn from 79",
             mistakes={cause: lines[i] for cause, lines in OTHERS.items() if lines[i] != shares},
         )
     with no_new_figures():

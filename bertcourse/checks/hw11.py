@@ -116,6 +116,14 @@ def turn_batch(answer: Answer) -> None:
             lambda _, got=got: abs(wanted - got) < 1e-3,
             "float32 has too few digits for such an angle: positions and frequencies in double precision (.double())",
         )
+    angles = [1_000_000 / 10_000 ** (i / 4) for i in range(4)]
+    turned = torch.zeros(1, 1, 4, 8)
+    for i, angle in enumerate(angles):
+        turned[0, 0, i, i], turned[0, 0, i, i + 4] = math.cos(angle), math.sin(angle)
+    answer(torch.eye(8)[None, None, :4], torch.full((1, 4), 1_000_000)).has_shape(1, 1, 4, 8, cause=shape).equals(
+        turned,
+        "the frequencies need double precision, too: torch.arange(half) / half is float32",
+    )
     near.holds(
         "the result has the type of x, float32",
         lambda y: y.dtype == torch.float32,
@@ -642,12 +650,14 @@ def has_verdict(drawn: Call, verdict: str, causes: dict[str, str], usual: str) -
         return [word for word in ("better", "worse", "null") if word in axes.title.lower()]
 
     drawn.holds(
-        "the title has one of the words better, worse, null",
+        f"the title has exactly one of the words better, worse, null; yours: {', '.join(words(drawn.value)) or 'none'}",
         lambda axes: len(words(axes)) == 1,
-        "axes.set_title, with the verdict at the last evaluation",
+        "axes.set_title, with the verdict at the last evaluation and neither of the other words",
     )
     found = words(drawn.value)[0]
-    drawn.holds(f"the title says {verdict}; it says {found}", lambda _: found == verdict, causes.get(found, usual))
+    drawn.holds(
+        f"the title must say {verdict}; yours says {found}", lambda _: found == verdict, causes.get(found, usual)
+    )
 
 
 def columns_of(ours: list[list[float]], theirs: list[list[float]]) -> list[tuple[list[float], list[float]]]:

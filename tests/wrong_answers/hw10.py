@@ -1175,7 +1175,7 @@ def plot_sizes(sizes):
     )
 
 
-@wrong("10.6", "b counts others, not the right paragraph itself", "b is the place")
+@wrong("10.6", "m counts others, not the right paragraph itself", "b is the place")
 def plot_sizes(sizes):
     def share(name, n):
         bs = others_ahead(scores, relevant, name, lambda row, own: (row >= row[own]).sum().item())
@@ -1236,7 +1236,7 @@ def plot_sizes(sizes):
     return drawing(sizes, lambda name, n: mean_of(others_ahead(scores, relevant, name), lambda b: reciprocal(n, b)))
 
 
-@wrong("10.6", "not the chance of the mean b")
+@wrong("10.6", "not the chance of the mean m")
 def plot_sizes(sizes):
     return drawing(sizes, lambda name, n: first_by_size(n, round(mean_of(others_ahead(scores, relevant, name), float))))
 

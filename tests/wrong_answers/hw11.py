@@ -29,6 +29,12 @@ def spread(positions):
     return positions[:, None, :, None].double()
 
 
+@wrong("11.1", "the frequencies need double precision", "frequencies in float32")
+def turn_batch(x, positions, theta=10_000.0):
+    half = x.shape[-1] // 2
+    return turned(x, spread(positions) * theta ** (-torch.arange(half) / half))
+
+
 @wrong("11.1", "the other way", "turned backwards")
 def turn_batch(x, positions, theta=10_000.0):
     return turned(x, -spread(positions) * speeds(x, theta))
@@ -152,13 +158,6 @@ def turn_batch(x, positions, theta=10_000.0):
     hands = torch.complex(*x.double().chunk(2, -1))
     hands = hands * torch.exp(1j * spread(positions) * speeds(x, theta))
     return torch.cat([hands.real, hands.imag], -1).to(x.dtype)
-
-
-@right("11.1", "large positions counted from the first of their row")
-def turn_batch(x, positions, theta=10_000.0):
-    far = positions.min(1, keepdim=True).values.clamp(min=10_000) - 10_000  # only the distance counts
-    half = x.shape[-1] // 2
-    return turned(x, (positions - far)[:, None, :, None] * theta ** (-torch.arange(half) / half))
 
 
 @right("11.1", "loops, Python's numbers")
