@@ -125,7 +125,8 @@ MACHINE = {
     "environment-of-the-grader": "for pid in ancestors(): print(open(f'/proc/{pid}/environ').read())",
     "memory-of-the-grader": "for pid in ancestors(): open(f'/proc/{pid}/mem', 'rb')",
     "nested-folders": "for number in range(1100):\n    os.mkdir('d'); os.chdir('d')\nstay()",
-    "very-many-files": "for number in range(6000): os.close(os.open(str(number), os.O_CREAT))\nstay()",
+    "very-many-files": "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)  # while it makes them, too\n"
+    "for number in range(6000): os.close(os.open(str(number), os.O_CREAT))\nstay()",
     "locked-folder": "os.mkdir('locked'); open('locked/file', 'w').close(); os.chmod('locked', 0)",
     "holes": "open('holes', 'wb').truncate(3 * 2**30)",
     "descriptors": "kept = []\nfor number in range(5000):\n    kept += os.pipe()\n    os.write(kept[-1], bytes(2**16))",
