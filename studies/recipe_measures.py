@@ -69,36 +69,39 @@ class Sizes(NamedTuple):
         pairs: of each paradigm of BLiMP; None for all 1,000.
         sentences: of SemCor; None for all.
         space_rows: rows whose vectors are looked at.
+        from_scratch: whether few labels are also learned from random weights.
     """
 
     tokens: int
     pairs: int | None
     sentences: int | None
     space_rows: int
+    from_scratch: bool = False
 
 
-QUICK, FULL = Sizes(2**16, 25, 8_000, 64), Sizes(2**18, None, None, 512)
+QUICK = Sizes(2**16, 25, 8_000, 64)
+THOROUGH = Sizes(2**17, 200, None, 512)
+FULL = Sizes(2**18, None, None, 512, from_scratch=True)
 PER_CLASS, DRAWS, FROZEN_DRAWS = 16, 3, 20  # of few_labels
 
 
-def measure(model: nn.Module, tokenizer: Tokenizer, quick: bool, length: int = 128, pairs: bool = True) -> dict:
+def measure(model: nn.Module, tokenizer: Tokenizer, sizes: Sizes = FULL, length: int = 128, pairs: bool = True) -> dict:
     """All measures of a model, the seconds that each took, and how much was measured.
 
     Args:
         model: with the interface of ``BertForPreTraining``, in evaluation mode.
         tokenizer: its tokenizer.
-        quick: take samples of ``QUICK`` instead of ``FULL``, for a study with many models.
+        sizes: ``QUICK`` for a study with many models, ``THOROUGH`` for one with a few.
         length: of rows of full sentences: no longer than the model was trained on, or later positions are noise. A few
             sentences of SemCor (3 % of their tokens beyond 64) and labelled texts may be longer.
         pairs: whether the model was trained on pairs; one that was not reads them as one segment.
     """
-    sizes = QUICK if quick else FULL
     held_out = books_corpus(tokenizer).held_out
     parts = {
         "mlm": lambda: measure_mlm(model, tokenizer, held_out, sizes.tokens, length, pairs),
         "blimp": lambda: measure_blimp(model, tokenizer, sizes.pairs),
         "senses": lambda: measure_senses(model, tokenizer, sizes.sentences),
-        "few_labels": lambda: measure_few_labels(model, tokenizer, from_scratch=not quick),
+        "few_labels": lambda: measure_few_labels(model, tokenizer, from_scratch=sizes.from_scratch),
         "space": lambda: measure_space(model, tokenizer, held_out, sizes.space_rows, length),
     }
     if isinstance(model, ElectraDiscriminator):  # it has no MLM head
@@ -317,7 +320,7 @@ def main() -> None:
         parser.error(f"models must have names of their own; got {' '.join(map(name_of, options.models))}")
     for path in options.models:
         model, tokenizer = load_pretrained(path, BertForPreTraining)
-        result = {"model": name_of(path), **measure(model, tokenizer, options.quick)}
+        result = {"model": name_of(path), **measure(model, tokenizer, QUICK if options.quick else FULL)}
         with replace_files(options.output, [file := f"{name_of(path)}.json"]) as draft:
             (draft / file).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         print(f"{options.output / file}: {result['seconds']}")

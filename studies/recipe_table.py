@@ -241,7 +241,7 @@ def table(runs: Runs, result: dict[str, dict], bigram: float) -> str:
         f"m) means that n of m runs have a value. A run reads {FLAT / 1e6:g} million tokens at a constant learning "
         f"rate, then {FALL / 1e6:g} million while the rate falls to zero"
         + (
-            "; those marked 50 M read as many, in bfloat16, one seed each."
+            "; those marked 50 M read as many, in bfloat16 and compiled, one seed each."
             if has_finals
             else ". No longer runs have been finished."
         ),
@@ -257,9 +257,10 @@ def table(runs: Runs, result: dict[str, dict], bigram: float) -> str:
         "at home on those; one of their updates has a fifth fewer tokens.",
         "- **speed, equal time**: speed is how many tokens an arm reads while bert reads one, measured once "
         "(`studies/recipe_speeds.py`; arms of the same network differ by up to 0.05); equal time is when bert has read "
-        f"{EQUAL_TIME['screen'] / 1e6:g} million (50 M: {EQUAL_TIME['finals'] / 1e6:g}).",
+        f"{EQUAL_TIME['screen'] / 1e6:g} million (50 M: {EQUAL_TIME['finals'] / 1e6:g}, by the same speeds, which are "
+        "those of float32).",
         "- **BLiMP**: the odd-numbered paradigms are for choosing, the even-numbered ones for reporting; 25 pairs each "
-        "(50 M: all 1,000), so a difference of two or three points may be chance. ELECTRA has no MLM head; its score "
+        "(50 M: 200), so a difference of two or three points may be chance. ELECTRA has no MLM head; its score "
         "is the probability that every token is original.",
         "- **senses**: F1 of the nearest sense by the last layer, from 8,000 sentences of SemCor (50 M: all) to ALL.",
         "- **few labels**: accuracy on tickets from 48 labels, with a classifier on the frozen encoder (twenty draws), "

@@ -9,9 +9,10 @@
 An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
 Standard Ebooks in rows of at most 64 tokens, 16 per step, with one thread per process and ``--jobs`` runs at once. In
 screening, the learning rate is constant for five million tokens, then falls to zero within half a million; finals read
-50 million, over whose last fifth it falls. Screening is in float32, finals in bfloat16, 1.6 times as fast on the
-processor that made them. Rounding moves the end of a plateau (seed 0 of bert passes 6 nats after 2.7 instead of 3.5
-million tokens), so finals are compared with finals only. Every arm is measured on the same 512 held-out rows of
+50 million, over whose last fifth it falls. Screening is in float32, finals in bfloat16 and compiled, TIMES as
+fast on the processor that made them. Rounding moves the end of a plateau (seed 0 of bert passes 6 nats after 2.7
+instead of 3.5 million tokens), so finals are compared with finals only. Every arm is measured on the same 512 held-out
+rows of
 sentence pairs, 15 % hidden, 80/10/10 (ELECTRA's generator, a quarter as wide, is not compared). All arms have the
 learning rate of the course's checkpoint; Muon's comes from a pilot study, which also chose, on the same books, how many
 heads begin by looking at neighbours and in which layers. Seed 0 of two arms is also run at half and at twice its rate,
@@ -34,7 +35,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import torch
-from recipe_measures import as_one_segment, measure
+from recipe_measures import QUICK, THOROUGH, as_one_segment, measure
 
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
@@ -199,7 +200,7 @@ def settings_of(stage: str, recipe: Recipe, seed: int, output: Path) -> Pretrain
     """All settings of a run."""
     length = {
         "screen": schedule(FLAT + FALL, FALL, 200_000),
-        "finals": dict(schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000), precision="bfloat16"),
+        "finals": dict(schedule(FINAL_TOKENS, FINAL_TOKENS // 5, 500_000), precision="bfloat16", compile=True),
     }[stage]
     return PretrainingConfig(**{**SHARED, **length, "seed": seed, "output": str(output), **recipe.settings})
 
@@ -287,8 +288,8 @@ def measures_of(run: Path) -> dict:
         model, tokenizer = load_pretrained(folder, EncoderForPreTraining)
     started = next(line for line in read_log(run / "log.jsonl") if line["event"] == "run")
     pairs = started["config"]["packing"] == "sentence-pairs"
-    quick = run.name.startswith("screen-")
-    found = {"model": run.name, **measure(model, tokenizer, quick, length=64, pairs=pairs)}
+    sizes = QUICK if run.name.startswith("screen-") else THOROUGH
+    found = {"model": run.name, **measure(model, tokenizer, sizes, length=64, pairs=pairs)}
     for row in found["senses"]["rows"].values():
         row.pop("right")
     return found

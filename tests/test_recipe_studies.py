@@ -182,10 +182,10 @@ def test_measures_take_blimp_from_its_benchmark_and_say_how_long_each_part_took(
     monkeypatch.setattr(measures, "measure_senses", lambda model, tokenizer, sentences: {"sentences": sentences})
     monkeypatch.setattr(measures, "measure_few_labels", lambda *_, from_scratch: {})
     monkeypatch.setattr(measures, "measure_mlm", lambda *_: {})
-    found = measures.measure(model, small_tokenizer, quick=True)
+    found = measures.measure(model, small_tokenizer, measures.QUICK)
     assert found["blimp"] == {"limit": found["sizes"]["pairs"]} and found["sizes"]["pairs"] < 1000
     assert list(found["seconds"]) == ["mlm", "blimp", "senses", "few_labels", "space"]
-    assert measures.measure(model, small_tokenizer, quick=False)["senses"] == {"sentences": None}
+    assert measures.measure(model, small_tokenizer)["senses"] == {"sentences": None}
 
 
 @pytest.mark.parametrize(("path", "name"), [("course", "course"), ("runs/rope/model", "rope"), ("model", "model")])
