@@ -124,7 +124,7 @@ def left_out(plan: dict, lectures: Sections) -> list[str]:
 
 def with_syllabi(guide: str, plans: dict, lectures: Sections, homework: dict[str, int]) -> str:
     """The guide's page with a table for each plan."""
-    parts = []
+    parts = [overview(plans, lectures, homework)]
     for plan in plans["plan"]:
         weeks = weeks_of(plan, lectures, homework)
         parts += [f"## {plan['name']}", plan["about"].strip(), table(weeks, plans["reading"])]
@@ -133,6 +133,36 @@ def with_syllabi(guide: str, plans: dict, lectures: Sections, homework: dict[str
         parts.append(f"In total {sums[0]} minutes in class and {sums[1]} at home, not counting reading.")
     text = "\n\n".join(parts)
     return PLACE.sub(lambda place: f"{place[1]}\n{text}\n\n", guide)
+
+
+def overview(plans: dict, lectures: Sections, homework: dict[str, int]) -> str:
+    """A row for each plan: which lectures have sections in it, which homework, and the hours that they take."""
+    rows = ["| plan | lectures | homework | hours in class | hours at home |", "|---|---|---|---|---|"]
+    for plan in plans["plan"]:
+        weeks = weeks_of(plan, lectures, homework)
+        sections = [number for week in plan["weeks"] for place in PLACES for number in named(week.get(place, ""))]
+        chapters = sorted(set(map(chapter_of, sections)))
+        sheets = [int(week["out"].removeprefix("hw")) for week in plan["weeks"] if week.get("out") in homework]
+        hours = [sum(week[f"{place}_minutes"] for week in weeks) / 60 for place in ("class", "home")]
+        cells = [plan["name"], ranges(chapters), ranges(sheets, "hw{:02}"), *(f"{each:.1f}" for each in hours)]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def ranges(numbers: list[int], form: str = "{}") -> str:
+    """Increasing numbers, those without a gap by their first and last.
+
+    >>> ranges([1, 2, 3, 5, 7, 8])
+    '1–3, 5, 7, 8'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    shown = [[*map(form.format, run)] for run in runs]
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(run) for run in shown)
 
 
 def table(weeks: list[dict], reading: dict[str, str]) -> str:

@@ -79,6 +79,7 @@ def test_a_course_may_begin_with_lecture_0():
     row = "| 1 | Opening of lecture 0 (2); 0.1 Counts (20); Summary of lecture 0 (1) | *Reading*: Firth. | hw00 out |"
     assert f"{row} 23, 110 |" in page
     assert "**Left out**: lecture 1." in page
+    assert "| One week | 0 | hw00 | 0.4 | 1.8 |" in page  # 23 and 110 minutes
 
 
 def test_a_section_that_does_not_exist_is_named(lectures):
