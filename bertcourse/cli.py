@@ -23,7 +23,8 @@ def main(arguments: list[str] | None = None) -> int:
         arguments: the command line after ``bertcourse``; None for this process's own.
 
     Returns:
-        For the shell: 0 if all went well, 1 if not, 130 if it was interrupted. Bad usage exits with 2.
+        For the shell: 0 if all went well, 1 if not, 130 if it was interrupted (0 if that was a pretraining run, which
+        has saved its state). Bad usage exits with 2.
     """
     for stream in (sys.stdout, sys.stderr):  # a pipe on Windows may not have every character
         if hasattr(stream, "reconfigure"):
@@ -147,7 +148,7 @@ def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
 
 def add_data_commands(commands: argparse._SubParsersAction) -> None:
     """``bertcourse data list``, ``get`` and ``check``."""
-    data = commands.add_parser("data", help="public data sets: which there are, fetch them, check them")
+    data = commands.add_parser("data", help="public data sets: list, fetch and check them")
     actions = data.add_subparsers(dest="action", required=True)
     actions.add_parser("list", help="every set, where it is, its licence and its paper").set_defaults(names=[])
     get = actions.add_parser("get", help="fetch sets that are not here")
@@ -179,7 +180,7 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser("benchmark", help="measure a model on a published task")
     benchmarks = parser.add_subparsers(dest="benchmark", required=True)
     wsd = benchmarks.add_parser("wsd", help="word senses: all of SemCor to the WSD Evaluation Framework")
-    add_benchmark_flags(wsd, limit="use so many sentences of each corpus")
+    add_benchmark_flags(wsd, limit="use only the first N sentences of each corpus")
     wsd.add_argument(
         "--cache",
         type=Path,
@@ -191,7 +192,9 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     tune.add_argument(
         "--task", required=True, choices=("sst2", "rte", "ner", "squad"), help="ner: wikigold and WNUT 2017"
     )
-    add_benchmark_flags(tune, limit="train on so many examples", output="table, as JSON and Markdown, and for the runs")
+    add_benchmark_flags(
+        tune, limit="train on N examples, drawn at random", output="table, as JSON and Markdown, and for the runs"
+    )
     tune.add_argument(
         "--minutes", type=float, default=0.0, help="the most for each run (default: as long as its epochs take)"
     )
@@ -206,9 +209,9 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
         default="reading",
         help="reading, cranfield, or a folder in BEIR's format (default: %(default)s)",
     )
-    add_benchmark_flags(search, limit="use so many queries")
+    add_benchmark_flags(search, limit="use only the first N queries")
     grammar = benchmarks.add_parser("blimp", help="grammar: which of two sentences a masked language model prefers")
-    add_benchmark_flags(grammar, limit="use so many pairs of each paradigm")
+    add_benchmark_flags(grammar, limit="use only the first N pairs of each paradigm")
     grammar.add_argument(
         "--precision",
         choices=("auto", "float32", "bfloat16"),

@@ -121,7 +121,7 @@ def check_course() -> Check:
 
     damaged = damaged_course_files()
     more = f" and {len(damaged) - 3} more" if len(damaged) > 3 else ""
-    found = f"{', '.join(damaged[:3])}{more}, in {COURSE_DATA}" if damaged else f"all whole, in {COURSE_DATA}"
+    found = f"{', '.join(damaged[:3])}{more}, in {COURSE_DATA}" if damaged else f"all intact, in {COURSE_DATA}"
     return Check(not damaged, found, INSTALL)
 
 

@@ -66,7 +66,7 @@ def loads(data: bytes) -> dict[str, Any]:
     try:
         message = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise WireError(f"what came is no message: {error}") from None
+        raise WireError(f"what came is not a message: {error}") from None
     if not isinstance(message, dict):
         raise WireError(f"what came is a {type(message).__name__}, not a message")
     return message
@@ -170,7 +170,7 @@ def unpack(packed: Any, find: Callable[[int, str], Any] | None = None, depth: in
 def unpack_list(content: Any, find: Any, depth: int) -> list[Any]:
     """The values of a list."""
     if not isinstance(content, list) or len(content) > MOST_ITEMS:
-        raise WireError(f"what came is no list of at most {MOST_ITEMS:,} values")
+        raise WireError(f"what came is not a list of at most {MOST_ITEMS:,} values")
     return [unpack(each, find, depth) for each in content]
 
 

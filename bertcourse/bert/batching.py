@@ -30,6 +30,13 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
     Args:
         tokenizer: as ``load_pretrained`` returns it.
         texts: B strings, or B pairs of strings for two segments.
+
+    Returns:
+        ``Batch``, on the CPU, with L tokens in the longest text; nothing is cut.
+
+    Raises:
+        TypeError: if the tokenizer is not a ``tokenizers.Tokenizer``, or a text is not a string or a pair of strings.
+        ValueError: if ``texts`` is a string or empty, or a text holds a lone surrogate.
     """
     check_tokenizer(tokenizer)
     if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable) or not (texts := list(texts)):
@@ -49,7 +56,7 @@ def check_tokenizer(tokenizer: Tokenizer) -> None:
         advice = "call its to_tokenizers()" if hasattr(tokenizer, "to_tokenizers") else "load_pretrained returns it"
         raise TypeError(
             f"the tokenizer must be a tokenizers.Tokenizer; got {type(tokenizer).__name__}: {advice}. Are the "
-            f"arguments in their order?"
+            f"arguments in the right order?"
         )
 
 

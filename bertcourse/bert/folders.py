@@ -116,7 +116,7 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
     except (hub_errors.RepositoryNotFoundError, hub_errors.HFValidationError) as error:
         raise FileNotFoundError(
             f"there is no folder {repo_id} here, and no public model of this name on the Hugging Face hub. Give a "
-            f'folder with config.json, a hub id like "bert-base-uncased", or "minilm".'
+            f'folder with config.json, a hub id like "bert-base-uncased", "course", "next" or "minilm".'
         ) from error
     except (OSError, getattr(hub_errors, "HTTPError", OSError)) as error:  # newer versions of the hub: no OSError
         if isinstance(error, OSError) and is_of_the_disk(error):

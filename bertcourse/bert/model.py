@@ -181,6 +181,11 @@ class BertModel(nn.Module):
             token_type_ids: (B, L), 0 for the first segment, 1 for the second; None for all zeros.
             output_hidden_states: return the embeddings and each layer's result.
             output_attentions: return each layer's weights; slower, as they have to be stored.
+
+        Raises:
+            TypeError: if an argument is not a tensor.
+            ValueError: if ids are not integers of shape (B, L) with a row in their table, shapes differ, the mask
+                holds anything but 0 and 1, or the sequence is longer than ``max_position_embeddings``.
         """
         x = self.embeddings(input_ids, token_type_ids)
         mask = None

@@ -55,7 +55,9 @@ def make_windows(
     """
     check_tokenizer(tokenizer)
     if tokenizer.num_special_tokens_to_add(is_pair=False) != 2:
-        raise ValueError("the tokenizer must put [CLS] and [SEP] around a text; take the one of load_pretrained.")
+        raise ValueError(
+            "the tokenizer must put [CLS] and [SEP] around a text; use the one that load_pretrained returns."
+        )
     uncut = whole_texts(tokenizer)
     encodings = uncut.encode_batch([list(words) for words in sentences_of_words], is_pretokenized=True)
     size, row, windows = max_length - 2, 0, []

@@ -1,4 +1,4 @@
-"""Chapter 11: what text hardly ever says: sentences in which the noun next to a verb has another number than the verb.
+"""Chapter 11: what text hardly ever says: sentences in which the noun next to a verb differs from it in number.
 
 "The keys to the cabinet *are*": the subject is not the noun nearest to the verb. Where a noun stands right before an
 auxiliary, it has the auxiliary's number nine times out of ten in novels (``studies/attraction.py``). A model that looks
@@ -42,7 +42,7 @@ NOT_NOUNS = frozenset(
     "ask become begin bring come feel get give hold keep know let like look make mean need put say see seem sit stand "
     "take tell think want".split()  # more often verbs
 )
-# How the last pieces of words end that are no nouns, and of nouns that are no plurals: "##ly", "##ness", "##us".
+# Endings of last pieces: of words that are not nouns ("##ly"), and of singular nouns in -s ("##ness", "##us").
 NOT_A_NOUN, SINGULAR_S = ("ed", "ing", "ly"), ("ss", "us", "is")
 
 
@@ -141,7 +141,7 @@ class NumberRows(RowMaker):
     """Rows as usual, and among them a share that is filled with sentences of ``sentences_by_agreement``.
 
     Such a row is [CLS] sentence [SEP] sentence [SEP] …, as many as fit, in any order: no pair, so nothing is predicted
-    about a next one. All of a text's misleading sentences that fit a row come equally often, at most one time more; the
+    about a next one. All of a text's misleading sentences that fit a row occur equally often, to within one; the
     others are drawn from those that agree.
 
     Attributes:
@@ -197,7 +197,7 @@ class NumberMasks:
 
 
 def rows_of_sentences(spans: NDArray, length: int, count: int, rng: np.random.Generator) -> Rows:
-    """``count`` rows of sentences in random order; when all have come, they come again in another order.
+    """``count`` rows of sentences in random order; once all have been used, they are used again in a new order.
 
     Args:
         spans: (S, 2), start and end of each sentence, at most ``length`` - 2 tokens long.

@@ -133,7 +133,7 @@ class ElectraForPreTraining(ElectraDiscriminator):
             if ours != theirs:
                 raise ValueError(
                     f"{name} of the generator must be the discriminator's, {ours}, as they share embeddings; got "
-                    f"{theirs}. Make its sizes by generator_config_of(config)."
+                    f"{theirs}. Make it with generator_config_of(config)."
                 )
         self.generator = ElectraGenerator(self.generator_config, config.hidden_size)
 

@@ -45,7 +45,7 @@ class EncoderConfig(BertConfig):
         qk_norm: whether queries and keys are normalized to the same length in each head.
         segments: whether there are segment embeddings.
         local_reach: how many tokens a local layer sees on each side; 0: every layer sees everything.
-        global_every: one layer in so many sees everything, starting with the first.
+        global_every: every how many layers one sees everything, starting with the first.
         rope_theta: the longest wavelength of the rotary positions is about 2π times this.
         local_rope_theta: the same in local layers.
     """

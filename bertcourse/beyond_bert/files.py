@@ -22,8 +22,9 @@ def load_pretrained(
     """A pretrained BERT, RoBERTa, ModernBERT or other encoder of this chapter, in evaluation mode, and its tokenizer.
 
     Args:
-        name_or_path: as for ``bertcourse.bert.load_pretrained``: "course", "minilm", a folder, or an id on the Hugging
-            Face hub such as "roberta-base" (Liu et al. 2019) or "answerdotai/ModernBERT-base" (Warner et al. 2024).
+        name_or_path: as for ``bertcourse.bert.load_pretrained``: "course", "next", "minilm", a folder, or an id on the
+            Hugging Face hub such as "roberta-base" (Liu et al. 2019) or "answerdotai/ModernBERT-base" (Warner et al.
+            2024).
         model_class: ``Encoder`` alone, with a pooler if the file has one; or ``EncoderForPreTraining`` with the MLM
             head, and with pooler and NSP head if the file has them.
 
@@ -94,7 +95,7 @@ def read_config(folder: Path) -> tuple[Format, EncoderConfig]:
     path, told = folder / "config.json", read_settings(folder)
     if (form := FORMATS.get(told.get("model_type"))) is None:
         expected, got = ", ".join(FORMATS), told.get("model_type")
-        hint = " Load it by load_electra." if got == "electra" else ""
+        hint = " Load it with load_electra." if got == "electra" else ""
         raise ValueError(f"{path}: model_type must be one of {expected} for this chapter's encoder; got {got!r}.{hint}")
     check_settings(path, told, form.expected, form.sizes)
     try:

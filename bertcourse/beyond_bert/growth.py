@@ -23,7 +23,7 @@ PEDESTAL = 3.0  # large beside the values of a normalized vector, and small enou
 def grown(model: BertForPreTraining, layers: int, positions: int) -> BertForPreTraining:
     """A deeper copy of a model, which at first answers almost as the model does.
 
-    The new layers are spread evenly, each behind the old layer that it is copied from (``passing_on``).
+    The new layers are spread evenly, each after the old layer that it is copied from (``passing_on``).
 
     Args:
         model: has L layers; not changed.
@@ -54,7 +54,7 @@ def grown(model: BertForPreTraining, layers: int, positions: int) -> BertForPreT
 
 @torch.no_grad()
 def passing_on(block: EncoderBlock) -> EncoderBlock:
-    """A copy of a post-LN layer that, put behind it, passes on what comes in, nearly unchanged.
+    """A copy of a post-LN layer that, placed after it, passes on what comes in, nearly unchanged.
 
     The last maps of both sublayers are zero but for their bias, ``PEDESTAL`` and -``PEDESTAL`` in turns: x then stands
     on it, and the normalization divides by about the same number, whatever x is. Its scale and its shift undo

@@ -371,10 +371,13 @@ class Call:
             is_true = bool(result.all()) if isinstance(result, Tensor) else bool(result)
         except Exception as error:
             self.fail(
-                f"not so: {what}", what, f"{described(self.value)}, of which this cannot be asked ({error})", cause
+                f"does not hold: {what}",
+                what,
+                f"{described(self.value)}, of which this cannot be asked ({error})",
+                cause,
             )
         if not is_true:
-            self.fail(f"not so: {what}", what, described(self.value), cause)
+            self.fail(f"does not hold: {what}", what, described(self.value), cause)
         return self
 
     def equals(

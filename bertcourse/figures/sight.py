@@ -41,7 +41,7 @@ def show_sight(length: int = 16, reach: int = 2, layers: int = 3, global_every: 
         length: of the sentence, in words, at most 24.
         reach: words that a local layer sees on each side.
         layers: of the stack, at most 6.
-        global_every: one layer in so many is global, from the first one at the bottom.
+        global_every: every how many layers one is global, starting with the first, at the bottom.
 
     Raises:
         ValueError: numbers out of range, or a stack in which all layers are global.

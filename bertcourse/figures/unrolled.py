@@ -23,7 +23,7 @@ def show_recurrence(
     Args:
         words: L words, 2 to 4.
         vectors: (L, D), x for each word.
-        states: (L + 1, H), h before the first word, and then after each.
+        states: (L + 1, D), h before the first word, and then after each.
         outputs: for each word, the most probable next words, each with its probability; three are drawn.
 
     Raises:
@@ -40,7 +40,7 @@ def show_recurrence(
     fits = vectors.ndim == states.ndim == 2 and len(vectors) == length == len(states) - 1 == len(outputs)
     if not fits or not 2 <= length <= MOST_WORDS:
         raise ValueError(
-            f"vectors must be (L, D), states (L + 1, H) and outputs L lists, for 2 to {MOST_WORDS} words; got "
+            f"vectors must be (L, E), states (L + 1, D) and outputs L lists, for 2 to {MOST_WORDS} words; got "
             f"{vectors.shape}, {states.shape}, {len(outputs)} and {length} words."
         )
     guesses = [[(word, float(share)) for word, share in each][:GUESSES] for each in outputs]

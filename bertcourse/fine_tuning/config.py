@@ -19,7 +19,7 @@ class FineTuningConfig:
         trainable: "all", "blocks", "head", or k for the head and the last k blocks; see ``freezing.freeze``.
         warmup: the share of the training in which the learning rate rises; after that it falls to zero.
         weight_decay: applied to matrices only.
-        clip: the longest a gradient may be.
+        clip: maximum gradient norm; a longer gradient is scaled down to it.
         average_last: the share of the training, at its end, over which weights are averaged: from then on their mean is
             what is measured and kept; 0 for no average.
         evaluations: measurements on dev, spread evenly over the training; 0 for one per epoch.

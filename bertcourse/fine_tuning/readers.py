@@ -33,6 +33,10 @@ def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> l
         path: a UTF-8 file. Its first line names the columns: "label", and "text" or "sentence", or for pairs "premise"
             and "hypothesis" or "sentence1" and "sentence2"; others are ignored.
         columns: the columns' names, for a file without such a line.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming the file (and the line), if it is not in this format or holds no example.
     """
     lines = read_lines(path)
     if columns is None:
@@ -63,6 +67,10 @@ def read_nli(path: str | os.PathLike) -> list[LabeledText]:
     Args:
         path: a UTF-8 file, with one JSON object per line that has sentence1, sentence2 and gold_label. Pairs on which
             the annotators did not agree, with gold_label "-", are left out, as in the papers.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming the file (and the line), if it is not in this format or holds no example.
     """
     examples = []
     for number, line in read_lines(path):

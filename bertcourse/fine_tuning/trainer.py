@@ -251,7 +251,7 @@ class FineTuningRun:
                     self.last_saved = time.monotonic()
                 if stopping:
                     raise Interrupted(
-                        f"stopped after step {progress.step}; fine_tune with resume=True goes on from there."
+                        f"stopped after step {progress.step}; fine_tune with resume=True continues from there."
                     )
         progress.is_over = True
         self.model.load_state_dict(self.best, strict=False)

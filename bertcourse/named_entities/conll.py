@@ -24,6 +24,10 @@ def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSente
             tag), separated by tabs or spaces. A line that begins with -DOCSTART- begins a document.
         scheme: of the result, one of ``tags.SCHEMES``. The file may use any, and is repaired by the rule in ``tags``.
 
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming the file (and the line), if it is not in this format or holds no example.
+
     Source: Tjong Kim Sang & De Meulder 2003, "Introduction to the CoNLL-2003 Shared Task".
     """
     sentences: list[TaggedSentence] = []

@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="small-world",
         help="settings to start from (default: %(default)s)",
     )
-    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint in --output")
+    parser.add_argument("--resume", action="store_true", help="continue from the newest checkpoint in --output")
     group = parser
     for field in dataclasses.fields(PretrainingConfig):
         if field.name in GROUPS:

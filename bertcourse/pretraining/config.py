@@ -42,9 +42,7 @@ class PretrainingConfig:
         "or a UTF-8 text with an empty line between documents",
     )
     tokenizer: str = setting("course", "name or folder of a model, whose tokenizer to use; small worlds have their own")
-    start_from: str = setting(
-        "", "name or folder of a model to go on from, which brings its tokenizer; empty: new weights"
-    )
+    start_from: str = setting("", "name or folder of a model to continue from, with its tokenizer; empty: new weights")
     world_tokens: int = setting(1_500_000, "size of a small world's corpus, in words")
     output: str = setting("runs/pretraining", "folder for log, checkpoints and models")
     seed: int = setting(0, "of weights, order, masks and dropout")
@@ -90,7 +88,9 @@ class PretrainingConfig:
     tokens: int = setting(
         250_000_000, "how many tokens to train on; a resumed run may change it while its rate is constant"
     )
-    minutes: float = setting(0.0, "train for so long instead, schedule included; 0: as many tokens as said")
+    minutes: float = setting(
+        0.0, "minutes to train for, instead of --tokens, schedule included; 0: as many tokens as said"
+    )
     batch_size: int = setting(16, "rows of a step, over all processes")
     micro_batch_size: int = setting(0, "rows that go through the model at once; 0: all that a process has of a batch")
     learning_rate: float = setting(5e-4, "peak learning rate")

@@ -1,6 +1,6 @@
 """Chapter 4: text as token ids on disk, read piece by piece: what a run is trained on, and what it is measured on.
 
-A text is read document by document, cut into sentences, tokenized once, and stored in shards of some million tokens.
+A text is read document by document, cut into sentences, tokenized once, and stored in shards of 32 million tokens.
 Shards are memory-mapped, so that a corpus can be larger than memory, and the processes of one machine share it.
 """
 

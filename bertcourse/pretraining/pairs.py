@@ -124,7 +124,7 @@ class Documents(NamedTuple):
     Attributes:
         tokens: (N,), ids of all tokens, without special ones.
         sentences: (S + 1,), where each sentence starts in ``tokens``, and where the last ends.
-        documents: (D + 1,), where each document starts in ``sentences``, and where the last ends.
+        documents: (M + 1,), where each document starts in ``sentences``, and where the last ends.
     """
 
     tokens: NDArray

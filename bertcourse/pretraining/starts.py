@@ -99,7 +99,8 @@ def count_vectors(shards: Iterable[Documents], vocab_size: int, size: int, windo
         window: how many tokens on each side count as neighbours.
 
     Returns:
-        (V, D), with mean 0 and standard deviation 1; zeros for tokens that do not occur.
+        (V, D), each column with mean 0, all numbers together with a standard deviation of at most 1; zeros for tokens
+        that do not occur. Drawn with torch's global generator.
     """
     counts = np.zeros(vocab_size * vocab_size, np.float32)
     for documents in shards:

@@ -247,7 +247,7 @@ class PretrainingRun:
                 aside = time.perf_counter() - start
                 if stopping and self.done < 1:
                     reached = f"step {progress.step}, {progress.tokens:,} tokens"
-                    raise Interrupted(f"stopped after {reached}; --resume goes on from there.")
+                    raise Interrupted(f"stopped after {reached}; --resume continues from there.")
             self.log.write("end", progress.step, tokens=progress.tokens, seconds=progress.seconds)
         processes.wait()
         return self.model.eval()

@@ -77,10 +77,17 @@ def save_difference(model: nn.Module, path: str | os.PathLike) -> None:
     Args:
         model: a trained model from ``add_low_rank``.
         path: a safetensors file.
+
+    Raises:
+        ValueError: if a weight is not finite or is too large for half precision; nothing is written.
     """
     path = Path(path)
     learned = {name: p.detach().half().cpu() for name, p in model.named_parameters() if p.requires_grad}
-    check_numbers(learned, path)  # some may be too large for half precision
+    if too_large := [name for name, tensor in learned.items() if not tensor.isfinite().all()]:
+        raise ValueError(
+            f"weights must be finite and fit half precision (65,504 at most); {too_large[0]} does not. Train again "
+            "with a lower learning rate, or save the whole model: model.save(folder)."
+        )
     with replace_files(path.parent, [path.name]) as draft:
         safetensors.torch.save_file(learned, draft / path.name)
 
@@ -96,6 +103,7 @@ def load_difference(model: nn.Module, path: str | os.PathLike) -> nn.Module:
         The model.
 
     Raises:
+        FileNotFoundError: if there is no such file.
         ValueError: if the file is damaged or belongs to another model; the model is then left unchanged.
     """
     if not Path(path).is_file():

@@ -39,6 +39,10 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
 
     Args:
         path: the JSON file, or a zip that contains nothing else.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        ValueError: naming the file (and the line), if it is not in this format or holds no example.
     """
     expected = "SQuAD's JSON: data, a list of articles with title and paragraphs, these with context and qas"
     try:

@@ -33,9 +33,9 @@ class AssociationTest(NamedTuple):
     """What ``weat`` finds.
 
     Attributes:
-        effect_size: how many standard deviations lie between X and Y; at most 2.
+        effect_size: how many standard deviations lie between X and Y; between -2 and 2.
         statistic: Σ_x s(x) - Σ_y s(y).
-        p_value: the share of all ways to divide X ∪ Y into two halves that give a statistic as large; one-sided.
+        p_value: the share of all ways to divide X ∪ Y into two halves whose statistic is at least as large; one-sided.
         divisions: how many ways were tried.
         exact: whether those are all there are.
     """
@@ -102,7 +102,7 @@ def weat(
         x, y: the words to compare, such as flowers and insects.
         a, b: the words to compare them with, such as pleasant and unpleasant ones.
         draws: how many divisions to draw if there are more than ``EXACT``; the p-value is then
-            (1 + as large) / (1 + draws).
+            (1 + m) / (1 + draws), m being the number of draws with a statistic at least as large.
         seed: of these draws.
 
     Raises:

@@ -214,7 +214,7 @@ def train_language_model(
         batch_size: B.
         length: words in a piece, which is how many steps a gradient goes back.
         learning_rate: Adam's, at the first step; it falls linearly to 0.
-        clip: the longest a gradient may be.
+        clip: maximum gradient norm; a longer gradient is scaled down to it.
         after_step: called with the number of steps done and the loss.
 
     Returns:

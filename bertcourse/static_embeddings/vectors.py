@@ -17,7 +17,7 @@ from bertcourse.files import expect_file, replace_files
 
 
 class Neighbour(NamedTuple):
-    """A word and its cosine with what was asked for."""
+    """A word and its cosine with what was asked for, rounded to six decimals."""
 
     word: str
     similarity: float
@@ -77,7 +77,7 @@ class WordVectors:
         return self.matrix / np.where(lengths > 0, lengths, 1)
 
     def find(self, word: str) -> int:
-        """The row of a word."""
+        """The row of a word; a KeyError if it has none."""
         if word not in self.row:
             raise KeyError(
                 f"{word!r} is none of the {len(self)} words, from {self.words[0]!r} to {self.words[-1]!r}; they are "

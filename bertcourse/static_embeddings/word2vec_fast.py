@@ -10,7 +10,7 @@ compute it one block of words at a time: no pair is drawn, and no update waits f
 rare words take steps as long as frequent ones. An epoch costs V² D, however long the text is.
 
 The defaults agreed best with people, on every second pair of MEN, after less than a minute of CPU time on the table of
-pairs. Tried were thresholds from 1e-5 to 1e-3, 2 and 5 negatives, blocks of 300 and 600, and 15 to 30 epochs.
+pairs. We tried thresholds from 1e-5 to 1e-3, 2 and 5 negatives, blocks of 300 and 600, and 15 to 30 epochs.
 """
 
 from collections.abc import Callable, Sequence

@@ -142,7 +142,7 @@ def events(path: Path) -> list[dict]:
     """The events of a log, none if there is no file; a last line that was cut off is left out.
 
     Raises:
-        ValueError: naming the line, if one is no event.
+        ValueError: naming the line, if one is not an event.
     """
     lines = path.read_text(encoding="utf-8").split("\n")[:-1] if path.is_file() else []
     found = []

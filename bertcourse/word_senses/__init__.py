@@ -23,10 +23,10 @@ from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
 from bertcourse.word_senses.nearest import NearestSense, is_correct
 from bertcourse.word_senses.sentences import SenseExample, sense_sentences
 from bertcourse.word_senses.vector_cache import cached_word_vectors
-from bertcourse.word_senses.vectors import WordVectors, word_vectors
+from bertcourse.word_senses.vectors import ContextualVectors, word_vectors
 
 __all__ = [
-    "WordVectors",
+    "ContextualVectors",
     "CORPORA",
     "PARTS_OF_SPEECH",
     "Instance",

@@ -25,7 +25,7 @@ from bertcourse.bert.weights import fingerprint
 from bertcourse.bert.windows import Window, make_windows, window_size
 from bertcourse.files import make_folder, replace_files
 from bertcourse.word_senses.vectors import (
-    WordVectors,
+    ContextualVectors,
     check_form,
     check_layers,
     check_model,
@@ -50,7 +50,7 @@ def cached_word_vectors(
     max_tokens: int = 2048,
     *,
     cache: str | os.PathLike | None,
-) -> WordVectors:
+) -> ContextualVectors:
     """``word_vectors``, kept in a folder and mapped into memory; the next call with the same input finds them there.
 
     If two processes want the same vectors, one computes them and the other waits.
@@ -60,7 +60,7 @@ def cached_word_vectors(
         cache: the folder, created if it does not exist; None keeps nothing.
 
     Raises:
-        ValueError: as for ``word_vectors``, or if a file of the cache is damaged.
+        TypeError, ValueError: as for ``word_vectors``; ValueError also if a file of the cache is damaged.
         OSError: if the folder cannot be written, or its disk has no room.
     """
     settings = dict(pooling=pooling, dtype=dtype, max_length=max_length, overlap=overlap, max_tokens=max_tokens)
@@ -98,7 +98,7 @@ def cached_word_vectors(
                 shutil.rmtree(blocks, ignore_errors=True)
         if os.name == "posix":  # elsewhere the file is removed with the lock
             Path(lock.lock_file).unlink(missing_ok=True)
-    return WordVectors(load_array(finished, (sum(counts), *shape), dtype), counts)
+    return ContextualVectors(load_array(finished, (sum(counts), *shape), dtype), counts)
 
 
 def sentence_blocks(windows: Sequence[Window], max_tokens: int) -> list[list[int]]:
@@ -142,10 +142,10 @@ def join_blocks(
         if hasattr(os, "posix_fallocate"):  # otherwise a disk that fills up now would kill the process
             with (draft / path.name).open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, array.offset + array.nbytes)
-        joined = WordVectors(array, counts)
+        joined = ContextualVectors(array, counts)
         for number, block in enumerate(sentences):
             of_block = [counts[i] for i in block]
-            vectors = WordVectors(load_array(blocks / f"{number}.npy", (sum(of_block), *shape), dtype), of_block)
+            vectors = ContextualVectors(load_array(blocks / f"{number}.npy", (sum(of_block), *shape), dtype), of_block)
             for sentence, found in zip(block, vectors):
                 joined[sentence][:] = found
         array.flush()

@@ -53,14 +53,14 @@ def plain_word_vectors(
     return torch.stack(vectors).numpy()
 
 
-class WordVectors(Sequence):
+class ContextualVectors(Sequence):
     """A vector for each word: ``vectors[3][0]`` is that of the first word of the fourth sentence.
 
     Args:
         array: (words, …), the vectors of all sentences one after the other.
         counts: how many words each sentence has.
 
-    >>> vectors = WordVectors(np.arange(6.0).reshape(3, 2), counts=[1, 2])
+    >>> vectors = ContextualVectors(np.arange(6.0).reshape(3, 2), counts=[1, 2])
     >>> vectors[1]
     array([[2., 3.],
            [4., 5.]])
@@ -91,7 +91,7 @@ def word_vectors(
     max_length: int | None = None,
     overlap: int | None = None,
     max_tokens: int = 2048,
-) -> WordVectors:
+) -> ContextualVectors:
     """Contextual vectors of words: the mean over a word's tokens of the sum of the last four layers.
 
     Args:
@@ -110,7 +110,7 @@ def word_vectors(
         max_tokens: B × L of a batch.
 
     Returns:
-        ``WordVectors``, whose ``array`` has a row for each word.
+        ``ContextualVectors``, whose ``array`` has a row for each word.
 
     Source: Devlin et al. 2019, section 5.3; Loureiro & Jorge 2019, "Language Modelling Makes Sense", section 4.1.
     """
@@ -135,10 +135,10 @@ def word_vectors(
                     array[row] = tokens[first:end].mean(axis=0)
     if not np.isfinite(array).all():
         raise ValueError(
-            "every vector must be finite; got NaN or infinity. Are the model's weights? Or is a vector too large for "
-            'float16: ask for dtype="float32".'
+            "every vector must be finite; got NaN or infinity. Check that the model's weights are finite; if a vector "
+            'is too large for float16, pass dtype="float32".'
         )
-    return WordVectors(array, counts)
+    return ContextualVectors(array, counts)
 
 
 def pool(states: Sequence[Tensor], pooling: str) -> Tensor:
