@@ -294,3 +294,13 @@ def test_the_model_compiles_to_one_graph(small_model):
     mask = torch.tensor([[1.0, 1.0, 0.0]])
     compiled = torch.compile(small_model, fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(IDS, mask, torch.zeros_like(IDS)).pooled, small_model(IDS, mask).pooled)
+
+
+def test_each_dropout_has_its_rate(small_config, monkeypatch):
+    rates = dict(hidden_dropout_prob=0.3, attention_probs_dropout_prob=0.2)
+    model = BertForPreTraining(BertConfig(**{**small_config.__dict__, **rates})).train()
+    dropped, whole = [], torch.nn.Dropout.forward
+    monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, x: (dropped.append(self.p), whole(self, x))[1])
+    model(torch.tensor([[2, 5, 6, 3]]))
+    assert dropped == [0.3] * (1 + 2 * small_config.num_hidden_layers)
+    assert {block.attention.dropout for block in model.bert.encoder.blocks} == {0.2}

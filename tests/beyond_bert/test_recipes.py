@@ -130,6 +130,16 @@ def test_electra_is_measured_on_the_masks_that_it_is_trained_on(corpus, tmp_path
     mask = Vocabulary.of(corpus.tokenizer).mask_id
     for masked, _ in run.held_out:
         assert (masked.input_ids.flatten()[masked.positions[masked.labels != IGNORE]] == mask).all()
+    ((trained_on, _),) = run.batches.next_batch(32)
+    assert (trained_on.input_ids.flatten()[trained_on.positions[trained_on.labels != IGNORE]] == mask).all()
+
+
+def test_muon_has_a_rate_of_its_own_and_an_encoder_without_nsp_learns_none():
+    config, recipe = PretrainingConfig(**TINY, nsp=False), Recipe(encoder=dict(gated=True), muon_rate=0.01)
+    model = recipe.parts().new_model(config, 60)
+    assert not any(p.requires_grad for part in (model.bert.pooler, model.nsp_head) for p in part.parameters())
+    by_muon, *others = recipe.parts().new_optimizer(model, config).param_groups
+    assert by_muon["peak"] == 0.01 and {group["peak"] for group in others} == {config.learning_rate}
 
 
 def test_electras_generator_begins_as_its_discriminator_does():

@@ -224,12 +224,15 @@ def test_the_head_by_hand(model):
     """One layer after the other, written out; and of all zeros it leaves the bias alone to decide."""
     head, table = model.boundary_head, model.bert.embeddings.word_embeddings.weight
     before, after = torch.randn(2, 24)
+    torch.nn.init.normal_(head.bias)
     y = torch.cat([before, after, head.position_embeddings.weight[3]])
     for linear in (head.layers[0], head.layers[3]):
         y = linear.weight @ y + linear.bias
         y = y * 0.5 * (1 + torch.erf(y / math.sqrt(2)))
         y = (y - y.mean()) / (y.var(correction=0) + 1e-12).sqrt()
-    torch.testing.assert_close(head(before, after, torch.tensor(3), table), table @ y, atol=1e-5, rtol=1e-4)
+    logits = head(before, after, torch.tensor(3), table)
+    torch.testing.assert_close(logits, table @ y + head.bias, atol=1e-5, rtol=1e-4)
+    assert torch.equal(head(before, after, torch.tensor(3), torch.zeros_like(table)), head.bias)
 
 
 def test_the_boundary_loss_reaches_the_vectors_around_spans_and_no_others(model, batch):

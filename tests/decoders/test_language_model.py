@@ -110,6 +110,18 @@ def test_it_learns_a_rule_that_needs_what_stands_further_back():
     assert floor * 0.95 < mean_loss(model, texts) < floor * 1.1
 
 
+def test_the_rate_rises_and_falls_and_gradients_are_cut(model, monkeypatch):
+    rates, cut = [], []
+    step, clip = torch.optim.AdamW.step, torch.nn.utils.clip_grad_norm_
+    monkeypatch.setattr(
+        torch.optim.AdamW, "step", lambda self, *a: (rates.append(self.param_groups[0]["lr"]), step(self, *a))[1]
+    )
+    monkeypatch.setattr(torch.nn.utils, "clip_grad_norm_", lambda p, most: (cut.append(most), clip(p, most))[1])
+    train_language_model(model, [pad_texts(TEXTS)] * 40, 40, learning_rate=0.1)
+    assert rates == pytest.approx([0.1 * min(1, (i + 1) / 2, (40 - i) / 20) for i in range(40)])
+    assert cut == [1.0] * 40
+
+
 def test_batches_go_round_in_another_order_each_time():
     texts = [[i, i] for i in range(10)]
     rounds = list(islice(text_batches(texts, 5, torch.Generator().manual_seed(0)), 4))

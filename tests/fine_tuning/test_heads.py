@@ -284,3 +284,12 @@ def test_token_loss_is_cross_entropy_over_first_subwords(encoder, small_tokenize
 def test_bad_input_is_named(encoder, small_tokenizer, call, message):
     with pytest.raises(ValueError, match=message):
         call(encoder, small_tokenizer)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_dropout_comes_right_before_the_head(heads, monkeypatch, name):
+    head, dropped, whole = heads[name].train(), [], torch.nn.Dropout.forward
+    head.dropout.p = 0.3
+    monkeypatch.setattr(torch.nn.Dropout, "forward", lambda self, x: (dropped.append(self.p), whole(self, x))[1])
+    head(IDS, MASK, TYPES)
+    assert dropped.count(0.3) == 1 and dropped[-1] == 0.3

@@ -72,7 +72,8 @@ def test_a_run_is_the_plain_loop_bit_by_bit(encoder, small_tokenizer, monkeypatc
         return backward(self, batch)
 
     monkeypatch.setattr(FineTuningRun, "backward", remembered)
-    config = FineTuningConfig(**SETTINGS, evaluations=1, precision="float32")
+    uneven = dict(head_learning_rate=2e-2, layer_decay=0.5, weight_decay=0.1, clip=0.1)
+    config = FineTuningConfig(**{**SETTINGS, **uneven}, evaluations=1, precision="float32")
     run = FineTuningRun(made, TRAIN, DEV, config, None, resume=False)
     run.train(threading.Event())
     trainer.plain_fine_tune(plain, batches, config)

@@ -77,7 +77,7 @@ def test_a_text_is_never_read_as_a_whole(text, small_tokenizer, tmp_path, monkey
 def library(monkeypatch):
     """One small text a set of books, and for "books" a held-out one; "bad" is a slur."""
     contents = {
-        "books": {"kept": "a b c.\nbad b.\n\nc a. b b.\n", corpus.HELD_OUT_BOOKS[0]: "d e f.\n"},
+        "books": {"kept": "a b c.\nBad b.\n\nc a. b b.\n", corpus.HELD_OUT_BOOKS[0]: "d e f.\n"},
         "more-books": {"more": "e e. bad.\nf f f.\n"},
         "measuring-books": {"measured": "g g.\nbad.\n\nh.\n"},
     }

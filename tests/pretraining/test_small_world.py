@@ -1,6 +1,8 @@
 """The small world: every document knows its topic and senses, and only the topic decides."""
 
 import random
+import tomllib
+from importlib import resources
 
 import pytest
 import torch
@@ -47,8 +49,10 @@ def test_a_seed_gives_the_same_documents(world):
 
 
 def test_articles_agree(world):
-    text = " ".join(word for each in world.documents(2, count=200) for sentence in each.sentences for word in sentence)
-    assert " an apple"[:4] in text and not any(f" a {vowel}" in text for vowel in "aeiou")
+    sentences = [sentence for each in world.documents(2, count=200) for sentence in each.sentences]
+    pairs = [pair for sentence in sentences for pair in zip(sentence, sentence[1:]) if pair[0] in ("a", "an")]
+    assert {article for article, _ in pairs} == {"a", "an"}
+    assert all((article == "an") == (word[0] in "aeiou") for article, word in pairs)
 
 
 def test_the_corpus_holds_other_documents_out(world):
@@ -62,8 +66,11 @@ def test_the_corpus_holds_other_documents_out(world):
 
 
 def test_an_example_of_a_sense_has_its_neighbours(world):
-    for example in world.sense_examples(0, 20):
-        assert example.words.count(".") <= 3 and example.word in {word for word, _ in world.senses}
+    told = [(each.sentences, *sense) for each in world.documents(0, count=20) for sense in each.senses]
+    assert len(told) > 20
+    for example, (sentences, number, index, sense) in zip(world.sense_examples(0, 20), told, strict=True):
+        assert example.words == sum(sentences[max(0, number - 1) : number + 2], []) and example.sense == sense
+        assert example.word == sentences[number][index]
 
 
 def test_a_model_that_knows_nothing_is_no_better_than_the_most_frequent_sense(world, model):
@@ -100,9 +107,34 @@ def test_a_topic_classifier_leaves_the_model_as_it_was(world, model):
     assert all(torch.equal(before[name], tensor) for name, tensor in model.bert.state_dict().items())
 
 
+@pytest.mark.slow
+def test_a_topic_classifier_learns(world):
+    """Even without pretraining, from many labels: the commonest topic has a tenth of the texts."""
+    torch.manual_seed(0)
+    sizes = dict(
+        hidden_size=64,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        initializer_range=0.2,
+    )
+    model = BertForPreTraining(BertConfig(vocab_size=world.tokenizer().get_vocab_size(), **sizes))
+    assert topic_accuracy(model.bert, world, labels=300, steps=300) > 0.2
+
+
+def test_the_probe_measures_on_other_documents(world, model):
+    probe = world.corpus(num_tokens=1000).probe
+    train, test = world.sense_examples(-2, 300), world.sense_examples(-3, 150)
+    assert probe(model) == {"sense_accuracy": sense_accuracy(model.bert, probe.tokenizer, train, test)}
+
+
 def test_topics_are_balanced_by_weight(world):
-    _, topics = world.topic_examples(0, 400)
-    assert len(topics.unique()) == 14
+    file = resources.files("bertcourse.pretraining") / "small_world.toml"
+    topics = tomllib.loads(file.read_text(encoding="utf-8"))["topics"]
+    weights = torch.tensor([lists["weight"] for lists in topics.values()])
+    shares, (_, drawn) = weights / weights.sum(), world.topic_examples(0, 10_000)
+    assert ((drawn.bincount(minlength=14) / 1e4 - shares).abs() < 5 * (shares * (1 - shares) / 1e4).sqrt()).all()
 
 
 def test_the_sparse_world_spreads_its_words():

@@ -2,11 +2,14 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
 from bertcourse.bert import BertForPreTraining
+from bertcourse.pretraining import Documents
 from bertcourse.pretraining.config import PretrainingConfig
+from bertcourse.pretraining.starts import count_vectors
 from bertcourse.pretraining.trainer import new_model
 
 SIZES = dict(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, intermediate_size=256, initializer_range=0.04)
@@ -89,3 +92,13 @@ def test_it_stays_a_bert_of_transformers():
 def test_a_start_that_does_not_fit_is_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         made(**changes)
+
+
+def test_counted_words_that_keep_the_same_company_begin_alike():
+    rng = np.random.default_rng(0)
+    groups = [0, 1, 2, 3], [4, 5, 6, 7]
+    texts = [[rng.permutation(groups[i % 2]).tolist()] for i in range(200)]
+    vectors = count_vectors([Documents.of(texts)], vocab_size=9, size=6)
+    unit = torch.nn.functional.normalize(vectors[:8], dim=1)
+    cosines, same = unit @ unit.T, torch.arange(8)[:, None] // 4 == torch.arange(8) // 4
+    assert cosines[same].min() > cosines[~same].max() and not vectors[8].any()

@@ -104,7 +104,7 @@ def test_a_run_is_the_plain_loop_bit_by_bit(config, corpus, monkeypatch):
         return read[-1]
 
     monkeypatch.setattr(trainer.Batches, "next_batch", remembered)
-    config = dataclasses.replace(config, dropout=0.0, threads=torch.get_num_threads())
+    config = dataclasses.replace(config, dropout=0.0, clip=0.1, threads=torch.get_num_threads())
     made = pretrain(config, corpus=corpus)
     torch.manual_seed(config.seed)
     plain = trainer.new_model(config, made.config.vocab_size, corpus.train)
@@ -307,6 +307,23 @@ def test_every_choice_trains(config, corpus, changes):
     pretrain(dataclasses.replace(config, tokens=12_000, **changes), corpus=corpus)
     first, *_, last = (event["mlm_loss"] for event in events(config, "evaluation"))
     assert last < first - 0.5
+
+
+def test_choices_reach_the_batches(config, corpus):
+    chosen = dict(whole_words=True, random_words="unigram", static_copies=1, mask_share=0.7, random_share=0.2)
+    here = trainer.Processes(0, 1, 0, torch.device("cpu"))
+    run = trainer.PretrainingRun(dataclasses.replace(config, **chosen), False, corpus, here, trainer.Parts())
+    masking, tokens = run.batches.masking, torch.from_numpy(corpus.train[0].tokens.astype("int64"))
+    assert run.batches.period == 1 and masking["whole_words"]
+    assert (masking["mask_share"], masking["random_share"]) == (0.7, 0.2)
+    assert torch.equal(masking["random_weights"], tokens.bincount(minlength=run.batches.vocabulary.size).float())
+
+
+def test_the_optimizer_is_that_of_the_settings(config):
+    config = dataclasses.replace(config, beta1=0.5, beta2=0.7, weight_decay=0.3)
+    groups = trainer.new_optimizer(trainer.new_model(config, 50), config).param_groups
+    assert {group["betas"] for group in groups} == {(0.5, 0.7)}
+    assert {group["weight_decay"] for group in groups} == {0.3, 0.0}
 
 
 def test_the_callers_random_numbers_and_threads_are_left_alone(config, corpus):
