@@ -56,6 +56,11 @@ release: $(READY)
 syllabus: $(READY)
 	$(BIN)/python site/syllabus.py
 
+# After a change to bertcourse/figures/js: the scripts in the stored figures.
+.PHONY: figures
+figures: $(READY)
+	$(BIN)/python site/renew_figures.py
+
 clean:
 	rm -rf $(VENV) build .coverage .pytest_cache *.egg-info
 

@@ -19,6 +19,7 @@ from bertcourse.figures.schematic import Schematic, as_numbers
 
 NOTE = "This figure moves where scripts run: execute the cell, trust the notebook, or read it on the course's site."
 MOST_BYTES = 300_000
+FOLDER = files("bertcourse.figures") / "js"
 # What a scene draws with, besides kit.js.
 NEEDS = {
     "heads": ("views", "attention_views"),
@@ -62,15 +63,12 @@ class Figure:
         data = data.replace("<", "\\u003c")  # no text can end the script
         picture = data_uri(self.still)
         key = hashlib.sha256(f"{picture}{self.scene}{data}".encode()).hexdigest()[:12]
-        folder = files("bertcourse.figures") / "js"
-        scripts = ("kit", *NEEDS.get(self.scene, ()), self.scene)
-        code = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in scripts)
         return (
             f'<div class="bertcourse-figure" data-figure="{key}" data-lm-suppress-shortcuts="true">'
             f'<img src="{picture}" alt="{html.escape(self.still.alt)}" width="{self.still.width}" '
             f'height="{self.still.height}" style="max-width:100%;height:auto">'
             f"<p><small>{html.escape(self.note)}</small></p></div>\n"
-            f'<script>(() => {{\n{code}\nbringToLife("{key}", {data}, scene);\n}})()</script>'
+            f'<script>(() => {{\n{scripts_of(self.scene)}\nbringToLife("{key}", {data}, scene);\n}})()</script>'
         )
 
     def __repr__(self) -> str:
@@ -78,6 +76,12 @@ class Figure:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
         return {"text/html": self.html(), "text/plain": self.words}
+
+
+def scripts_of(scene: str) -> str:
+    """All that a scene runs: kit.js, what it draws with, and itself."""
+    names = ("kit", *NEEDS.get(scene, ()), scene)
+    return "\n".join((FOLDER / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
 def data_uri(schematic: Schematic) -> str:

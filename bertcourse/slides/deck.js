@@ -44,7 +44,7 @@ function fitFigure(host) {
 
 /** Whether a figure can be seen as a part of its slide: another slide's has no place now, and one may fill the screen. */
 function isOnSlide(host) {
-  return host.parentElement.clientHeight > 0 && !document.fullscreenElement;
+  return host.parentElement.clientHeight > 0 && !document.fullscreenElement?.matches(FIGURE);
 }
 
 function sticksOut(host) {
@@ -81,6 +81,16 @@ function leaveFigure() {
   node.blur();
 }
 
+/** A clicker moves the slides, even if a figure has the focus; one that fills the screen keeps its keys. */
+function keepForClicker(event) {
+  const move = { PageDown: "next", PageUp: "prev" }[event.key];
+  if (!move || document.fullscreenElement?.matches(FIGURE)) return;
+  if (!event.composedPath().some((node) => node.matches?.(FIGURE))) return;
+  event.preventDefault();
+  event.stopPropagation();
+  window.deck[move]();
+}
+
 /** Start the deck. */
 function present(settings) {
   chooseTheme();
@@ -92,4 +102,5 @@ function present(settings) {
   reveal.on("slidechanged", fitFigures);
   document.fonts.ready.then(() => reveal.initialize()).then(fitFigures);
   window.deck = reveal;
+  addEventListener("keydown", keepForClicker, true);
 }

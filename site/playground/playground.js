@@ -107,7 +107,7 @@ async function loadModel(model, progress) {
   for (let number = 0, of = 1; number < of; number++) {
     const part = await loadPart(`playground/${model}/${String(number).padStart(2, "0")}.js`);
     of = part.of;
-    await ask("part", part);
+    await ask("part", { ...part, number });
     progress((number + 1) / of);
   }
   return ask("read", { model });
@@ -189,16 +189,19 @@ function modelPanel() {
   const choices = h("div", { class: "examples", role: "group", "aria-label": label });
   const { host, say, fail } = panel("models", progress, choices);
   const read = {};
-  const load = async (model) => {
-    progress.hidden = false;
+  const loading = {}; // so that a second press waits for the first
+  const load = (model) => (loading[model] ??= (async () => {
+    [progress.value, progress.hidden] = [0, false];
     say(`Reading ${NAMES[model]} …`);
     try {
       read[model] = await loadModel(model, (share) => { progress.value = share; });
     } catch (error) {
+      delete loading[model];
       fail(error);
+    } finally {
+      progress.hidden = true;
     }
-    progress.hidden = true;
-  };
+  })());
   const choose = async (model) => {
     if (!read[model]) await load(model);
     chosenModel = model;

@@ -122,7 +122,8 @@ function score(reader, { text }) {
 const QUESTIONS = { fill, attend, compare, nearest, score };
 const COMMANDS = {
   /** A part of a file has come. */
-  part({ model, file, base64 }) {
+  part({ model, file, number, base64 }) {
+    if (number === 0) received[model] = {}; // whatever an earlier try has left
     ((received[model] ??= {})[file] ??= []).push(fromBase64(base64));
   },
   /** All parts have come. */

@@ -83,7 +83,7 @@ def test_what_does_not_fit_is_refused():
         {"vectors": given["vectors"][:3]},
         {"outputs": given["outputs"][:3]},
     ):
-        with pytest.raises(ValueError, match=r"states \(L \+ 1, H\)"):
+        with pytest.raises(ValueError, match=r"states \(L \+ 1, D\)"):
             show_recurrence(**given | change)
     with pytest.raises(ValueError, match="for 2 to 4 words"):
         show_recurrence(["a"] * 5, torch.ones(5, 2), torch.ones(6, 2), [[("x", 0.5)]] * 5)

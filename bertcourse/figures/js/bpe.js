@@ -12,7 +12,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const vocabulary = h("div", { class: "tokens vocabulary" });
   const account = h("div", { class: "account soft", style: "margin-top: 0.5em" });
   const field = h("input", { class: "typed", type: "text", maxlength: 160, value: state.text, spellcheck: "false",
-    "aria-label": "a text to be read", oninput: () => { state.text = field.value; update(); },
+    "aria-label": "type your own words", oninput: () => { state.text = field.value; update(); },
     onkeydown: (event) => event.stopPropagation() }); // its letters and arrows are no commands
 
   const nameOf = (place) => `${stops[place].toLocaleString("en")} merge${stops[place] === 1 ? "" : "s"}`;
@@ -88,8 +88,9 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .pair { display: grid; grid-template-columns: 7.2em 1fr 1.6em; gap: 0.6em; align-items: center; margin: 3px 0; }
       .track { height: 12px; } .fill { height: 100%; border-radius: 2px; background: var(--plus); opacity: 0.75; }
       .pair.next .fill { background: var(--hot); }
-      .typed { width: 100%; box-sizing: border-box; font: inherit; color: inherit; padding: 0.3em 0.6em;
-        background: var(--panel); border: 1px solid var(--line); border-radius: 7px; margin: 0.2em 0 0.5em; }`),
+      .typed { width: 100%; box-sizing: border-box; font: inherit; font-size: max(16px, 1em); color: inherit;
+        padding: 0.3em 0.6em; background: var(--panel); border: 1px solid var(--soft); border-radius: 7px;
+        margin: 0.2em 0 0.5em; }`),
     bar, say,
     learned ? h("div", { class: narrow ? "parts narrow" : "parts" }, learned.words, learned.pairs) : "",
     learned ? h("div", {}, h("div", { class: "title" }, "vocabulary"), vocabulary) : "",

@@ -31,6 +31,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const panels = sentences.map((sentence, number) => attentionLines(sentence, longest, (at) => {
     state.pointed = at ? { sentence: number, ...at } : home;
     showWords();
+    told.textContent = at ? pointedAt(sentence, state.layer, state.head, at) : "";
   }));
   // The other sentence lights up the same word, if it has it.
   const showWords = () => panels.forEach((panel, number) => {
@@ -40,6 +41,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     panel.update(state.layer, state.head, pointed && place >= 0 ? { side: pointed.side, place } : null);
   });
 
+  const told = h("div", { class: "unseen", "aria-live": "polite" });
   bar.append(say);
   const alone = sentences.length === 1 && !narrow; // then the sentence stands beside both
   const [left, right] = [grid.node, averages.node];
@@ -54,7 +56,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .habit { display: grid; grid-template-columns: 7.4em 1fr 3em; gap: 0.6em; align-items: center;
         font-size: 0.88em; margin: 0.2em 0; }
       .habit button { text-align: left; }`),
-    bar, h("div", { class: "body" }, body),
+    bar, told, h("div", { class: "body" }, body),
   );
   choose(state.layer, state.head);
 }

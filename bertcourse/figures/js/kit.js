@@ -9,14 +9,14 @@ const STYLE = `
   --panel: color-mix(in oklab, currentColor 5%, transparent);
   --paper: transparent;
   --plus: color-mix(in oklab, #0a7fc4 86%, currentColor);
-  --minus: color-mix(in oklab, #e0661a 88%, currentColor);
-  --hot: color-mix(in oklab, #e0661a 88%, currentColor);
+  --minus: color-mix(in oklab, #d05a10 88%, currentColor);
+  --hot: color-mix(in oklab, #d05a10 88%, currentColor);
   --query: color-mix(in oklab, #b64f9b 82%, currentColor);
-  --key: color-mix(in oklab, #c98300 86%, currentColor);
+  --key: color-mix(in oklab, #b37400 86%, currentColor);
   --value: color-mix(in oklab, #009068 84%, currentColor);
   --group0: color-mix(in oklab, #0072b2 82%, currentColor);
   --group1: color-mix(in oklab, #d55e00 82%, currentColor);
-  --group2: color-mix(in oklab, #009e73 82%, currentColor);
+  --group2: color-mix(in oklab, #009e73 78%, currentColor);
   --group3: color-mix(in oklab, #cc79a7 82%, currentColor);
   --group4: color-mix(in oklab, #56b4e9 82%, currentColor);
   --group5: color-mix(in oklab, #e69f00 82%, currentColor);
@@ -34,7 +34,8 @@ const STYLE = `
 svg { display: block; max-width: 100%; height: auto; overflow: visible; font-family: inherit; }
 [data-step] { transition: opacity 0.3s; }
 [data-step].later { opacity: 0; }
-.flow { stroke-dasharray: 7 6; animation: flow 1s linear infinite; }
+.flow { stroke-dasharray: 7 6; animation: flow 1s linear 4; }
+.later .flow { animation: none; } /* it flows again when its step appears */
 @keyframes flow { to { stroke-dashoffset: -13; } }
 .bar { display: flex; flex-wrap: wrap; gap: 0.35em 0.7em; align-items: center; margin: 0.4em 0; min-height: 2.1em; }
 .bar label { display: inline-flex; gap: 0.6em; align-items: center; }
@@ -51,6 +52,7 @@ input { accent-color: var(--plus); margin: 0; width: min(220px, 44vw); }
 .say { min-height: 2.8em; }
 .bar .say { flex: 1 1 16em; min-height: 0; }
 .soft { color: var(--soft); }
+.unseen { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
 b { font-weight: 650; }
 .full { margin-left: auto; padding: 0.35em 0.5em; line-height: 0; }
 :host(:fullscreen) {
@@ -58,8 +60,9 @@ b { font-weight: 650; }
   box-sizing: border-box; overflow: auto; font-size: min(2.5vh, 1.6vw);
 }
 :host(:fullscreen) .stage { max-width: min(100%, calc(var(--ratio, 1.6) * 80vh)); margin: auto; }
-:host(:fullscreen) svg { width: 100%; }
+:host(:fullscreen) svg:not([aria-hidden]) { width: 100%; }
 :host(:fullscreen) .full svg { width: 1.2em; }
+@media (forced-colors: active) { :host { forced-color-adjust: none; color: CanvasText; background: Canvas; } }
 @media (prefers-reduced-motion: reduce) { .flow { animation: none; } * { transition: none !important; } }
 @media print {
   :host { color: #111 !important; background: #fff !important; print-color-adjust: exact; }
@@ -78,7 +81,9 @@ function h(tag, attributes = {}, ...children) {
     : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value !== false && value != null) node.setAttribute(name, value === true ? "" : value);
+    else if (value !== false && value != null) {
+      node.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
+    }
   }
   node.append(...children.flat(Infinity));
   return node;
@@ -119,6 +124,8 @@ function slider(label, { min, max, value, name, change }) {
 
 /** A slider that plays, and its button: [button, slider]. One step every `pause` milliseconds, until its last place. */
 function player(label, { last, value, name, pause, state, change }) {
+  clearTimeout(state.clock); // of a drawing that this one replaces
+  state.clock = null;
   const stop = () => {
     clearTimeout(state.clock);
     state.clock = null;
@@ -161,9 +168,9 @@ function rememberColors(host) {
 
 function fullScreenButton(host) {
   const toggle = () => {
-    if (document.fullscreenElement) return document.exitFullscreen();
+    if (document.fullscreenElement === host) return document.exitFullscreen();
     rememberColors(host);
-    host.requestFullscreen?.();
+    host.requestFullscreen?.()?.catch(() => {});
   };
   const corners = "M1 5V1h4M9 1h4v4M13 9v4H9M5 13H1V9"; // drawn, as few fonts have a sign for it
   const icon = h("svg", { viewBox: "0 0 14 14", width: 14, height: 14, "aria-hidden": true },
@@ -201,7 +208,7 @@ function bringToLife(key, data, scene) {
       host.dataset.live = "";
       host.style.setProperty("--ratio", image.width / image.height || 1.6);
       new ResizeObserver(() => {
-        if (isNarrow() === narrow || document.fullscreenElement) return;
+        if (!host.clientWidth || isNarrow() === narrow || document.fullscreenElement === host) return;
         narrow = !narrow;
         const next = build(narrow);
         stage.replaceWith(next);

@@ -40,11 +40,11 @@ function scene({ stage, bar, say, data, narrow, state }) {
     h("style", {}, `
       .edge { cursor: pointer; } .edge:focus { outline: none; }
       .edge rect { fill: var(--panel); stroke: var(--soft); stroke-width: 1; }
-      .edge:hover rect, .edge:focus-visible rect { stroke-width: 3; }
       .edge.open rect { stroke: var(--plus); stroke-width: 2; }
       .edge.far rect { stroke: var(--line); } .edge.far text { fill: var(--soft); }
       .edge.taken rect { stroke: var(--hot); stroke-width: 3; fill: var(--hot); fill-opacity: 0.16; }
-      .edge.taken text { font-weight: 650; }`),
+      .edge.taken text { font-weight: 650; }
+      .edge:hover rect { stroke-width: 3; } .edge:focus-visible rect { stroke: var(--ink); stroke-width: 4; }`),
     bar, drawing.svg, say,
   );
   update();

@@ -68,7 +68,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
 
 const label = (text, x, y, attributes = {}) =>
   h("text", { x, y, "font-size": 13, fill: "var(--ink)", ...attributes }, text);
-const opacity = (share, written) => ((written ? 0.65 : 1) * share).toFixed(3); // a number must be legible on it
+const opacity = (share, written) => ((written ? 0.6 : 1) * share).toFixed(3); // a number must be legible on it
 
 /** The mask: a row for each query, a column for each key, the weight or a cross in each cell. */
 function maskOf(words, toggle, follow) {

@@ -49,7 +49,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .control input { width: 130px; }
       .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; } .legend svg { display: inline-block; }
       .handle { cursor: grab; touch-action: none; outline: none; } .handle:active { cursor: grabbing; }
-      .handle:is(:hover, :focus-visible) .ring { stroke-width: 4; }`),
+      .handle:hover .ring { stroke-width: 4; } .handle:focus-visible .ring { stroke: var(--hot); stroke-width: 5; }`),
     bar, h("div", { class: narrow ? "both narrow" : "both" }, cloud.svg, chart.svg), legend, say,
   );
   update();

@@ -9,7 +9,13 @@ function scene({ stage, bar, say, data, state }) {
   const update = () => {
     const count = hiddenAt(state.rate), left = tokens.length - count;
     const hidden = new Set(order.slice(0, count));
-    parts.forEach((part, i) => part.classList.toggle("hidden", hidden.has(i)));
+    parts.forEach((part, i) => {
+      const gone = part.classList.toggle("hidden", hidden.has(i));
+      for (const [name, value] of [["role", "img"], ["aria-label", "hidden word"]]) {
+        if (gone) part.setAttribute(name, value);
+        else part.removeAttribute(name);
+      }
+    });
     const found = measured.find(([rate]) => rate === state.rate);
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", measured[i][0] === state.rate));
     say.replaceChildren(

@@ -47,7 +47,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .row svg, td svg { flex: none; width: 1.05em !important; height: 1.05em; }
       .query { cursor: grab; touch-action: none; outline: none; }
       .query:active { cursor: grabbing; }
-      .query:is(:hover, :focus-visible) .ring { stroke-width: 3.4; }
+      .query:hover .ring { stroke-width: 3.4; } .query:focus-visible .ring { stroke: var(--ink); stroke-width: 5; }
       .other { cursor: pointer; }
       table { border-collapse: collapse; margin: 0.6em 0 0.2em; } td { padding: 0.1em 0.7em 0.1em 0.4em; }
       .best { font-weight: 650; }

@@ -37,9 +37,12 @@ function scene({ stage, bar, say, data, still, narrow, state }) {
   );
   stage.append(
     h("style", {}, `
-      .dots { display: inline-flex; gap: 5px; }
-      .dots button { width: 12px; height: 12px; padding: 0; border-radius: 50%; }
-      .dots button.on { background: var(--plus); border-color: var(--plus); }`),
+      .dots { display: inline-flex; }
+      .dots button { width: 24px; height: 24px; padding: 0; border: 0; background: none; display: grid;
+        place-items: center; }
+      .dots button::before { content: ""; width: 11px; height: 11px; border-radius: 50%;
+        border: 1px solid var(--soft); }
+      .dots button.on::before { background: var(--plus); border-color: var(--plus); }`),
     bar,
   );
   onKeys(stage, { ArrowRight: forward, PageDown: forward, ArrowLeft: back, PageUp: back });

@@ -53,7 +53,8 @@ function scene({ stage, bar, say, data, state }) {
       .word { display: inline-flex; flex-direction: column; align-items: center; gap: 2px; }
       .tag, select { font: 0.87em/1.5 ui-monospace, Menlo, Consolas, monospace; border-radius: 5px; padding: 0 0.35em;
         background: color-mix(in oklab, var(--own, currentColor) 14%, transparent); }
-      select { color: inherit; border: 1px solid var(--line); cursor: pointer; padding: 0.1em 0; }
+      @media (pointer: coarse) { select { font-size: 16px; } }
+      select { color: inherit; border: 1px solid var(--soft); cursor: pointer; padding: 0.1em 0; }
       option { color: #111; background: #fff; }
       .wrong select { border: 2px solid var(--hot); }
       .meter { display: grid; grid-template-columns: 10.5em 1fr 13em; gap: 0 0.7em; align-items: center; }

@@ -51,7 +51,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .node.valid rect { stroke: var(--plus); stroke-width: 3; }
       .node.greedy rect { stroke: var(--hot); stroke-width: 2.4; }
       .node.chosen rect { fill: color-mix(in oklab, var(--key) 30%, transparent); }
-      .node:hover rect, .node:focus-visible rect { fill: color-mix(in oklab, var(--key) 22%, transparent); }
+      .node:hover rect { fill: color-mix(in oklab, var(--key) 22%, transparent); }
+      .node:focus-visible rect { stroke: var(--ink); stroke-width: 4; stroke-dasharray: none; }
       .node text { fill: var(--ink); text-anchor: middle; }`),
     bar, drawing.svg,
     h("div", { class: "soft" }, "Blue and thick: the best valid path. Orange dashes: the best tag of each word. Where ",

@@ -18,7 +18,11 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const sentence = h("div", { class: "sentence", role: "group", "aria-label": "the sentence" }, chips);
   const pulled = h("div", { class: "rows" }), pushed = h("div", { class: "rows" });
   const pullTitle = h("div", { class: "title" }), pushTitle = h("div", { class: "title" });
-  const choose = (offset) => () => { state.offset = offset; update(); };
+  const choose = (offset) => () => {
+    state.offset = offset;
+    update();
+    pulled.querySelector('[aria-pressed="true"]').focus(); // the button that was pressed is gone
+  };
 
   const update = () => {
     const { centre, window } = state, offsets = around(centre, window);

@@ -12,7 +12,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const rows = orders.map(([name], i) => {
     const text = h("span", { class: "text" }), cost = h("span", { class: "cost" });
     const choose = () => { state.order = i; update(); };
-    const node = h("button", { class: "row", "aria-label": name, onclick: choose }, h("b", {}, name), text, cost);
+    const node = h("button", { class: "row", onclick: choose }, h("b", {}, name), text, cost);
     return { text, cost, node };
   });
 
@@ -61,6 +61,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .rows { display: grid; gap: 0.25em; margin: 0.6em 0; }
       .row { display: grid; gap: 0 1em; grid-template-columns: ${narrow ? "1fr" : "11em 1fr 10em"}; text-align: left; }
       .row .cost { color: var(--soft); ${narrow ? "" : "text-align: right;"} }
+      .row[aria-pressed="true"] .cost { color: inherit; }
       .row .text { overflow-wrap: anywhere; }
       .legend { font-size: 0.88em; }`),
     bar, h("div", { class: "chips" }, chips.map(({ node }) => node)), say,

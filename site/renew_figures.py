@@ -1,0 +1,56 @@
+"""Give the figures that the notebooks store the scripts of today: ``make figures``, after a change to figures/js.
+
+A stored figure holds its picture, its data and the scripts that draw it. Pictures and data stay; only the scripts are
+replaced, so that no lecture has to be executed for them.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from bertcourse.figures.interactive import FOLDER, scripts_of
+
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPT = re.compile(r'(?<=<script>\(\(\) => \{\n).*(?=\nbringToLife\("[0-9a-f]{12}", )', re.DOTALL)
+
+
+def scenes() -> dict[str, str]:
+    """The first line of each scene's file, which says what the scene is, and the scene's name."""
+    files = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.iterdir()) if path.suffix == ".js"}
+    return {text.splitlines()[0]: name for name, text in files.items() if re.search("^function scene", text, re.M)}
+
+
+def renewed(html: str) -> str:
+    """A stored figure with today's scripts; other HTML as it is.
+
+    Raises:
+        ValueError: if no scene begins with any line of the stored scripts.
+    """
+    if not (stored := SCRIPT.search(html)):
+        return html
+    lines = set(stored[0].splitlines())
+    names = [name for line, name in scenes().items() if line in lines]
+    if len(names) != 1:
+        raise ValueError(f"expected the first line of one scene in a stored figure; got {names or 'none'}.")
+    return html.replace(stored[0], scripts_of(names[0]))
+
+
+def renew(path: Path) -> int:
+    """Renew the figures of a notebook, and say how many had other scripts."""
+    notebook, changed = json.loads(path.read_text(encoding="utf-8")), 0
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            if "text/html" in (data := output.get("data", {})):
+                before = "".join(data["text/html"])
+                after = renewed(before)
+                changed += after != before
+                data["text/html"] = after.splitlines(keepends=True)
+    if changed:
+        path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    return changed
+
+
+if __name__ == "__main__":
+    for path in sorted((ROOT / "notebooks").rglob("*.ipynb")):
+        if changed := renew(path):
+            print(f"{path.relative_to(ROOT)}: {changed}")
