@@ -19,8 +19,9 @@ was unkind to one of them. An arm may change several things (``modern``, ``plain
 seed show what single changes in modern are worth, and what Muon does with larger batches.
 
 A run that was stopped, or whose leg ran out of minutes, resumes at the next call, from what is in ``--folder``. A
-finished run is measured (BLiMP, senses, few labels, cosines: three minutes), and its log and measures go into
-data/runs/recipes. Whatever is there is not run again, wherever its weights are.
+finished run is measured (BLiMP, senses, few labels, cosines: three minutes; finals, on more pairs and sentences, twelve
+or more), and its log and measures go into data/runs/recipes. Whatever is there is not run again, wherever its weights
+are.
 """
 
 import argparse

@@ -1,5 +1,6 @@
 """The small world: every document knows its topic and senses, and only the topic decides."""
 
+import dataclasses
 import random
 import tomllib
 from importlib import resources
@@ -108,18 +109,10 @@ def test_a_topic_classifier_leaves_the_model_as_it_was(world, model):
 
 
 @pytest.mark.slow
-def test_a_topic_classifier_learns(world):
+def test_a_topic_classifier_learns(world, model):
     """Even without pretraining, from many labels: the commonest topic has a tenth of the texts."""
     torch.manual_seed(0)
-    sizes = dict(
-        hidden_size=64,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-        initializer_range=0.2,
-    )
-    model = BertForPreTraining(BertConfig(vocab_size=world.tokenizer().get_vocab_size(), **sizes))
+    model = BertForPreTraining(dataclasses.replace(model.config, hidden_size=64, initializer_range=0.2))
     assert topic_accuracy(model.bert, world, labels=300, steps=300) > 0.2
 
 
