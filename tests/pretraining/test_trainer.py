@@ -132,7 +132,7 @@ def test_interrupted_and_resumed_equals_uninterrupted_bitwise(config, corpus, tm
     for step in (5, 20):  # with rows of 16, then of 32
         with monkeypatch.context() as patch:
             stop_at(patch, step, number)
-            with pytest.raises(Interrupted, match=f"stopped after step {step + 1}, .* --resume goes on"):
+            with pytest.raises(Interrupted, match=f"stopped after step {step + 1}, .* --resume continues from there"):
                 pretrain(config, resume=step > 5, corpus=corpus)
     assert equal(pretrain(config, resume=True, corpus=corpus), whole)
     logs = [
