@@ -22,6 +22,7 @@ MOST_BYTES = 300_000
 FOLDER = files("bertcourse.figures") / "js"
 # What a scene draws with, besides kit.js.
 NEEDS = {
+    "bpe": ("walk",),
     "heads": ("views", "attention_views"),
     "cache": ("walk",),
     "cross": ("walk",),

@@ -137,7 +137,7 @@ def test_steps_are_walked_by_button_dot_and_key(shown):
     tab.get_by_role("button", name="step 3", exact=True).click()
     assert tab.evaluate(visible) == 3
     tab.keyboard.press("ArrowLeft")
-    tab.get_by_role("button", name="step back").click()
+    tab.get_by_role("button", name="previous step").click()
     assert tab.evaluate(visible) == 1
     tab.locator(".stage svg").first.click()  # a click on the picture gives it the keys
     tab.keyboard.press("PageDown")
@@ -273,9 +273,13 @@ def test_a_click_on_the_mask_softmaxes_its_row_again(shown, size):
     assert agrees(row=0)
 
 
-def test_a_word_that_is_dragged_or_moved_by_keys_changes_the_weights(shown):
+@pytest.mark.parametrize("scale", [1.0, 0.7])  # a slide is scaled to its window
+def test_a_word_that_is_dragged_or_moved_by_keys_changes_the_weights(shown, scale):
     figure, vectors = plane()
     tab = shown(figure)
+    tab.evaluate(
+        "scale => { document.body.style.cssText += `transform: scale(${scale}); transform-origin: 0 0` }", scale
+    )
 
     def agrees(asking: int) -> bool:
         places = [node.get_attribute("aria-label") for node in tab.locator(".point").all()]
@@ -288,12 +292,17 @@ def test_a_word_that_is_dragged_or_moved_by_keys_changes_the_weights(shown):
         return close(numbers(tab.locator(".say").inner_text())[-2:], weights @ vectors)
 
     assert agrees(asking=1)
-    dot = tab.locator(".point circle:nth-of-type(2)").nth(3).bounding_box()
-    x, y = dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2
+
+    def middle() -> tuple[float, float]:
+        dot = tab.locator(".point circle:nth-of-type(2)").nth(3).bounding_box()
+        return dot["x"] + dot["width"] / 2, dot["y"] + dot["height"] / 2
+
+    x, y = middle()
     tab.mouse.move(x, y)
     tab.mouse.down()
-    tab.mouse.move(x - 40, y - 90, steps=3)
+    tab.mouse.move(x - 40 * scale, y - 90 * scale, steps=3)
     tab.mouse.up()
+    assert middle() == pytest.approx((x - 40 * scale, y - 90 * scale), abs=1)  # where it was let go
     tab.mouse.move(x, y)  # it has been let go
     dragged = numbers(tab.locator(".point").nth(3).get_attribute("aria-label"))
     assert dragged[0] < 2.1 and dragged[1] > 0.5
@@ -313,6 +322,21 @@ def test_a_word_that_is_dragged_or_moved_by_keys_changes_the_weights(shown):
     tab.get_by_role("button", name="start again").click()
     vectors[:] = plane()[1]
     assert agrees(asking=1)
+
+
+def test_a_screen_reader_hears_once_what_many_steps_of_a_slider_lead_to(shown):
+    tab = shown(layers())
+    heard, said, slider = tab.locator("[aria-live]"), tab.locator(".say"), tab.get_by_role("slider", name="layer")
+    assert heard.text_content() == said.text_content() and said.get_attribute("aria-hidden") == "true"
+    heard.evaluate("""node => {
+      window.changes = 0;
+      new MutationObserver(() => { window.changes += 1 }).observe(node, { childList: true });
+    }""")
+    for _ in range(3):
+        slider.press("ArrowLeft")
+    tab.wait_for_function("window.changes > 0")
+    assert "one point" in heard.text_content() == said.text_content()
+    assert tab.evaluate("window.changes") == 1
 
 
 def test_heads_are_chosen_by_click_and_keys_and_words_show_their_weights(shown):

@@ -58,8 +58,11 @@ def test_moving_k1_and_b_ranks_the_passages_anew(shown, width):  # noqa: F811
         np.testing.assert_allclose(totals, scores, atol=0.012)
         places = tab.locator(".passage").evaluate_all("nodes => nodes.map(node => +node.dataset.place)")
         assert [TITLES[i] for i in np.argsort(places)] == [TITLES[i] for i in np.argsort(-scores, kind="stable")]
+        told = tab.get_by_role("img", name="passages by their score").get_attribute("aria-label").split(": ")[1]
+        assert [part.rsplit(" ", 1)[0] for part in told.split(", ")] == [TITLES[i] for i in np.argsort(places)]
         assert numbers(tab.locator(".say .place").inner_text()) == [places[0]]
         assert f"k1 = {k1:.1f}, b = {b:.2f}" in tab.locator(".say").inner_text()
+    assert tab.locator(".passage").first.locator("rect title").all_text_contents() == list(WORDS)
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -185,5 +185,5 @@ def test_sums_are_those_of_the_best_paths_and_reset_brings_the_scores_back(shown
     changed[1, 1] = 1.8
     assert best_of(changed) == plain_viterbi(changed, Transitions(start, step, end))
     assert "which is valid" in tab.locator(".say").inner_text()
-    tab.get_by_role("button", name="reset").click()
+    tab.get_by_role("button", name="start again").click()
     assert "not valid: I-ORG after O" in tab.locator(".say").inner_text()

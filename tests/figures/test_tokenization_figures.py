@@ -118,11 +118,11 @@ def test_merges_go_forwards_and_backwards_by_button_key_and_slider(shown):  # no
     tab = shown(stepper())
     data, slider = stepper().data["corpus"], tab.get_by_role("slider", name="number of merges")
     keys = [("ArrowRight", 2), ("ArrowRight", 3), ("ArrowLeft", 2), ("End", 12)]
-    for move, place in [(None, 0), ("next merge", 1), *keys, ("a merge back", 11), ("Home", 0)]:
+    for move, place in [(None, 0), ("next step", 1), *keys, ("previous step", 11), ("Home", 0)]:
         if move in ("Home", "End"):
             slider.press(move)
         elif move and move.startswith("Arrow"):
-            tab.get_by_role("button", name="next merge").press(move)
+            tab.get_by_role("button", name="next step").press(move)
         elif move:
             tab.get_by_role("button", name=move).click()
         assert slider.get_attribute("aria-valuetext") == f"{place} merge{'s' * (place != 1)}"
@@ -162,7 +162,7 @@ def test_merges_say_what_they_make_of_the_text_in_the_box(shown):  # noqa: F811
     tab = shown(reader())
     say, slider = tab.locator(".say"), tab.get_by_role("slider")
     assert slider.input_value() == "0" and "0 merges: 11 tokens." in say.inner_text()
-    tab.get_by_role("button", name="next merge").click()
+    tab.get_by_role("button", name="next step").click()
     before, after = (BPETokenizer(MERGES_OF_READER[:number], "xyz").tokenize("naïve 🐳🐳🐳🐳") for number in (0, 3))
     assert f"3 merges: {len(after)} tokens, {len(before) - len(after)} fewer than after 0 merges." in say.inner_text()
     assert tab.locator(".reading .chip.new").all_text_contents() == [token for token in after if token not in before]

@@ -8,16 +8,16 @@ function scene({ stage, bar, say, data, narrow, state }) {
   state.b ??= data.b;
   const [full, left, row] = narrow ? [360, 8, 46] : [740, 236, 32], room = full - left - 56;
   const groups = passages.map((name, i) => {
-    const bars = words.map((_, w) => h("rect", { y: narrow ? 18 : 3, height: 22, rx: 2, fill: `var(--${roles[w]})`,
-      "fill-opacity": 0.45, stroke: `var(--${roles[w]})` }));
+    const bars = words.map((word, w) => h("rect", { y: narrow ? 18 : 3, height: 22, rx: 2, fill: `var(--${roles[w]})`,
+      "fill-opacity": 0.45, stroke: `var(--${roles[w]})` }, h("title", {}, word)));
     const total = h("text", { y: narrow ? 34 : 19, "font-size": 13, fill: "var(--soft)" });
     const label = h("text", { x: narrow ? left : left - 8, y: narrow ? 13 : 19, "font-size": narrow ? 12.5 : 13.5,
       "text-anchor": narrow ? "start" : "end", fill: "var(--ink)", "font-weight": i === right ? 650 : 400 },
     i === right ? `${name} ✓` : name);
     return { node: h("g", { class: "passage", "data-passage": i }, label, bars, total), bars, total };
   });
-  const svg = h("svg", { viewBox: `0 0 ${full} ${row * passages.length + 6}`, role: "img",
-    "aria-label": "passages by their score" }, groups.map(({ node }) => node));
+  const svg = h("svg", { viewBox: `0 0 ${full} ${row * passages.length + 6}`, role: "img" },
+    groups.map(({ node }) => node));
 
   const update = () => {
     const { k1, b } = state;
@@ -40,6 +40,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
       total.setAttribute("x", (x + 6).toFixed(1));
       total.textContent = totals[i].toFixed(2);
     });
+    svg.setAttribute("aria-label",
+      `passages by their score: ${order.map((i) => `${passages[i]} ${totals[i].toFixed(2)}`).join(", ")}`);
     const place = order.indexOf(right) + 1;
     say.replaceChildren(h("b", {}, `k1 = ${k1.toFixed(1)}, b = ${b.toFixed(2)}: `),
       `${passages[right]} is at place `, h("b", { class: "place" }, `${place}`), ` of these ${passages.length}. `,

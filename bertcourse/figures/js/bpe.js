@@ -16,24 +16,12 @@ function scene({ stage, bar, say, data, narrow, state }) {
     onkeydown: (event) => event.stopPropagation() }); // its letters and arrows are no commands
 
   const nameOf = (place) => `${stops[place].toLocaleString("en")} merge${stops[place] === 1 ? "" : "s"}`;
-  const go = (place) => {
-    state.place = Math.min(Math.max(place, 0), stops.length - 1);
-    update();
-  };
-  const number = slider("number of merges", {
-    min: 0, max: stops.length - 1, value: state.place, name: nameOf, change: go,
+  const controls = walk(stage, "number of merges", {
+    max: stops.length - 1, value: state.place, name: nameOf, change: (place) => { state.place = place; update(); },
   });
-  const forward = () => go(state.place + 1), back = () => go(state.place - 1);
-  const backward = h("button", { "aria-label": "a merge back", onclick: back }, "‹");
-  const onward = h("button", { "aria-label": "next merge", onclick: forward }, "›");
 
   const update = () => {
-    const done = stops[state.place], range = number.querySelector("input");
-    range.value = state.place;
-    range.setAttribute("aria-valuetext", nameOf(state.place));
-    number.querySelector("output").textContent = nameOf(state.place);
-    backward.disabled = !state.place;
-    onward.disabled = state.place === stops.length - 1;
+    const done = stops[state.place];
     const words = read(state.text, done), all = words.flat();
     // Where merges are skipped, all that they made of this text is new; else the last merge's symbol.
     const earlier = new Set(state.place ? read(state.text, stops[state.place - 1]).flat() : all);
@@ -71,7 +59,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       `${before - all.length} fewer than after ${nameOf(state.place - 1)}. `, made];
   };
 
-  bar.append(backward, number, onward);
+  bar.append(...controls);
   stage.append(
     h("style", {}, `
       .tokens { display: flex; flex-wrap: wrap; gap: 4px; align-items: center; }
@@ -96,7 +84,6 @@ function scene({ stage, bar, say, data, narrow, state }) {
     learned ? h("div", {}, h("div", { class: "title" }, "vocabulary"), vocabulary) : "",
     h("div", { class: "title" }, "type your own words"), field, tokens, account,
   );
-  onKeys(stage, { ArrowRight: forward, PageDown: forward, ArrowLeft: back, PageUp: back });
   update();
 }
 

@@ -145,6 +145,28 @@ function player(label, { last, value, name, pause, state, change }) {
   return [start, control];
 }
 
+/** Where in a drawing, in its own units, the pointer is. Safari's getScreenCTM knows nothing of a scaled slide. */
+function pointIn(svg, { clientX, clientY }) {
+  const { left, top, width, height } = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
+  const scale = Math.min(width / view.width, height / view.height); // what is left over is on both sides
+  return {
+    x: view.x + (clientX - left - (width - scale * view.width) / 2) / scale,
+    y: view.y + (clientY - top - (height - scale * view.height) / 2) / scale,
+  };
+}
+
+/** Let a part of a drawing be dragged, by mouse or finger; `move` is called with the pointer's place in the drawing. */
+function onDrag(node, move) {
+  node.addEventListener("pointerdown", (event) => {
+    node.setPointerCapture(event.pointerId);
+    node.focus();
+    event.preventDefault(); // no text is selected
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (node.hasPointerCapture(event.pointerId)) move(pointIn(node.ownerSVGElement, event));
+  });
+}
+
 /** Call a function at a key. The page, or JupyterLab, does not see the key. */
 function onKeys(node, actions) {
   node.addEventListener("keydown", (event) => {
@@ -178,6 +200,18 @@ function fullScreenButton(host) {
   return h("button", { class: "full", title: "full screen (f)", "aria-label": "full screen", onclick: toggle }, icon);
 }
 
+/** What `say` says, for a screen reader: once it has not changed for a moment, not at every step of a slider. */
+function spoken(say) {
+  const node = h("div", { class: "unseen", "aria-live": "polite" }, say.textContent);
+  let clock = null;
+  const later = () => {
+    clearTimeout(clock);
+    clock = setTimeout(() => { node.textContent = say.textContent; }, 400);
+  };
+  new MutationObserver(later).observe(say, { childList: true, characterData: true, subtree: true });
+  return node;
+}
+
 /**
  * Bring each figure with this key to life that is not alive yet.
  *
@@ -193,8 +227,9 @@ function bringToLife(key, data, scene) {
     const build = (narrow) => {
       const stage = h("div", { class: "stage", role: "group", "aria-label": image.alt, tabindex: -1 });
       const bar = h("div", { class: "bar" });
-      const say = h("div", { class: "say", "aria-live": "polite" });
+      const say = h("div", { class: "say", "aria-hidden": true });
       scene({ stage, bar, say, data, still: decode(image.src), narrow, state });
+      say.after(spoken(say));
       const full = fullScreenButton(host);
       bar.append(full);
       onKeys(stage, { f: () => full.click() });

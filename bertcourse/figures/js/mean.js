@@ -93,14 +93,7 @@ function cloudOf({ points, means, group }, drag, move) {
     touch, ring, name);
   let mean = means[0];
   onKeys(handle, { ArrowLeft: () => move(1), ArrowRight: () => move(-1) });
-  handle.addEventListener("pointerdown", (event) => {
-    handle.setPointerCapture(event.pointerId);
-    handle.focus();
-    event.preventDefault(); // no text is selected
-  });
-  handle.addEventListener("pointermove", (event) => {
-    if (!handle.hasPointerCapture(event.pointerId)) return;
-    const to = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+  onDrag(handle, (to) => {
     const [x, y] = [(to.x - ox) / scale, (oy - to.y) / scale];
     drag(1 - (x * mean[0] + y * mean[1]) / (mean[0] ** 2 + mean[1] ** 2 || 1));
   });

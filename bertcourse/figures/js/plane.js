@@ -68,16 +68,8 @@ function planeOf(words, axes, [low, high], put, move) {
       ArrowUp: () => move(j, 0, STEP), ArrowDown: () => move(j, 0, -STEP),
       ArrowLeft: () => move(j, -STEP, 0), ArrowRight: () => move(j, STEP, 0),
     });
-    node.addEventListener("pointerdown", (event) => {
-      node.setPointerCapture(event.pointerId);
-      node.focus();
-      event.preventDefault(); // no text is selected
-    });
-    node.addEventListener("pointermove", (event) => {
-      if (!node.hasPointerCapture(event.pointerId)) return;
-      const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-      put(j, low + ((x - LEFT) / SIDE) * (high - low), high - ((y - TOP) / SIDE) * (high - low));
-    });
+    onDrag(node, ({ x, y }) =>
+      put(j, low + ((x - LEFT) / SIDE) * (high - low), high - ((y - TOP) / SIDE) * (high - low)));
     return { node, touch, dot, name };
   });
   const svg = h("svg", {

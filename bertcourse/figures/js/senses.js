@@ -120,16 +120,7 @@ function planeOf({ means, points, examples, senses }, choose, put, here) {
     ArrowUp: () => move(0, step), ArrowDown: () => move(0, -step),
     ArrowLeft: () => move(-step, 0), ArrowRight: () => move(step, 0),
   });
-  query.addEventListener("pointerdown", (event) => {
-    query.setPointerCapture(event.pointerId);
-    query.focus();
-    event.preventDefault(); // no text is selected
-  });
-  query.addEventListener("pointermove", (event) => {
-    if (!query.hasPointerCapture(event.pointerId)) return;
-    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
-    put([within(x0 + (x / SIDE) * span, x0), within(y0 + ((SIDE - y) / SIDE) * span, y0)]);
-  });
+  onDrag(query, ({ x, y }) => put([within(x0 + (x / SIDE) * span, x0), within(y0 + ((SIDE - y) / SIDE) * span, y0)]));
   const frame = h("rect", { x: 0.5, y: 0.5, width: SIDE - 1, height: SIDE - 1, rx: 6, fill: "none",
     stroke: "var(--line)" });
   const clipped = h("svg", { x: 0, y: 0, width: SIDE, height: SIDE, style: "overflow:hidden" }, sectors);

@@ -30,7 +30,7 @@ function scene({ stage, bar, say, data, still, narrow, state }) {
   const forward = () => go((state.now ?? last) + 1);
   const back = () => go((state.now ?? last + 1) - 1);
   bar.append(
-    h("button", { "aria-label": "step back", onclick: back }, "‹"),
+    h("button", { "aria-label": "previous step", onclick: back }, "‹"),
     h("span", { class: "dots" }, dots),
     h("button", { "aria-label": "next step", onclick: forward }, "›"),
     say,

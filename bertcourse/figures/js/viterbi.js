@@ -13,7 +13,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const slot = h("span");
   const sums = h("button", { onclick: () => { state.sums = !state.sums; update(); } }, "show sums");
   const reset = () => { state.scores = data.scores.map((row) => [...row]); update(); };
-  bar.append(slot, sums, h("button", { onclick: reset }, "reset"));
+  bar.append(slot, sums, h("button", { onclick: reset }, "start again"));
 
   const firstBroken = (path) => path.findIndex((tag, place) => !(place ? pair[path[place - 1]][tag] : start[tag]));
   const score = (path) => path.reduce((sum, tag, place) => sum + state.scores[place][tag], 0);

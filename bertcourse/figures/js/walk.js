@@ -11,7 +11,7 @@ function walk(stage, label, { max, value, name, change }) {
   const forward = () => move(1), back = () => move(-1);
   onKeys(stage, { ArrowRight: forward, PageDown: forward, ArrowLeft: back, PageUp: back });
   return [
-    h("button", { "aria-label": "step back", onclick: back }, "‹"), control,
+    h("button", { "aria-label": "previous step", onclick: back }, "‹"), control,
     h("button", { "aria-label": "next step", onclick: forward }, "›"),
   ];
 }
