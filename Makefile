@@ -56,7 +56,7 @@ release: $(READY)
 syllabus: $(READY)
 	$(BIN)/python site/syllabus.py
 
-# After a change to bertcourse/figures/js: the scripts in the stored figures.
+# After a change to bertcourse/figures/js or to the colours of schematic.py: both in the stored figures.
 .PHONY: figures
 figures: $(READY)
 	$(BIN)/python site/renew_figures.py

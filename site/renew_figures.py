@@ -1,17 +1,21 @@
-"""Give the figures that the notebooks store the scripts of today: ``make figures``, after a change to figures/js.
+"""Give the figures that the notebooks store the scripts and colours of today: ``make figures``, after a change to them.
 
-A stored figure holds its picture, its data and the scripts that draw it. Pictures and data stay; only the scripts are
-replaced, so that no lecture has to be executed for them.
+A stored figure holds its picture, its data and the scripts that draw it. What is drawn and the data stay; only the
+scripts and the colours of the roles are replaced, so that no lecture has to be executed for them.
 """
 
+import base64
 import json
 import re
 from pathlib import Path
 
 from bertcourse.figures.interactive import FOLDER, scripts_of
+from bertcourse.figures.schematic import ROLES, paint
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = re.compile(r'(?<=<script>\(\(\) => \{\n).*(?=\nbringToLife\("[0-9a-f]{12}", )', re.DOTALL)
+PICTURE = re.compile(r"(?<=data:image/svg\+xml;base64,)[A-Za-z0-9+/=]+")
+COLOR = re.compile(rf"var\(--({'|'.join(ROLES)}),#\w+\)")
 
 
 def scenes() -> dict[str, str]:
@@ -21,7 +25,7 @@ def scenes() -> dict[str, str]:
 
 
 def renewed(html: str) -> str:
-    """A stored figure with today's scripts; other HTML as it is.
+    """A stored figure with today's scripts and colours; other HTML as it is.
 
     Raises:
         ValueError: if no scene begins with any line of the stored scripts.
@@ -32,11 +36,17 @@ def renewed(html: str) -> str:
     names = [name for line, name in scenes().items() if line in lines]
     if len(names) != 1:
         raise ValueError(f"expected the first line of one scene in a stored figure; got {names or 'none'}.")
-    return html.replace(stored[0], scripts_of(names[0]))
+    return PICTURE.sub(recolored, html.replace(stored[0], scripts_of(names[0])))
+
+
+def recolored(picture: re.Match) -> str:
+    """A picture in base64 in which each role has its colour of today."""
+    drawing = base64.b64decode(picture[0]).decode()
+    return base64.b64encode(COLOR.sub(lambda color: paint(color[1]), drawing).encode()).decode()
 
 
 def renew(path: Path) -> int:
-    """Renew the figures of a notebook, and say how many had other scripts."""
+    """Renew the figures of a notebook, and say how many had other scripts or colours."""
     notebook, changed = json.loads(path.read_text(encoding="utf-8")), 0
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from bertcourse.figures.colors import COLORS
 
-# What a role looks like in a picture file: Okabe & Ito 2008, a little darker where it is text. On a page, kit.js gives
+# What a role looks like in a picture file: Okabe & Ito 2008, dark enough for text on a panel. On a page, kit.js gives
 # the same roles colours mixed from the page's own text colour.
 ROLES = {
     "ink": "#1f2328",
@@ -25,10 +25,10 @@ ROLES = {
     "panel": "#f3f5f8",
     "paper": "#ffffff",
     "plus": "#0072b2",
-    "minus": "#d55e00",
-    "hot": "#d55e00",
+    "minus": "#b54a00",
+    "hot": "#b54a00",
     "query": "#a8448c",
-    "key": "#b87400",
+    "key": "#986000",
     "value": "#00805c",
 } | {f"group{number}": color for number, color in enumerate(COLORS)}
 STYLE = (

@@ -82,6 +82,18 @@ def test_every_colour_is_a_role_with_a_colour_for_picture_files():
     assert "currentColor" not in drawing().svg()  # which a picture file does not have
 
 
+def luminance(color: str) -> float:
+    """WCAG 2.2's relative luminance."""
+    parts = np.array([int(color[start : start + 2], 16) / 255 for start in (1, 3, 5)])
+    return np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("role", ["ink", "soft", "plus", "minus", "hot", "query", "key", "value"])
+@pytest.mark.parametrize("behind", ["paper", "panel"])
+def test_text_in_any_role_can_be_read(role, behind):
+    assert (luminance(ROLES[behind]) + 0.05) / (luminance(ROLES[role]) + 0.05) > 4.5  # WCAG's AA
+
+
 def test_boxes_are_returned_to_hang_the_next_thing_on():
     figure = Schematic(100, 100, "A box.")
     assert figure.vector(10, 20, np.ones(3), 8, 5) == Box(10, 20, 24, 5)
