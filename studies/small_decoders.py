@@ -39,7 +39,7 @@ from bertcourse.decoders import (
     translations,
     world_texts,
 )
-from bertcourse.decoders.tasks import character_share, exact_share, nearest_examples
+from bertcourse.decoders.tasks import character_accuracy, exact_match, nearest_examples
 from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld
 
@@ -93,10 +93,10 @@ def dates(seed: int, steps: int) -> dict[str, float]:
     written = translations(model, vocabulary, texts)
     nearest = [example.iso for example in nearest_examples(texts, train)]
     return {
-        "exact": exact_share(written, test),
-        "characters": round(character_share(written, test), 4),
-        "nearest_exact": exact_share(nearest, test),
-        "nearest_characters": round(character_share(nearest, test), 4),
+        "exact": exact_match(written, test),
+        "characters": round(character_accuracy(written, test), 4),
+        "nearest_exact": exact_match(nearest, test),
+        "nearest_characters": round(character_accuracy(nearest, test), 4),
         "training_seconds": round(seconds),
     }
 

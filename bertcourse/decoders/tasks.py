@@ -268,19 +268,19 @@ def translations(
     return found
 
 
-def exact_share(written: Sequence[str], examples: Sequence[DateExample]) -> float:
+def exact_match(written: Sequence[str], examples: Sequence[DateExample]) -> float:
     """The share of dates that are right in every character.
 
-    >>> exact_share(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
+    >>> exact_match(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
     0.5
     """
     return sum(text == example.iso for text, example in zip(written, examples, strict=True)) / len(examples)
 
 
-def character_share(written: Sequence[str], examples: Sequence[DateExample]) -> float:
+def character_accuracy(written: Sequence[str], examples: Sequence[DateExample]) -> float:
     """The share of the dates' ten characters that are right, place by place.
 
-    >>> character_share(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
+    >>> character_accuracy(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
     0.9
     """
     pairs = [(text, example.iso) for text, example in zip(written, examples, strict=True)]

@@ -24,8 +24,8 @@ def wnut17() -> Splits:
     return Splits(*map(read_conll, fetch("wnut17")))
 
 
-def join_sentences(sentences: Sequence[TaggedSentence], most_words: int) -> list[TaggedSentence]:
-    """Join consecutive sentences of a document, up to ``most_words`` words, so that a tagger reads them in context.
+def join_sentences(sentences: Sequence[TaggedSentence], max_words: int) -> list[TaggedSentence]:
+    """Join consecutive sentences of a document, up to ``max_words`` words, so that a tagger reads them in context.
 
     Source: Devlin et al. 2019, section 5.3, who give BERT "the maximal document context provided by the data".
 
@@ -33,12 +33,12 @@ def join_sentences(sentences: Sequence[TaggedSentence], most_words: int) -> list
     >>> join_sentences(sentences, 3)
     [TaggedSentence(words=['Ann', 'left', 'Bob'], tags=['B-PER', 'O', 'B-PER'], document=0)]
     """
-    if most_words < 1:
-        raise ValueError(f"most_words must be at least 1; got {most_words}.")
+    if max_words < 1:
+        raise ValueError(f"max_words must be at least 1; got {max_words}.")
     joined: list[TaggedSentence] = []
     for words, tags, document in sentences:
         last = joined[-1] if joined else None
-        if last and last.document == document and len(last.words) + len(words) <= most_words:
+        if last and last.document == document and len(last.words) + len(words) <= max_words:
             joined[-1] = TaggedSentence([*last.words, *words], [*last.tags, *tags], document)
         else:
             joined.append(TaggedSentence(list(words), list(tags), document))

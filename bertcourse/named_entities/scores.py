@@ -17,14 +17,14 @@ from bertcourse.named_entities.tags import Entity, read_tags
 
 
 class EntityScores(NamedTuple):
-    """How well entities were found: shares from 0 to 1, and the counts behind them; ``there`` counts gold entities."""
+    """How well entities were found: shares from 0 to 1, and the counts behind them (``gold``: how many there are)."""
 
     precision: float
     recall: float
     f1: float
     correct: int
     found: int
-    there: int
+    gold: int
 
     @classmethod
     def of(cls, correct: int, found: int, gold: int) -> "EntityScores":

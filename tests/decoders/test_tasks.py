@@ -14,10 +14,10 @@ from bertcourse.decoders.tasks import (
     FORMS,
     CharacterVocabulary,
     DateExample,
-    character_share,
+    character_accuracy,
     collate_pairs,
     date_examples,
-    exact_share,
+    exact_match,
     nearest_examples,
     number_words,
     ordinal,
@@ -134,23 +134,23 @@ def test_a_new_model_writes_something_and_is_not_exact():
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     model = EncoderDecoder(DecoderConfig(len(vocabulary), **sizes, max_position_embeddings=64))
     written = translations(model, vocabulary, [example.written for example in test], batch_size=3)
-    assert len(written) == 10 and exact_share(written, test) == 0
-    assert exact_share([example.iso for example in test], test) == 1
+    assert len(written) == 10 and exact_match(written, test) == 0
+    assert exact_match([example.iso for example in test], test) == 1
 
 
 def test_memory_alone_does_not_solve_it():
     train, test = date_examples(3000, 60)
     found = nearest_examples([example.written for example in test], train)
-    assert exact_share([example.iso for example in found], test) == 0
+    assert exact_match([example.iso for example in found], test) == 0
     same = nearest_examples([train[7].written], train)
     assert same[0].iso == train[7].iso
 
 
 def test_characters_are_right_in_their_places():
     examples = [DateExample("", "1987-03-12", ""), DateExample("", "2001-01-01", "")]
-    assert character_share(["1987-03-12", "2001-01-01"], examples) == 1
-    assert character_share(["1987-03-21", ""], examples) == 8 / 20
-    assert character_share(["987-03-121", "2001-01-01"], examples) == 10 / 20
+    assert character_accuracy(["1987-03-12", "2001-01-01"], examples) == 1
+    assert character_accuracy(["1987-03-21", ""], examples) == 8 / 20
+    assert character_accuracy(["987-03-121", "2001-01-01"], examples) == 10 / 20
 
 
 def test_every_writing_fits_into_the_model():

@@ -36,7 +36,7 @@ def test_the_words_have_the_scores_of_each_attempt():
     scores = entity_scores([THERE], [FIRST_ONLY])["all"]
     right = np.mean([a == b for a, b in zip(THERE, FIRST_ONLY)])
     assert f"first words: {round(9 * right)} of 9 words right ({100 * right:.0f} %)" in said
-    assert f"1 entities right, {scores.found} found, {scores.there} there, F1 {100 * scores.f1:.0f} %" in said
+    assert f"1 entities right, {scores.found} found, {scores.gold} there, F1 {100 * scores.f1:.0f} %" in said
     assert "all O: 4 of 9 words right (44 %), 0 entities right, 0 found, 3 there, F1 0 %" in said
 
 
@@ -60,7 +60,7 @@ def test_changing_a_tag_changes_both_scores(shown, width):  # noqa: F811
     def agrees() -> None:
         scores = entity_scores([THERE], [found])["all"]
         same = sum(a == b for a, b in zip(THERE, found))
-        counts = [scores.correct, scores.found, scores.there]
+        counts = [scores.correct, scores.found, scores.gold]
         accuracy, f1 = (numbers(text)[0] for text in tab.locator(".share").all_inner_texts())
         assert (accuracy, f1) == (round(100 * same / len(WORDS)), round(100 * scores.f1))
         made = tab.locator(".meter span:last-child").all_inner_texts()
