@@ -201,7 +201,7 @@ function fullScreenButton(host) {
 }
 
 /** What `say` says, for a screen reader: once it has not changed for a moment, not at every step of a slider. */
-function spoken(say) {
+function announcerOf(say) {
   const node = h("div", { class: "unseen", "aria-live": "polite" }, say.textContent);
   let clock = null;
   const later = () => {
@@ -229,7 +229,7 @@ function bringToLife(key, data, scene) {
       const bar = h("div", { class: "bar" });
       const say = h("div", { class: "say", "aria-hidden": true });
       scene({ stage, bar, say, data, still: decode(image.src), narrow, state });
-      say.after(spoken(say));
+      say.after(announcerOf(say));
       const full = fullScreenButton(host);
       bar.append(full);
       onKeys(stage, { f: () => full.click() });
