@@ -39,7 +39,7 @@ from bertcourse.decoders import (
     translations,
     world_texts,
 )
-from bertcourse.decoders.tasks import character_accuracy, exact_match, nearest_examples
+from bertcourse.decoders.tasks import character_accuracy, nearest_examples, sequence_accuracy
 from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld
 
@@ -93,9 +93,9 @@ def dates(seed: int, steps: int) -> dict[str, float]:
     written = translations(model, vocabulary, texts)
     nearest = [example.iso for example in nearest_examples(texts, train)]
     return {
-        "exact": exact_match(written, test),
+        "exact": sequence_accuracy(written, test),
         "characters": round(character_accuracy(written, test), 4),
-        "nearest_exact": exact_match(nearest, test),
+        "nearest_exact": sequence_accuracy(nearest, test),
         "nearest_characters": round(character_accuracy(nearest, test), 4),
         "training_seconds": round(seconds),
     }

@@ -97,8 +97,8 @@ def first_sentences(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
 def compare_systems(
     train: SenseCorpus, test: SenseCorpus, train_vectors: np.ndarray, test_vectors: np.ndarray, senses: dict
 ) -> list[dict]:
-    """For each system, its name, its F1 by column, and its comparison with the first one; arguments as for
-    ``right_answers``."""
+    """For each system, its name, its F1 by column, in percent, and its comparison with the first sense, in which the
+    difference and its bounds are shares from 0 to 1; arguments as for ``right_answers``."""
     right = right_answers(train, test, train_vectors, test_vectors, senses)
     return [
         {

@@ -8,7 +8,7 @@ that grammar needs (``attraction``); a deeper model out of a trained one (``grow
 with RoBERTa's and ModernBERT's among them (``files``, ``formats``).
 """
 
-from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
+from bertcourse.beyond_bert.electra import ElectraLoss, ElectraWithGenerator
 from bertcourse.beyond_bert.electra_files import load_electra, save_electra
 from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, EncoderForPreTraining, rotary_angles, rotate
 from bertcourse.beyond_bert.files import load_pretrained, save_pretrained
@@ -19,7 +19,7 @@ from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
 
 __all__ = [
     "MODERN",
-    "ElectraForPreTraining",
+    "ElectraWithGenerator",
     "ElectraLoss",
     "Encoder",
     "EncoderConfig",

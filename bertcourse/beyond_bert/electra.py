@@ -114,8 +114,8 @@ class ElectraGenerator(nn.Module):
         return self.encoder(self.embeddings_project(embedded), mask).last_hidden_state
 
 
-class ElectraForPreTraining(ElectraDiscriminator):
-    """Discriminator and generator, which share their embeddings (words, positions, segments, layer norm).
+class ElectraWithGenerator(ElectraDiscriminator):
+    """What is pretrained: discriminator and generator, which share their embeddings (words, positions, segments, norm).
 
     Args:
         config: the discriminator's sizes.
@@ -171,7 +171,7 @@ class ElectraLosses(NamedTuple):
     replaced: Tensor
 
 
-def plain_electra_losses(model: ElectraForPreTraining, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
+def plain_electra_losses(model: ElectraWithGenerator, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
     """The specification of ``ElectraLoss``: every token is scored, and guesses are drawn one by one.
 
     At each hidden position i ∈ M the generator draws a guess x̂_i, and the discriminator reads the text with these, x̂:
@@ -216,7 +216,7 @@ class ElectraLoss(nn.Module):
         model: to be trained.
     """
 
-    def __init__(self, model: ElectraForPreTraining):
+    def __init__(self, model: ElectraWithGenerator):
         super().__init__()
         self.model = model
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bertcourse.bert import Batch, encode_batch, length_buckets
 from bertcourse.bert.batching import whole_texts
-from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraForPreTraining, with_guesses
+from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraWithGenerator, with_guesses
 from bertcourse.pretraining.batches import to_device
 from bertcourse.pretraining.evaluation import score
 from bertcourse.pretraining.masking import MaskedTokens
@@ -21,7 +21,7 @@ from bertcourse.training.processes import Processes
 
 
 def evaluate_electra(
-    model: ElectraForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], processes: Processes | None = None
+    model: ElectraWithGenerator, batches: Iterable[tuple[MaskedTokens, RowBatch]], processes: Processes | None = None
 ) -> dict[str, float]:
     """Both models on fixed batches, in evaluation mode; the same weights always draw the same guesses.
 
@@ -29,7 +29,7 @@ def evaluate_electra(
         model, batches, processes: as for ``bertcourse.pretraining.evaluate``.
 
     Returns:
-        ``mlm_loss`` (nats) and ``mlm_accuracy`` of the generator; ``replaced_loss`` (nats, without λ),
+        ``mlm_loss`` (nats) and ``mlm_accuracy`` (0 to 1) of the generator; ``replaced_loss`` (nats, without λ),
         ``replaced_accuracy`` and ``replaced_f1`` of the discriminator over all tokens; and ``original_share``, the
         accuracy of always saying that nothing was replaced (F1 0).
     """

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from bertcourse.bert import save_pretrained
-from bertcourse.beyond_bert.electra import ElectraForPreTraining, ElectraLoss
+from bertcourse.beyond_bert.electra import ElectraLoss, ElectraWithGenerator
 from bertcourse.beyond_bert.electra_evaluation import evaluate_electra
 from bertcourse.beyond_bert.electra_files import save_electra
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
@@ -101,7 +101,7 @@ class Recipe:
         return Muon(groups, betas=(config.beta1, config.beta2), eps=1e-6)
 
 
-def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraForPreTraining:
+def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraWithGenerator:
     """Discriminator and generator, both starting as the settings ask."""
     if config.num_attention_heads % 4:
         raise ValueError(
@@ -114,14 +114,14 @@ def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> Electr
         raise ValueError(
             f"ELECTRA's generator reads a [MASK] at every hidden token: mask_share 1; got {config.mask_share}."
         )
-    model = ElectraForPreTraining(config.bert_config(vocab_size))
+    model = ElectraWithGenerator(config.bert_config(vocab_size))
     start(model.bert, config, shards)
     start_generator(model, config)
     return model
 
 
 @torch.no_grad()
-def start_generator(model: ElectraForPreTraining, config: PretrainingConfig) -> None:
+def start_generator(model: ElectraWithGenerator, config: PretrainingConfig) -> None:
     """Start the generator like its discriminator; its projection passes on the columns that local heads read."""
     generator = model.generator
     if config.initial_outputs == "zero":
@@ -149,7 +149,7 @@ def save_span_bert(model: SpanBertForPreTraining, tokenizer: Tokenizer, folder: 
     save_half(model.as_bert(), tokenizer, folder)
 
 
-def save_discriminator(model: ElectraForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
+def save_discriminator(model: ElectraWithGenerator, tokenizer: Tokenizer, folder: Path) -> None:
     """Write the discriminator in fp16: as a BERT without heads and, in a folder ``electra``, with its head."""
     half = copy.deepcopy(model).half()
     save_electra(half, tokenizer, folder / "electra")
@@ -168,6 +168,6 @@ def pretrain_recipe(
 
     Returns:
         A ``BertForPreTraining``, or an ``EncoderForPreTraining`` if the recipe has an encoder; for "replaced" an
-        ``ElectraForPreTraining``, for "spans" a ``SpanBertForPreTraining``, whose ``as_bert()`` is a plain BERT.
+        ``ElectraWithGenerator``, for "spans" a ``SpanBertForPreTraining``, whose ``as_bert()`` is a plain BERT.
     """
     return pretrain(replace(config, **recipe.settings), resume, corpus, recipe.parts())

@@ -72,7 +72,8 @@ class CachedAttention(MultiHeadAttention):
 
         Args:
             x: (B, L, D), the new positions.
-            mask: boolean, broadcastable to (B, H, L, M), where M counts both the positions in the cache and the new.
+            mask: boolean, True where a position may be seen, broadcastable to (B, H, L, M); M counts both the positions
+                in the cache and the new.
             need_weights: return the weights, (B, H, L, M).
             cache: this layer's; the new keys and values are added to it.
         """
@@ -98,7 +99,8 @@ class CrossAttention(MultiHeadAttention):
         Args:
             x: (B, L, D), positions of the decoder.
             memory: (B, S, D), what the encoder made of the source.
-            mask: boolean, broadcastable to (B, H, L, S), such as ``padding_mask`` of the source.
+            mask: boolean, True where a position may be seen, broadcastable to (B, H, L, S), such as ``padding_mask`` of
+                the source.
             need_weights: return the weights, (B, H, L, S).
             cache: this layer's; the source's keys and values are computed once, and kept there.
         """
@@ -178,9 +180,10 @@ class DecoderBlock(nn.Module):
 
         Args:
             x: (B, L, D), the new positions.
-            mask: boolean, broadcastable to (B, H, L, M), such as ``causal_mask(L)``.
+            mask: boolean, True where a position may be seen, broadcastable to (B, H, L, M), such as ``causal_mask(L)``.
             memory: (B, S, D), from the encoder, for a block with cross-attention.
-            memory_mask: boolean, broadcastable to (B, H, L, S).
+            memory_mask: the same for the source, broadcastable to (B, H, L, S). (``torch.nn`` has True where a position
+                may *not* be seen.)
             need_weights: return the weights.
             cache: this layer's; None computes everything again.
 
@@ -259,9 +262,9 @@ class TransformerDecoder(nn.Module):
 
         Args:
             x: (B, L, D), embeddings with their positions added; with a cache, of the new positions only.
-            mask: boolean, broadcastable to (B, H, L, M); None for the causal mask.
+            mask: boolean, True where a position may be seen, broadcastable to (B, H, L, M); None for the causal mask.
             memory: (B, S, D), what the encoder made of the source, for blocks with cross-attention.
-            memory_mask: boolean, broadcastable to (B, H, L, S); ``padding_mask`` of the source.
+            memory_mask: the same for the source, broadcastable to (B, H, L, S); its ``padding_mask``.
             cache: keys and values of earlier positions; those of the new positions are added.
             output_hidden_states: keep what goes into each layer.
             output_attentions: keep each layer's weights; this needs the plain attention, not the fused one.

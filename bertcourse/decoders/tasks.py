@@ -268,10 +268,10 @@ def translations(
     return found
 
 
-def exact_match(written: Sequence[str], examples: Sequence[DateExample]) -> float:
+def sequence_accuracy(written: Sequence[str], examples: Sequence[DateExample]) -> float:
     """The share of dates that are right in every character.
 
-    >>> exact_match(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
+    >>> sequence_accuracy(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
     0.5
     """
     return sum(text == example.iso for text, example in zip(written, examples, strict=True)) / len(examples)

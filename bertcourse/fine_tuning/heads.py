@@ -132,7 +132,7 @@ class Head(nn.Module):
         return results
 
     def score(self, examples: Sequence) -> dict[str, float]:
-        """The scores of ``measure`` on examples whose answers are known."""
+        """The scores of ``measure``, in percent, on examples whose answers are known."""
         return self.measure(examples, self.rows(examples))
 
     def save(self, folder: str | os.PathLike) -> None:

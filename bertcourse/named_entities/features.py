@@ -170,7 +170,7 @@ class FeatureTagger(nn.Module):
         return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
 
     def score(self, examples: Sequence[TaggedSentence]) -> dict[str, float]:
-        """How well the model tags examples whose tags are known; see ``measure``."""
+        """How well the model tags examples whose tags are known, in percent; see ``measure``."""
         return self.measure(examples, self.rows(examples))
 
     def options(self) -> dict:

@@ -27,8 +27,8 @@ def evaluate(
         processes: all of them; None for this one alone.
 
     Returns:
-        ``mlm_loss`` (nats), ``mlm_accuracy``, and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the same
-        numbers in each process, however many there are.
+        ``mlm_loss`` (nats), ``mlm_accuracy`` (0 to 1), and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the
+        same numbers in each process, however many there are.
     """
     processes = processes or Processes(0, 1, 0, next(model.parameters()).device)
     sums = np.zeros(6)
@@ -85,8 +85,9 @@ class CountModel:
         self.unigram = (counts + 1) / (counts.sum() + vocab_size)
 
     def losses(self, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:
-        """``unigram_loss`` (nats), ``unigram_accuracy``, ``bigram_loss`` and ``bigram_accuracy``, at the hidden tokens
-        of batches as ``fixed_batches`` makes them; the bigram model sees the token to the left, unmasked."""
+        """``unigram_loss`` (nats), ``unigram_accuracy`` (0 to 1), ``bigram_loss`` and ``bigram_accuracy``, at the
+        hidden tokens of batches as ``fixed_batches`` makes them; the bigram model sees the token to the left, unmasked.
+        """
         targets, left = [], []
         for masked, _ in batches:
             ids = masked.input_ids.flatten().clone()

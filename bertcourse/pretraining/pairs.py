@@ -1,10 +1,10 @@
 """Chapter 4: from documents to rows: pairs of segments for next-sentence prediction, or rows packed with sentences.
 
 A row is [CLS] A [SEP] B [SEP], where B follows A in its document half of the time (Devlin et al. 2019, section 3.1,
-task 2), or [CLS] and as many sentences as fit, for training without that task (Liu et al. 2019, "RoBERTa", section
-4.2). ``plain_sentence_pairs`` and ``plain_packing`` are the specification, on lists; ``sentence_pairs`` and
-``pack_documents`` in ``pairs_fast`` copy no tokens but say where rows lie in one long array, which may be on disk.
-``collate`` turns such rows into tensors.
+task 2), or [CLS] and as many sentences as fit, for training without that task. (Liu et al. 2019, "RoBERTa", section
+4.2, call the former SEGMENT-PAIR, the latter FULL-SENTENCES or DOC-SENTENCES.) ``plain_sentence_pairs`` and
+``plain_packing`` are the specification, on lists; ``sentence_pairs`` and ``pack_documents`` in ``pairs_fast`` copy no
+tokens but say where rows lie in one long array, which may be on disk. ``collate`` turns such rows into tensors.
 """
 
 import itertools

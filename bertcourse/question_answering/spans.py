@@ -122,7 +122,7 @@ class Span(NamedTuple):
 
     Attributes:
         text: the answer, "" for none.
-        start, end: its characters in the context; 0, 0 for none.
+        start, end: its characters in the context, without the one at ``end``; 0, 0 for none.
         score: of the best span, start plus end.
         no_answer_score: of [CLS], the lowest over all windows.
     """

@@ -18,7 +18,7 @@ WORD = re.compile(r"[^\W\d_]+")
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text: runs of letters, in lower case.
+    """The words of a text: runs of letters, without digits, in lower case.
 
     >>> words_of("The King's horse, it's said, was 7.")
     ['the', 'king', 's', 'horse', 'it', 's', 'said', 'was']

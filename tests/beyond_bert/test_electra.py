@@ -13,8 +13,8 @@ from bertcourse.bert import BertConfig, BertForPreTraining, save_pretrained
 from bertcourse.bert.weights import hugging_face_name
 from bertcourse.beyond_bert.electra import (
     ElectraDiscriminator,
-    ElectraForPreTraining,
     ElectraLoss,
+    ElectraWithGenerator,
     generator_config_of,
     plain_electra_losses,
     sample_tokens,
@@ -36,7 +36,7 @@ MASK_ID = 4
 class GeneratorFile(torch.nn.ModuleDict):
     """A generator's own parts, under the names of Hugging Face's ElectraForMaskedLM, without its copy of the words."""
 
-    def __init__(self, model: ElectraForPreTraining):
+    def __init__(self, model: ElectraWithGenerator):
         generator, head = model.generator, model.generator.mlm_head
         parts = {"embeddings_project": generator.embeddings_project, "encoder": generator.encoder}
         super().__init__(
@@ -76,8 +76,8 @@ def random_config(seed: int) -> BertConfig:
 
 
 @pytest.fixture
-def model(small_config) -> ElectraForPreTraining:
-    return trained(ElectraForPreTraining(small_config))
+def model(small_config) -> ElectraWithGenerator:
+    return trained(ElectraWithGenerator(small_config))
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def batch() -> tuple[MaskedTokens, RowBatch]:
 
 @pytest.mark.parametrize("divisor", [1, 4])
 def test_equals_the_plain_losses_and_their_gradients_draw_for_draw(small_config, batch, divisor):
-    model = trained(ElectraForPreTraining(small_config, generator_config_of(small_config, divisor))).train()
+    model = trained(ElectraWithGenerator(small_config, generator_config_of(small_config, divisor))).train()
     assert small_config.hidden_dropout_prob > 0
     torch.manual_seed(3)
     plain = plain_electra_losses(model, *batch)
@@ -206,7 +206,7 @@ def uniform_rows() -> tuple[MaskedTokens, RowBatch]:
 def test_each_model_learns(small_config, who, below):
     settings = {"hidden_size": 48, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     config = BertConfig(**{**vars(small_config), **settings})
-    model = ElectraForPreTraining(config, generator_config_of(config, 2))
+    model = ElectraWithGenerator(config, generator_config_of(config, 2))
     loss_of, optimizer = ElectraLoss(model), torch.optim.AdamW(model.parameters(), lr=3e-3)
     model.generator.requires_grad_(who == "generator")  # the discriminator learns from one that guesses badly
     history = []
@@ -229,7 +229,7 @@ def test_generator_is_a_quarter_with_heads_of_the_same_size():
 
 def test_models_that_cannot_share_embeddings_are_refused(small_config):
     with pytest.raises(ValueError, match="vocab_size of the generator"):
-        ElectraForPreTraining(small_config, BertConfig(**{**vars(small_config), "vocab_size": 61}))
+        ElectraWithGenerator(small_config, BertConfig(**{**vars(small_config), "vocab_size": 61}))
 
 
 def test_a_checkpoint_holds_both_models(tmp_path, model, batch):
@@ -239,7 +239,7 @@ def test_a_checkpoint_holds_both_models(tmp_path, model, batch):
     write_checkpoint(tmp_path / "checkpoint.safetensors", model, optimizer, {})
     _, tensors = read_checkpoint(tmp_path / "checkpoint.safetensors")
     weights = {name.removeprefix("model."): tensor for name, tensor in tensors.items() if name.startswith("model.")}
-    other = ElectraForPreTraining(model.config)
+    other = ElectraWithGenerator(model.config)
     other.load_state_dict(weights)
     assert all(torch.equal(mine, its) for mine, its in zip(model.parameters(), other.parameters()))
     assert len(tensors) == 4 * len(weights)  # the weight, two moments, and how many steps
@@ -247,7 +247,7 @@ def test_a_checkpoint_holds_both_models(tmp_path, model, batch):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_discriminator_equals_hugging_face_both_ways(tmp_path, small_tokenizer, seed):
-    model = trained(ElectraForPreTraining(random_config(seed))).eval()
+    model = trained(ElectraWithGenerator(random_config(seed))).eval()
     save_electra(model, small_tokenizer, tmp_path / "ours")
     theirs, report = transformers.ElectraForPreTraining.from_pretrained(tmp_path / "ours", output_loading_info=True)
     assert not any(report[keys] for keys in ("missing_keys", "unexpected_keys", "mismatched_keys"))
@@ -273,7 +273,7 @@ def test_the_discriminator_equals_hugging_face_both_ways(tmp_path, small_tokeniz
 @pytest.mark.parametrize("seed", range(4))
 def test_the_generator_equals_hugging_face_both_ways(seed):
     config = random_config(seed)
-    model = trained(ElectraForPreTraining(config, generator_config_of(config, 2))).eval()
+    model = trained(ElectraWithGenerator(config, generator_config_of(config, 2))).eval()
     sizes = {**vars(model.generator_config), "embedding_size": config.hidden_size}
     theirs = transformers.ElectraForMaskedLM(transformers.ElectraConfig(**sizes)).eval()
     mine = {hugging_face_name(name): tensor for name, tensor in GeneratorFile(model).state_dict().items()}

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from bertcourse.bert import BertConfig, encode_batch
-from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraForPreTraining, with_guesses
+from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraWithGenerator, with_guesses
 from bertcourse.beyond_bert.electra_evaluation import evaluate_electra, replaced_token_scores
 from bertcourse.pretraining import MaskedTokens, RowBatch, RowMaker, SmallWorld, Vocabulary, fixed_batches, mask_tokens
 from bertcourse.training.processes import Processes
@@ -27,9 +27,9 @@ def held_out(corpus) -> list[tuple[MaskedTokens, RowBatch]]:
 
 
 @pytest.fixture
-def small_electra(corpus, small_config) -> ElectraForPreTraining:
+def small_electra(corpus, small_config) -> ElectraWithGenerator:
     sizes = {**vars(small_config), "vocab_size": Vocabulary.of(corpus.tokenizer).size}
-    return ElectraForPreTraining(BertConfig(**{**sizes, "initializer_range": 0.2}))
+    return ElectraWithGenerator(BertConfig(**{**sizes, "initializer_range": 0.2}))
 
 
 def test_evaluation_is_over_all_tokens(small_electra, held_out):

@@ -17,12 +17,12 @@ from bertcourse.decoders.tasks import (
     character_accuracy,
     collate_pairs,
     date_examples,
-    exact_match,
     nearest_examples,
     number_words,
     ordinal,
     ordinal_words,
     pair_batches,
+    sequence_accuracy,
     translations,
     year_words,
 )
@@ -134,14 +134,14 @@ def test_a_new_model_writes_something_and_is_not_exact():
     sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
     model = EncoderDecoder(DecoderConfig(len(vocabulary), **sizes, max_position_embeddings=64))
     written = translations(model, vocabulary, [example.written for example in test], batch_size=3)
-    assert len(written) == 10 and exact_match(written, test) == 0
-    assert exact_match([example.iso for example in test], test) == 1
+    assert len(written) == 10 and sequence_accuracy(written, test) == 0
+    assert sequence_accuracy([example.iso for example in test], test) == 1
 
 
 def test_memory_alone_does_not_solve_it():
     train, test = date_examples(3000, 60)
     found = nearest_examples([example.written for example in test], train)
-    assert exact_match([example.iso for example in found], test) == 0
+    assert sequence_accuracy([example.iso for example in found], test) == 0
     same = nearest_examples([train[7].written], train)
     assert same[0].iso == train[7].iso
 
