@@ -10,13 +10,14 @@ An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BE
 Standard Ebooks in rows of at most 64 tokens, 16 per step, with one thread per process and ``--jobs`` runs at once. In
 screening, the learning rate is constant for five million tokens, then falls to zero within half a million; finals read
 50 million, over whose last fifth it falls. Screening is in float32, finals in bfloat16 and compiled, for speed.
-Rounding moves the end of a plateau (seed 0 of bert passes 6 nats after 2.7 instead of 3.5 million tokens), so finals
-are compared with finals only. Every arm is measured on the same 512 held-out rows of sentence pairs, 15 % hidden,
-80/10/10 (ELECTRA's generator, a quarter as wide, is not compared). All arms have the learning rate of the course's
-checkpoint; Muon's comes from a pilot study, which also chose, on the same books, how many heads begin by looking at
-neighbours and in which layers. Seed 0 of two arms is also run at half and at twice its rate, to show whether the rate
-was unkind to one of them. An arm may change several things (``modern``, ``plain-full``, ``electra``); arms with one
-seed show what single changes in modern are worth, and what Muon does with larger batches.
+Rounding moves the end of a plateau (in an earlier run without compilation, seed 0 of bert passed 6 nats after 2.7
+million tokens instead of 3.5), so finals are compared with finals only. Every arm is measured on the same 512 held-out
+rows of sentence pairs, 15 % hidden, 80/10/10 (ELECTRA's generator, a quarter as wide, is not compared). All arms have
+the learning rate of the course's checkpoint; Muon's comes from a pilot study, which also chose, on the same books, how
+many heads begin by looking at neighbours and in which layers. An arm may change several things (``modern``,
+``plain-full``, ``electra``). Prepared, and not run yet: seed 0 of two arms at half and at twice its rate, which would
+show whether the rate was unkind to one of them; and arms with one seed, for single changes in modern and for Muon with
+larger batches.
 
 A run that was stopped, or whose leg ran out of minutes, resumes at the next call, from what is in ``--folder``. A
 finished run is measured (BLiMP, senses, few labels, cosines: three minutes; finals, on more pairs and sentences, twelve
