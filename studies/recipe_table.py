@@ -248,8 +248,8 @@ def table(runs: Runs, result: dict[str, dict], bigram: float) -> str:
         "",
         "Made by `python studies/recipes.py screen` and `finals`, then `python studies/recipe_table.py`. So far "
         f"{sum(map(len, runs.rows.values()))} runs, {runs.hours:.0f} hours of a core, measuring not counted. No arm "
-        "was tuned but Muon, whose rate a pilot chose, and the start: the same pilot chose its heads and layers, on the "
-        "same books. All others have the learning rate of the course's checkpoint"
+        "was tuned but Muon, whose rate a pilot chose, and the start: the same pilot chose its heads and layers, on "
+        "the same books. All others have the learning rate of the course's checkpoint"
         + (", and the rows *rate ×* show, for one seed, what half and twice of it do." if has_rates else "."),
         "",
         "- **M tokens to …**: how many million tokens, at the constant rate, until the held-out loss is below 6 nats "
