@@ -2,11 +2,13 @@
 
     BERTCOURSE_DATA=FOLDER python studies/forward.py     # MiniLM, 2,000 sentences; about 3 minutes on two cores
 
-Three ways to encode the same sentences, timed in turn, round after round:
+Five ways to encode the same sentences, timed in turn, round after round:
 
 - Hugging Face's BertModel with its default attention, batches of 32 in file order, padded to the longest;
 - our BertModel on the same batches;
-- our BertModel on batches of similar length, with as many tokens as ``length_buckets`` takes by default.
+- the same batches without their padding (``bertcourse.beyond_bert.unpadding``);
+- our BertModel on batches of similar length, with as many tokens as ``length_buckets`` takes by default;
+- these without what is left of their padding.
 
 The sentences are those of SemCor, in FOLDER/semcor/semcor.data.xml.xz. Tokens are counted without padding, so the rates
 are comparable. The table gives the median over rounds and, as the machine's speed drifts, the ratio of each round's own
@@ -20,14 +22,16 @@ import os
 import statistics
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
 import torch
 import transformers
 
-from bertcourse.bert import Batch, BertModel, find_folder, length_buckets, load_pretrained
+from bertcourse.bert import Batch, find_folder, length_buckets, load_pretrained
 from bertcourse.bert.batching import pad_batch
+from bertcourse.beyond_bert.unpadding import unpadded_vectors
 
 
 def read_sentences(count: int) -> list[str]:
@@ -45,11 +49,11 @@ def read_sentences(count: int) -> list[str]:
         return [" ".join(word.text for word in sentence) for sentence in itertools.islice(sentences, count)]
 
 
-def seconds(model: BertModel | transformers.BertModel, batches: list[Batch]) -> float:
+def seconds(encode: Callable[..., object], batches: list[Batch]) -> float:
     """Wall time of one pass over the batches."""
     start = time.perf_counter()
-    for input_ids, attention_mask, token_type_ids in batches:
-        model(input_ids=input_ids, attention_mask=attention_mask, token_type_ids=token_type_ids)
+    for batch in batches:
+        encode(**batch._asdict())
     return time.perf_counter() - start
 
 
@@ -74,10 +78,16 @@ def main() -> None:
     difference = max(
         (ours(*batch).last_hidden_state - theirs(*batch).last_hidden_state).abs().max().item() for batch in in_order[:4]
     )
+
+    def unpadded(**batch: torch.Tensor) -> torch.Tensor:
+        return unpadded_vectors(ours, Batch(**batch))
+
     runs = {
         f"Hugging Face ({theirs.config._attn_implementation}), batches of 32": (theirs, in_order),
         "ours, the same batches": (ours, in_order),
+        "ours, the same batches, unpadded": (unpadded, in_order),
         "ours, batches of like length": (ours, by_length),
+        "ours, batches of like length, unpadded": (unpadded, by_length),
     }
     times = {name: [] for name in runs}
     for _ in range(options.rounds):

@@ -182,17 +182,32 @@ class Attention(MultiHeadAttention):
             for part in (self.query, self.key, self.value, self.output):
                 part.bias = None
 
+    def heads(self, x: Tensor, length: int, positions: Tensor | slice = slice(None)) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of each head, as they are compared.
+
+        Args:
+            x: (B, L, D).
+            length: of a row, above all positions.
+            positions: (L,), of the tokens in their rows, if these are not 0 … L - 1.
+
+        Returns:
+            Three tensors (B, H, L, d).
+        """
+        query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
+        head_size = query.shape[-1]
+        if self.qk_norm:  # after Henry et al. 2020, "Query-Key Normalization for Transformers", whose scale is learned
+            query, key = (F.rms_norm(vectors, (head_size,)) for vectors in (query, key))
+        if self.theta is not None:
+            angles = rotary_angles(length, head_size, self.theta).to(x.device)[positions]
+            query, key = rotate(query, angles), rotate(key, angles)
+        return query, key, value
+
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """As ``MultiHeadAttention.forward``: (B, L, D) to (B, L, D), and weights or None."""
-        query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
-        length, head_size = query.shape[-2:]
-        if self.qk_norm:  # after Henry et al. 2020, "Query-Key Normalization for Transformers", whose scale is learned
-            query, key = (F.rms_norm(vectors, (head_size,)) for vectors in (query, key))
-        if self.theta is not None:
-            angles = rotary_angles(length, head_size, self.theta).to(x.device)
-            query, key = rotate(query, angles), rotate(key, angles)
+        length = x.shape[1]
+        query, key, value = self.heads(x, length)
         if self.reach is not None:
             nearby = local_mask(length, self.reach, x.device)
             mask = nearby if mask is None else mask & nearby

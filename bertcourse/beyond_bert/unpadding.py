@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bertcourse.bert.batching import Batch
 from bertcourse.bert.model import BertModel
-from bertcourse.beyond_bert.formats import departs
+from bertcourse.beyond_bert.encoder import Attention
 from bertcourse.multi_head_attention import EncoderBlock
 from bertcourse.multi_head_attention.fast import fused_attention
 from bertcourse.self_attention import padding_mask, scaled_dot_product_attention
@@ -64,7 +64,9 @@ def repad(tokens: Tensor, places: Places) -> Tensor:
     return x.index_put((places.rows, places.positions), tokens)
 
 
-def plain_unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: Places) -> Tensor:
+def plain_unpadded_attention(
+    query: Tensor, key: Tensor, value: Tensor, places: Places, reach: int | None = None
+) -> Tensor:
     """Attention over one long row with a mask of blocks along the diagonal: the specification.
 
     Most of its T×T scores are masked, and the more rows, the larger that share.
@@ -72,37 +74,59 @@ def plain_unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: 
     Args:
         query, key, value: (…, T, d).
         places: of the T tokens, from ``unpad``.
+        reach: how many positions a token sees on each side; None for its whole row.
 
     Returns:
         (…, T, d).
     """
-    same_row = places.rows[:, None] == places.rows
-    return scaled_dot_product_attention(query, key, value, same_row)[0]
+    mask = places.rows[:, None] == places.rows
+    if reach is not None:
+        mask = mask & are_near(places.positions, reach)
+    return scaled_dot_product_attention(query, key, value, mask)[0]
 
 
-def unpadded_attention(query: Tensor, key: Tensor, value: Tensor, places: Places, dropout: float = 0.0) -> Tensor:
-    """``plain_unpadded_attention``, row by row and so without a mask. (On GPUs, one kernel takes the lengths.)"""
+def are_near(positions: Tensor, reach: int) -> Tensor:
+    """Boolean (T, T): whether two positions (T,) are at most ``reach`` apart."""
+    return (positions[:, None] - positions).abs() <= reach
+
+
+def unpadded_attention(
+    query: Tensor, key: Tensor, value: Tensor, places: Places, reach: int | None = None, dropout: float = 0.0
+) -> Tensor:
+    """``plain_unpadded_attention``, row by row and so without its mask. (On GPUs, one kernel takes all lengths.)"""
     rows = zip(*(x.split(places.lengths, dim=-2) for x in (query, key, value)))
-    return torch.cat([fused_attention(*row, dropout=dropout)[0] for row in rows], dim=-2)
+    masks = (None if reach is None else are_near(each, reach) for each in places.positions.split(places.lengths))
+    return torch.cat([fused_attention(*row, mask, dropout)[0] for row, mask in zip(rows, masks)], dim=-2)
 
 
 def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
-    """What a block of BERT's kind (post-LN) does, for (1, T, D)."""
-    attention = block.attention
-    heads = (attention.split_heads(project(x)) for project in (attention.query, attention.key, attention.value))
-    attended = unpadded_attention(*heads, places, attention.dropout if block.training else 0.0)
-    x = block.attention_norm(x + block.dropout(attention.output(attention.merge_heads(attended))))
-    return block.feed_forward_norm(x + block.dropout(block.feed_forward(x)))
+    """What a block does, for (1, T, D): ``EncoderBlock.forward`` with another attention."""
+
+    def attend(x: Tensor) -> Tensor:
+        attention, reach = block.attention, None
+        if isinstance(attention, Attention):
+            heads, reach = attention.heads(x, places.shape[1], places.positions), attention.reach
+        else:
+            heads = (attention.split_heads(project(x)) for project in (attention.query, attention.key, attention.value))
+        attended = unpadded_attention(*heads, places, reach, attention.dropout if block.training else 0.0)
+        return block.dropout(attention.output(attention.merge_heads(attended)))
+
+    if block.norm == "post":
+        x = block.attention_norm(x + attend(x))
+        return block.feed_forward_norm(x + block.dropout(block.feed_forward(x)))
+    x = x + attend(block.attention_norm(x))
+    return x + block.dropout(block.feed_forward(block.feed_forward_norm(x)))
 
 
 def unpadded_vectors(model: BertModel, batch: Batch) -> Tensor:
-    """``model(*batch).last_hidden_state``, (B, L, D), with blocks computed for real tokens only; padding gets zeros."""
-    if departures := departs(model.config):
-        raise ValueError(
-            f"unpadded_vectors computes BERT's blocks; got an encoder with {departures}. Use model(*batch)."
-        )
+    """``model(*batch).last_hidden_state``, (B, L, D), with blocks computed for real tokens only; padding gets zeros.
+
+    Args:
+        model: a ``BertModel`` or an ``Encoder``, with any of its settings.
+        batch: rows of ids, with the mask that says which of them are tokens.
+    """
     tokens, places = unpad(model.embeddings(batch.input_ids, batch.token_type_ids), batch.attention_mask)
     x = tokens[None]
     for block in model.encoder.blocks:
         x = unpadded_block(block, x, places)
-    return repad(x[0], places)
+    return repad(model.encoder.final_norm(x)[0], places)
