@@ -226,8 +226,14 @@ def summaries(rows: dict[str, list[dict[str, float]]], speeds: dict[str, float])
     return result
 
 
-def table(runs: Runs, result: dict[str, dict], bigram: float) -> str:
-    """The study for people: what was made, the columns, the table, and what each arm brought."""
+def table(runs: Runs, result: dict[str, dict], bigram: float, pace: int | None = None) -> str:
+    """The study for people: what was made, the columns, the table, and what each arm brought.
+
+    Args:
+        runs, result: from ``runs_of`` and ``summaries``.
+        bigram: loss of a bigram model.
+        pace: tokens per second of bert when the speeds were measured.
+    """
     rows = []
     for name, found in result.items():
         expected = 1 if ", " in name or name in ONE_SEED else len(SEEDS)
@@ -257,7 +263,9 @@ def table(runs: Runs, result: dict[str, dict], bigram: float) -> str:
         "- **loss**: held-out masked language modelling in nats, on sentence pairs. Arms trained on full sentences are "
         "at home on those; one of their updates has a fifth fewer tokens.",
         "- **speed, equal time**: speed is how many tokens an arm reads while bert reads one, measured once "
-        "(`studies/recipe_speeds.py`; arms of the same network differ by up to 0.05); equal time is when bert has read "
+        "(`studies/recipe_speeds.py`; arms of the same network differ by up to 0.05"
+        + (f"; bert read {pace:,} tokens a second, on one core" if pace else "")
+        + "); equal time is when bert has read "
         f"{EQUAL_TIME['screen'] / 1e6:g} million (50 M: {EQUAL_TIME['finals'] / 1e6:g}, by the same speeds, which are "
         "those of float32).",
         "- **BLiMP**: the odd-numbered paradigms are for choosing, the even-numbered ones for reporting; 25 pairs each "
@@ -295,10 +303,11 @@ def has_row_of(arm: str, result: dict[str, dict]) -> bool:
 def main() -> None:
     folder = course_file("runs/README.md").parent / "recipes"
     bigram = read_json(folder / "counts.json")["bigram_loss"]
-    speeds = read_json(folder / "speeds.json")["speeds"] if (folder / "speeds.json").is_file() else {}
+    measured = read_json(folder / "speeds.json") if (folder / "speeds.json").is_file() else {"speeds": {}}
+    speeds = measured["speeds"]
     runs = runs_of(folder, bigram, speeds)
     result = summaries(runs.rows, speeds)
-    text = table(runs, result, bigram)
+    text = table(runs, result, bigram, measured.get("bert_tokens_per_second"))
     write_table(course_file("results/README.md").parent, "recipes", result, text)
     print(text)
 

@@ -324,7 +324,7 @@ def test_a_changed_rate_changes_nothing_else(monkeypatch):
 def test_every_planned_run_has_settings_that_fit(monkeypatch):
     recipes = study("recipes", monkeypatch)
     runs = recipes.planned("screen")
-    assert len(set(runs)) == len(runs) == 53
+    assert len(set(runs)) == len(runs) == 54
     assert {run for run in runs if run[0] == "spans"} == {("spans", 0, 1)}
     assert set(recipes.OTHER_RATES + recipes.ONE_SEED + recipes.FINALISTS) <= set(recipes.ARMS)
     for arm, seed, factor in runs:
@@ -334,7 +334,8 @@ def test_every_planned_run_has_settings_that_fit(monkeypatch):
 
 def test_the_next_checkpoint_begins_as_the_course_s_and_reads_sentences_by_number(monkeypatch, small_tokenizer):
     next_run = study("train_next", monkeypatch)
-    config = next_run.PretrainingConfig(**next_run.SETTINGS, **next_run.STAGES["first"])
+    config = next_run.settings_of("first", Path())
+    assert next_run.weights_before("first", Path()) is None
     parts = next_run.parts(small_tokenizer, "first")
     deeper, (first, _) = parts.new_model(config, 8192), load_pretrained("course", BertForPreTraining)
     sizes = dict(num_hidden_layers=config.num_hidden_layers, max_position_embeddings=config.max_position_embeddings)
@@ -347,14 +348,17 @@ def test_the_next_checkpoint_begins_as_the_course_s_and_reads_sentences_by_numbe
     assert (parts.mask.verbs, parts.mask.nouns) == (next_run.VERBS_FIRST, next_run.NOUNS_FIRST)
 
 
-def test_the_second_stage_of_next_begins_as_the_first_has_ended(monkeypatch, small_tokenizer, model, tmp_path):
+@pytest.mark.parametrize("stage", ["second", "third"])
+def test_a_later_stage_of_next_begins_as_the_one_before_has_ended(monkeypatch, small_tokenizer, model, tmp_path, stage):
     next_run = study("train_next", monkeypatch)
-    config = next_run.PretrainingConfig(**next_run.SETTINGS, **next_run.STAGES["second"])
-    save_pretrained(model, small_tokenizer, tmp_path / "model-100")
-    parts = next_run.parts(small_tokenizer, "second", tmp_path / "model-100")
+    config = next_run.settings_of(stage, tmp_path)
+    begun = next_run.weights_before(stage, tmp_path)
+    assert begun == tmp_path / {"second": "first", "third": "second"}[stage] / "model-100"
+    save_pretrained(model, small_tokenizer, begun)
+    parts = next_run.parts(small_tokenizer, stage, begun)
     begun = parts.new_model(config, 50).state_dict()
     assert all(torch.equal(begun[name], weight) for name, weight in model.state_dict().items())
-    assert parts.row_maker("sentence-pairs", 0.1).misleading == next_run.MISLEADING["second"]
+    assert parts.row_maker("sentence-pairs", 0.1).misleading == next_run.MISLEADING[stage]
 
 
 def test_each_arm_steps_by_its_own_recipe_at_its_own_speed(monkeypatch, small_tokenizer):
@@ -475,7 +479,7 @@ def test_a_run_is_kept_with_its_measures_and_not_begun_again(recipes, monkeypatc
         ["screen", "plain", "0"],
         ["screen", "plain", "0"],
     ]  # the last two: half and twice its rate
-    with pytest.raises(ValueError, match="bert, plain, modern; got plain-full"):
+    with pytest.raises(ValueError, match="plain-pre; got plain-full"):
         recipes.run_stage("finals", tmp_path, jobs=1, processes=1, minutes=1, arms=["plain-full"])
     recipes.run_stage("finals", tmp_path, jobs=1, processes=2, minutes=1, arms=["plain"])
     assert begun[-1][1:6] == ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
