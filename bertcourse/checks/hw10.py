@@ -618,7 +618,7 @@ SHARES = {
 }
 OTHERS: dict[str, tuple[list[float], ...]] = {  # the results of known mistakes, for exact words and for word vectors
     "the two lines have each other's names": (SHARES["word vectors"], SHARES["exact words"]),
-    "an equal score is not first: b counts the others that score at least as high": (
+    "an equal score counts as lost: m counts the others that score at least as high": (
         [0.7506, 0.5603, 0.4696, 0.4007, 0.3454, 0.3000],
         SHARES["word vectors"],
     ),

@@ -1087,6 +1087,17 @@ def visit_clusters(question, passages, centres, probes, k):
     return np.argsort(-worth, kind="stable")[: min(k, inside.sum())].tolist(), int(inside.sum())
 
 
+@right("10.5", "products divided by both lengths, as lecture 5 has them, in float32")
+def visit_clusters(question, passages, centres, probes, k):
+    def like(some, others):
+        return some @ others.T / (some.norm(dim=-1, keepdim=True) * others.norm(dim=-1))
+
+    near = like(question[None], centres)[0].argsort(descending=True, stable=True)[:probes]
+    there = torch.isin(like(passages, centres).argmax(dim=1), near).nonzero().flatten()
+    worth = like(question[None], passages[there])[0]
+    return there[worth.argsort(descending=True, stable=True)[:k]].tolist(), len(there)
+
+
 def others_ahead(scores, relevant, name, count=lambda row, own: (row >= row[own]).sum().item() - 1):
     return [count(row, own) for row, own in zip(scores[name], relevant)]
 
@@ -1131,7 +1142,7 @@ def plot_sizes(sizes):
     return axes
 
 
-@wrong("10.6", "an equal score is not first", "only what is higher")
+@wrong("10.6", "an equal score counts as lost", "only what is higher")
 def plot_sizes(sizes):
     def share(name, n):
         bs = others_ahead(scores, relevant, name, lambda row, own: (row > row[own]).sum().item())
