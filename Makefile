@@ -62,7 +62,7 @@ figures: $(READY)
 	$(BIN)/python site/renew_figures.py
 
 clean:
-	rm -rf $(VENV) build .coverage .pytest_cache *.egg-info
+	rm -rf $(VENV) build dist .coverage .pytest_cache *.egg-info
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 11) and f"Python 3.11 or newer is needed; $(PYTHON) is {v[0]}.{v[1]}. Name another: make PYTHON=python3.12")'

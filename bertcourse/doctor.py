@@ -16,7 +16,7 @@ INSTALL = (
     else f'{PIP} --upgrade "bertcourse[lectures]"'
 )
 LECTURE_EXTRAS = ("lectures", "minilm")
-NEEDED_GIGABYTES = 2.0
+NEEDED_GIGABYTES = 3.0
 
 
 class Check(NamedTuple):

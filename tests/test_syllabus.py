@@ -31,7 +31,7 @@ def test_the_page_is_what_the_notebooks_have(lectures, homework):
 @pytest.mark.parametrize("plan", PLANS["plan"], ids=lambda plan: plan["name"])
 def test_no_class_is_longer_than_its_time(plan, lectures, homework):  # but for the five minutes that nobody can count
     weeks = syllabus.weeks_of(plan, lectures, homework)
-    assert len(weeks) == {"Six": 6, "Ten": 10, "Fourteen": 14}[plan["name"].split()[0]]
+    assert len(weeks) == {"Six": 6, "Ten": 10, "Fourteen": 14}.get(plan["name"].split()[0], len(plan["weeks"]))
     assert [week["class_minutes"] for week in weeks if week["class_minutes"] > PLANS["class_minutes"] + 5] == []
 
 
