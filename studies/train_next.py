@@ -3,7 +3,7 @@
     export BERTCOURSE_DATA=FOLDER
     torchrun --nproc-per-node 2 studies/train_next.py first     # 5.7 hours on two cores
     torchrun --nproc-per-node 2 studies/train_next.py second    # 1.1
-    torchrun --nproc-per-node 2 studies/train_next.py third     # 1.5, where bfloat16 is fast
+    torchrun --nproc-per-node 2 studies/train_next.py third     # 1.6, where bfloat16 is fast
 
 The weights begin as those of the course's checkpoint, which has read 88 books for some thirteen epochs. Two layers come
 in between, which at first pass on what they get (``bertcourse.beyond_bert.growth``). Then 354 books are read, with the
@@ -139,7 +139,7 @@ def weights_before(stage: str, folder: Path) -> Path | None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stage", choices=STAGES)
-    parser.add_argument("--folder", type=Path, default=Path("runs/next"), help="of both stages (default: %(default)s)")
+    parser.add_argument("--folder", type=Path, default=Path("runs/next"), help="of all stages (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="of each process (default: %(default)s)")
     options = parser.parse_args()
     config = settings_of(options.stage, options.folder, options.threads)
