@@ -904,6 +904,20 @@ def judged_loss(questions, passages, judgements, temperature):
     return torch.stack(found).mean()
 
 
+@right("10.4", "a plain 0 where a question has no wrong passage")
+def judged_loss(questions, passages, judgements, temperature):
+    found = []
+    for question, row in zip(questions, judgements):
+        logits = question @ passages.T / question.norm() / passages.norm(dim=1) / temperature
+        rivals = logits[row == 0]
+        if len(rivals) == 0:
+            found.append(torch.tensor(0.0))
+            continue
+        each = [torch.cat([own[None], rivals]).logsumexp(0) - own for own in logits[row == 1]]
+        found.append(torch.stack(each).mean())
+    return torch.stack(found).mean()
+
+
 @right("10.4", "softplus of differences, double precision, weights")
 def judged_loss(questions, passages, judgements, temperature):
     q, p = (x.double() / x.double().norm(dim=1, keepdim=True) for x in (questions, passages))
