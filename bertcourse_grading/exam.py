@@ -292,7 +292,8 @@ def as_solutions(questions: list[Question], title: str) -> str:
 def heading(questions: list[Question], title: str) -> list[str]:
     """The title, and how many questions, points and minutes the paper has."""
     minutes, points = sum(one.minutes for one in questions), sum(one.points for one in questions)
-    return [f"# {title}", f"{len(questions)} questions, {points} points, {minutes} minutes. A pocket calculator is allowed."]
+    size = f"{len(questions)} questions, {points} points, {minutes} minutes."
+    return [f"# {title}", f"{size} A pocket calculator is allowed."]
 
 
 def as_task(number: int, question: Question) -> str:
