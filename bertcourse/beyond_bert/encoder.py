@@ -200,7 +200,7 @@ class Attention(MultiHeadAttention):
         if self.theta is not None:
             angles = rotary_angles(length, head_size, self.theta).to(x.device)[positions]
             query, key = rotate(query, angles), rotate(key, angles)
-        return query, key, value
+        return (query, key, value)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False

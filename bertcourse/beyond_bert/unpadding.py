@@ -79,10 +79,9 @@ def plain_unpadded_attention(
     Returns:
         (…, T, d).
     """
-    mask = places.rows[:, None] == places.rows
-    if reach is not None:
-        mask = mask & are_near(places.positions, reach)
-    return scaled_dot_product_attention(query, key, value, mask)[0]
+    same_row = places.rows[:, None] == places.rows
+    seen = same_row if reach is None else same_row & are_near(places.positions, reach)
+    return scaled_dot_product_attention(query, key, value, seen)[0]
 
 
 def are_near(positions: Tensor, reach: int) -> Tensor:
