@@ -141,8 +141,12 @@ def local_mask(length: int, reach: int, device: torch.device | str | None = None
     >>> local_mask(4, 1).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     """
-    place = torch.arange(length, device=device)
-    return (place[:, None] - place).abs() <= reach
+    return are_near(torch.arange(length, device=device), reach)
+
+
+def are_near(positions: Tensor, reach: int) -> Tensor:
+    """Boolean (T, T): whether two positions (T,) are at most ``reach`` apart."""
+    return (positions[:, None] - positions).abs() <= reach
 
 
 class RMSNorm(nn.Module):

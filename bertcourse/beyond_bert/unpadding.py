@@ -14,7 +14,7 @@ from torch import Tensor
 
 from bertcourse.bert.batching import Batch
 from bertcourse.bert.model import BertModel
-from bertcourse.beyond_bert.encoder import Attention
+from bertcourse.beyond_bert.encoder import Attention, are_near
 from bertcourse.multi_head_attention import EncoderBlock
 from bertcourse.multi_head_attention.fast import fused_attention
 from bertcourse.self_attention import padding_mask, scaled_dot_product_attention
@@ -82,11 +82,6 @@ def plain_unpadded_attention(
     same_row = places.rows[:, None] == places.rows
     seen = same_row if reach is None else same_row & are_near(places.positions, reach)
     return scaled_dot_product_attention(query, key, value, seen)[0]
-
-
-def are_near(positions: Tensor, reach: int) -> Tensor:
-    """Boolean (T, T): whether two positions (T,) are at most ``reach`` apart."""
-    return (positions[:, None] - positions).abs() <= reach
 
 
 def unpadded_attention(
