@@ -32,7 +32,7 @@ def encode_batch(tokenizer: Tokenizer, texts: Sequence[str | tuple[str, str]]) -
         texts: B strings, or B pairs of strings for two segments.
 
     Returns:
-        ``Batch``, on the CPU, with L tokens in the longest text; nothing is cut.
+        ``Batch``, on the CPU, with L tokens in the longest text; nothing is cut, unless the tokenizer is set to.
 
     Raises:
         TypeError: if the tokenizer is not a ``tokenizers.Tokenizer``, or a text is not a string or a pair of strings.

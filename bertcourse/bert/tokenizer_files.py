@@ -74,13 +74,16 @@ def named_special_tokens(folder: Path, settings: dict) -> list[str]:
     """
     paths = folder / "special_tokens_map.json", folder / "added_tokens.json"
     special, added = (read_json(path) if path.is_file() else {} for path in paths)
-    found: list[str | dict] = [*added, *settings.get("added_tokens_decoder", {}).values()]
-    for named in (settings, special):
-        found += [named[f"{purpose}_token"] for purpose in BERT_SPELLING if named.get(f"{purpose}_token") is not None]
-        for key in ("additional_special_tokens", "extra_special_tokens"):
-            more = named.get(key) or []
-            found += more.values() if isinstance(more, dict) else more
-    return [each["content"] if isinstance(each, dict) else each for each in found]
+    try:
+        found: list[str | dict] = [*added, *settings.get("added_tokens_decoder", {}).values()]
+        for named in (settings, special):
+            found += [named[each] for purpose in BERT_SPELLING if named.get(each := f"{purpose}_token") is not None]
+            for key in ("additional_special_tokens", "extra_special_tokens"):
+                more = named.get(key) or []
+                found += more.values() if isinstance(more, dict) else more
+        return [each["content"] if isinstance(each, dict) else each for each in found]
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder}: the files beside vocab.txt are damaged ({error!r}). {SAVE_AGAIN}") from error
 
 
 def check_vocabulary(tokenizer: Tokenizer, vocab_size: int) -> None:

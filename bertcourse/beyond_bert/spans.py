@@ -50,6 +50,7 @@ def plain_mask_spans(
 
     Spans that touch count as one, as in the authors' code.
     """
+    input_ids = input_ids.long()
     is_special = vocabulary.is_special[input_ids]
     if count is None:
         count = masks_per_row((~is_special).sum(1), rate)

@@ -44,6 +44,7 @@ def mask_spans(
     """
     check_masking(input_ids, vocabulary, rate, count)
     check_shares(mask_share, random_share)
+    input_ids = input_ids.long()
     rows, length = input_ids.shape
     device = input_ids.device
     may_be_hidden = ~vocabulary.is_special.to(device)[input_ids]

@@ -25,7 +25,7 @@ def softmax(answer: Answer) -> None:
     weights.equals(
         [[0.125, 0.25, 0.625], [1 / 3, 1 / 3, 1 / 3]], "the weight of a score s is exp(s) over the sum of all exp"
     )
-    large = answer(torch.tensor([[1000.0, 1000.0, 0.0], [950.0, 950.0, 0.0]]))
+    large = answer(torch.tensor([[1000.0, 1000.0, 0.0], [950.0, 950.0, 0.0]])).has_shape(2, 3)
     cause = "exp(1000) is infinite: subtract the largest score of each row first"
     large.holds("no weight is NaN", lambda w: ~torch.isnan(w), cause).equals([[0.5, 0.5, 0.0], [0.5, 0.5, 0.0]], cause)
     rows = torch.tensor([[0.0, 0.0], [-2000.0, -2000.0], [3000.0, 3000.0]])
@@ -75,7 +75,7 @@ def attention(answer: Answer) -> None:
         "the output is the weighted average of the values: weights @ value",
     )
     mask = torch.tensor([[True, False, False, True], [True, True, False, False], [False, False, True, False]])
-    masked = answer(query, key, value, mask)[1]
+    masked = answer(query, key, value, mask)[1].has_shape(3, 4)
     masked.holds(
         "hidden keys have weight 0",
         lambda w: ~((w != 0) & ~mask),

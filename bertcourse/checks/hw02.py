@@ -104,6 +104,7 @@ def layer_norm(answer: Answer) -> None:
         },
     )
     far = answer(torch.tensor([[10001.0, 10003.0, 10001.0, 10003.0], [-9e3, -9002.0, -9e3, -9002.0]]), one, zero)
+    far = far.has_shape(2, 4)
     cause = "the mean of squares minus the square of the mean loses all digits here: subtract the mean, then square"
     far.holds("no number is NaN", lambda y: ~torch.isnan(y), cause)
     far.equals([[-1, 1, -1, 1], [1, -1, 1, -1]], cause)

@@ -184,6 +184,7 @@ def next_sentences(answer: Answer) -> None:
             lambda found: [each[0] for each in found] == list(follows),
             "go through documents and sentences in order",
         )
+        call = Call(answer, call.text, [(a, b, int(label)) for a, b, label in call.value])
         examples += call.value
         calls.append(call)
     found = Call(answer, "next_sentences(8 documents, seed), with 20 seeds", examples)

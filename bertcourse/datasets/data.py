@@ -126,7 +126,9 @@ def paragraphs(text: str) -> Iterator[str]:
 
 
 def read_books(name: str = "books") -> list[Book]:
-    """The registry of a set of books, in the order in which its text has them."""
+    """The registry of a set of books, in the order in which its text has them; ValueError if there is no such set."""
+    if name not in BOOK_SETS:
+        raise ValueError(f"a set of books must be one of {', '.join(BOOK_SETS)}; got {name!r}.")
     with (resources.files("bertcourse.datasets") / "standard_ebooks.tsv").open(encoding="utf-8") as file:
         return [
             Book(row["book"], row["commit"], row["sha256"], frozenset(row["parts"].split()), name)

@@ -99,7 +99,7 @@ def load_checkpoint(
         is_constant = all(
             each["warmup"] <= progress.tokens / each["tokens"] <= 1 - each["decay"] for each in (saved, vars(config))
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise damaged(path, error) from error
     may_change = MAY_CHANGE | ({"tokens"} if is_constant else set())
     check_same_run(path, saved | told, vars(config) | dict(about), may_change)

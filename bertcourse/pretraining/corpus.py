@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from tqdm import tqdm
 
+from bertcourse.bert.batching import whole_texts
 from bertcourse.datasets.data import book_texts, paragraphs, read_books, read_documents, standard_ebooks
 from bertcourse.files import read_json
 from bertcourse.pretraining.pairs import Documents
@@ -164,7 +165,8 @@ def make_shards(
 def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, folder: Path) -> None:
     """Tokenize documents, each given with whether it is held out, and write them in shards of ``SHARD_TOKENS``."""
     folder.mkdir(parents=True)
-    dtype = np.uint16 if tokenizer.get_vocab_size() <= 2**16 else np.uint32
+    tokenizer = whole_texts(tokenizer)
+    dtype = np.uint16 if max(tokenizer.get_vocab().values()) < 2**16 else np.uint32
     waiting: dict[str, list[list[array]]] = {"train": [], "held-out": []}  # arrays with 4 bytes per token
     sizes, counts = dict.fromkeys(waiting, 0), dict.fromkeys(waiting, 0)
 
@@ -195,7 +197,7 @@ def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, fo
 def token_ids(document: str, tokenizer: Tokenizer) -> list[array]:
     """The ids of each sentence that has any."""
     texts = [sentence for paragraph in paragraphs(document) for sentence in sentences(paragraph)]
-    encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
+    encodings = whole_texts(tokenizer).encode_batch(texts, add_special_tokens=False)
     return [array("I", encoding.ids) for encoding in encodings if encoding.ids]
 
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from bertcourse.bert.batching import check_tokenizer
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, PREFIX
 
+LAST = 4.0  # the number of a token that is hidden after all others; a token of a word that would be cut has 1 to 3
 IGNORE = -100  # a label where nothing is to be guessed: the default of torch's cross-entropy, and not a class of NSP
 
 
@@ -102,7 +103,7 @@ def plain_mask_tokens(
     if whole_words:
         for row, tokens in enumerate(input_ids.tolist()):
             keep_words_together(numbers[row], columns_of_words(tokens, vocabulary), count)
-    numbers[is_special] = 2.0  # after all others
+    numbers[is_special] = LAST
     chosen = [
         (row, column)
         for row in range(len(numbers))
@@ -155,7 +156,7 @@ def keep_words_together(numbers: Tensor, words: list[list[int]], count: int) -> 
     place; if the row has too few of those, it is cut after all.
 
     Args:
-        numbers: (L,), from 0 to 1; changed in place.
+        numbers: (L,), from -1 to 1; changed in place.
         words: the columns of each word.
         count: how many tokens will be hidden.
     """
@@ -163,7 +164,7 @@ def keep_words_together(numbers: Tensor, words: list[list[int]], count: int) -> 
     for word in sorted(words, key=lambda word: numbers[word[0]]):
         reached += len(word)
         is_cut = reached > count and len(word) > 1
-        numbers[word] = numbers[word[0]] + is_cut
+        numbers[word] = numbers[word[0]] + 2 * is_cut
 
 
 def check_rate(rate: float, name: str = "the masking rate") -> None:

@@ -3,7 +3,15 @@
 import torch
 from torch import Tensor
 
-from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, check_rate, check_shares, masks_per_row
+from bertcourse.pretraining.masking import (
+    IGNORE,
+    LAST,
+    MaskedTokens,
+    Vocabulary,
+    check_rate,
+    check_shares,
+    masks_per_row,
+)
 
 
 def mask_tokens(
@@ -55,7 +63,7 @@ def mask_tokens(
     if whole_words:
         continues = vocabulary.is_continuation.to(device)[input_ids]
         order = order_of_words(order, continues, may_be_hidden, count)
-    order = order.masked_fill(~may_be_hidden, 2.0)  # after all others
+    order = order.masked_fill(~may_be_hidden, LAST)
     chosen = order.topk(count, largest=False, sorted=False).indices
     positions = (chosen + torch.arange(rows, device=device)[:, None] * length).flatten()
 
@@ -76,7 +84,7 @@ def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, coun
     """``keep_words_together`` for all rows.
 
     Args:
-        order: (B, L), random numbers in [0, 1): the order in which single tokens would be hidden.
+        order: (B, L), random numbers in [-1, 1): the order in which single tokens would be hidden.
         continues: (B, L), True for a token that continues a word.
         may_be_hidden: (B, L).
         count: how many tokens will be hidden.
@@ -91,10 +99,10 @@ def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, coun
     first = column.where(starts, 0).cummax(1).values  # column of the first token of each token's word
     sizes = torch.zeros_like(first).scatter_add_(1, first, torch.ones_like(first)).gather(1, first)
 
-    order = order.gather(1, first).masked_fill(~may_be_hidden, 2.0)
+    order = order.gather(1, first).masked_fill(~may_be_hidden, LAST)
     rank = torch.empty_like(first).scatter_(1, order.argsort(dim=1, stable=True), column)
     is_reached = rank.gather(1, first) + sizes <= count  # the whole word is: equal numbers rank together
-    return order + (~is_reached & (sizes > 1))
+    return order + 2 * (~is_reached & (sizes > 1))
 
 
 def check_masking(input_ids: Tensor, vocabulary: Vocabulary, rate: float, count: int | None) -> None:

@@ -25,7 +25,7 @@ from tqdm.auto import tqdm
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained, save_pretrained
 from bertcourse.bert.cost import flops_per_token
 from bertcourse.bert.folders import open_folder
-from bertcourse.bert.tokenizer_files import read_tokenizer
+from bertcourse.bert.tokenizer_files import BERT_SPELLING, check_special_tokens, read_tokenizer, tokens_by_id
 from bertcourse.files import make_folder
 from bertcourse.pretraining.batches import Batches, Position, RowMaker, fixed_batches, to_device
 from bertcourse.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
@@ -62,7 +62,7 @@ def plain_pretrain(
 
     Args:
         model: from ``new_model``; trained in place.
-        batches: rows with some tokens hidden, until ``config.tokens`` have been read.
+        batches: rows with some tokens hidden; the training ends with the last of them.
         config: its tokens, learning rate, weight decay, betas and clipping are used.
 
     Returns:
@@ -134,6 +134,7 @@ class PretrainingRun:
                 self.corpus = corpus or find_corpus(config)
             processes.wait(patiently=True)
         vocabulary, how = Vocabulary.of(self.corpus.tokenizer), (config.packing, config.short_rate)
+        check_saveable(self.corpus.tokenizer)
         chunks = config.batch_size // config.micro_batch_size if config.micro_batch_size else processes.count
         if config.batch_size % chunks or chunks % processes.count:
             raise ValueError(
@@ -154,6 +155,8 @@ class PretrainingRun:
             mask_share=config.mask_share,
             random_share=config.random_share,
         )
+        for length, _ in config.stages:
+            self.batches.check_length(length)
         size = config.evaluation_length, config.evaluation_rows
         self.held_out = list(
             fixed_batches(self.corpus.held_out, vocabulary, RowMaker(*how), *size, **parts.held_out_masks)
@@ -339,6 +342,16 @@ def find_corpus(config: PretrainingConfig) -> Corpus:
     if config.corpus in ("books", "more-books"):
         return books_corpus(tokenizer, more=config.corpus == "more-books")
     return text_corpus(Path(config.corpus), tokenizer)
+
+
+def check_saveable(tokenizer: Tokenizer) -> None:
+    """Refuse, before a run, a tokenizer that could not be saved with its model, or whose [PAD] is not the model's."""
+    check_special_tokens(tokenizer)
+    if (first := tokens_by_id(tokenizer)[0]) != BERT_SPELLING["pad"]:
+        raise ValueError(
+            f"a tokenizer to pretrain with must have [PAD] as token 0, as BERT's vocabularies do; got {first!r} there. "
+            f"Train it with [PAD] as the first of its special tokens."
+        )
 
 
 def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:

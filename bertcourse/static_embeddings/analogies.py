@@ -60,12 +60,13 @@ def read_analogies(path: Path) -> dict[str, list[Question]]:
         path: the file.
     """
     sections: dict[str, list[Question]] = {}
+    section: list[Question] | None = None
     for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
         words = line.lower().split()
         if words[:1] == [":"] and len(words) > 1:
-            sections[" ".join(words[1:])] = []
-        elif len(words) == 4 and sections:
-            next(reversed(sections.values())).append(Question(*words))
+            section = sections.setdefault(" ".join(words[1:]), [])
+        elif len(words) == 4 and section is not None:
+            section.append(Question(*words))
         elif words:
             raise ValueError(f"{path}, line {number}: expected four words, in a section; got {line!r:.80}.")
     return sections

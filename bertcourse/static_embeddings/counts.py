@@ -92,9 +92,11 @@ def ppmi(counts: NDArray | csr_array, smoothing: float = 0.75) -> csr_array:
 
 
 def svd_vectors(matrix: NDArray | csr_array, size: int, power: float = 0.5, seed: int = 0) -> NDArray[np.float64]:
-    """Short vectors from long rows, by singular values: those whose dot products come closest to the matrix.
+    """Short vectors from long rows, by singular values.
 
         M ≈ U S Vᵀ,  vectors = U S^power
+
+    With D singular values, U S Vᵀ is as close to the matrix as a matrix of rank D can be.
 
     Args:
         matrix: (V, C), such as that of ``ppmi``.

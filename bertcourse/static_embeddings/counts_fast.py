@@ -44,7 +44,7 @@ def word_ids(texts: Iterable[str], words: Sequence[str], gap: int) -> NDArray[np
     >>> word_ids(["the king", "a king"], ["the", "king"], gap=1)
     array([ 0,  1, -1, -1,  1, -1], dtype=int32)
     """
-    row, end, pieces = {word: i for i, word in enumerate(words)}, [BREAK] * gap, []
+    row, end, pieces = {word: i for i, word in enumerate(words)}, [BREAK] * gap, [np.empty(0, dtype=np.int32)]
     for text in texts:
         pieces.append(np.array([row.get(word, BREAK) for word in words_of(text)] + end, dtype=np.int32))
     return np.concatenate(pieces)

@@ -151,7 +151,7 @@ def events(path: Path) -> list[dict]:
             event = json.loads(line)
         except ValueError:
             event = None
-        if not isinstance(event, dict):
+        if not isinstance(event, dict) or not isinstance(event.get("step", 0), int):
             raise ValueError(f"{path}, line {number}: expected an event as JSON; got {line[:60]!r}. Remove the line.")
         found.append(event)
     return found

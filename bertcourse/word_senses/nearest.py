@@ -100,6 +100,7 @@ class NearestSense(ClassifierMixin, BaseEstimator):
         self.counts_ = np.array([len(each) for each in rows])
         self.classes_ = np.array(list(dict.fromkeys(self.senses_)))
         self.n_features_in_ = vectors.shape[1]
+        vars(self).pop("occurrences_", None)  # of an earlier fit
         if self.n_neighbors is not None:
             self.occurrences_ = {
                 word: (unit(vectors[each]), [golds[row] for row in each]) for word, each in rows_by_word(words).items()

@@ -270,6 +270,8 @@ def test_registry_has_three_sets_of_books_at_known_commits():
     assert all(len(book.commit) == 40 and len(book.sha256) == 64 for book in books)
     assert [book.name for book in books if book.parts] == ["plato_dialogues_benjamin-jowett"]
     assert all(book.set == name for name, each in sets.items() for book in each)
+    with pytest.raises(ValueError, match="one of books, more-books, measuring-books; got 'novels'"):
+        data.read_books("novels")
 
 
 def test_book_words_are_counts_of_two_disjoint_texts():

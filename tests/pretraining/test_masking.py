@@ -82,6 +82,16 @@ def test_what_is_hidden_first_is_hidden_as_often_as_it_is_said(vocabulary, rows)
     assert (every.labels != 500).all()
 
 
+@pytest.mark.parametrize("mask", [mask_tokens, plain_mask_tokens])
+def test_what_is_hidden_first_does_not_cut_words(vocabulary, mask):
+    ids = torch.tensor([[CLS, 10, 800, 801, 11, 12, 13, 14, 15, SEP]]).repeat(200, 1)  # the first word has three tokens
+    first = torch.zeros(ids.shape).index_fill(1, torch.tensor([1, 2, 3, 4]), 1.0)
+    masked = mask(ids, vocabulary, count=2, whole_words=True, first=first)
+    hidden = masked.positions.view(200, 2) % 10
+    assert (hidden.sort().values[:, 0] == 4).all()  # three do not fit; a single token takes their place
+    assert set(hidden.sort().values[:, 1].tolist()) == {5, 6, 7, 8}
+
+
 def test_80_10_10(vocabulary, rows):
     masked = mask_tokens(rows.repeat(5, 1), vocabulary, rate=0.15)
     shown = masked.input_ids.flatten()[masked.positions]

@@ -12,6 +12,7 @@ import types
 import pytest
 import safetensors.torch
 import torch
+from tokenizers import Tokenizer, models, processors
 from tqdm import tqdm
 
 from bertcourse import cli
@@ -391,6 +392,27 @@ def test_another_model_is_refused_to_go_on_from(config, corpus, small_tokenizer)
         )
     with pytest.raises(ValueError, match="start_from is for BERTs; got it with a Linear"):
         trainer.take_weights(torch.nn.Linear(1, 1), f"{config.output}/model-100", corpus.tokenizer)
+
+
+def test_a_text_too_short_for_later_rows_is_refused_before_the_run(config, corpus):
+    long = dataclasses.replace(config, batch_size=128, lengths="16:0.9,400:0.1", max_position_embeddings=400)
+    with pytest.raises(ValueError, match="at least one batch of .* rows of up to 400 tokens"):
+        pretrain(long, corpus=corpus)
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "message"),
+    [
+        (["[UNK]", "[PAD]", "[CLS]", "[SEP]", "[MASK]"], r"\[PAD\] as token 0.*got '\[UNK\]'"),
+        (["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"], "must put .* before a text"),
+    ],
+)
+def test_a_tokenizer_that_could_not_be_saved_with_its_model_is_refused(config, corpus, vocabulary, message):
+    tokenizer = Tokenizer(models.WordPiece({token: i for i, token in enumerate(vocabulary)}, unk_token="[UNK]"))
+    if vocabulary[0] != "[PAD]":
+        tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    with pytest.raises(ValueError, match=message):
+        pretrain(config, corpus=corpus._replace(tokenizer=tokenizer))
 
 
 def test_another_precision_is_refused_on_resume(config, corpus):

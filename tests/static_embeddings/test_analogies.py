@@ -63,9 +63,11 @@ def test_the_courses_pairs_are_ten_relations_without_a_word_twice():
 
 
 def test_a_file_of_questions_is_read_in_lower_case(tmp_path):
-    (tmp_path / "q.txt").write_text(": capital-world\nAthens Greece Oslo Norway\n: gram1\na b c d\n")
+    (tmp_path / "q.txt").write_text(
+        ": capital-world\nAthens Greece Oslo Norway\n: gram1\na b c d\n: capital-world\nE f g h\n"
+    )
     assert read_analogies(tmp_path / "q.txt") == {
-        "capital-world": [Question("athens", "greece", "oslo", "norway")],
+        "capital-world": [Question("athens", "greece", "oslo", "norway"), Question("e", "f", "g", "h")],
         "gram1": [Question("a", "b", "c", "d")],
     }
 

@@ -124,6 +124,10 @@ def test_predict_refuses_what_does_not_fit():
         model.score([[1, 0]], [MONEY, MONEY], [BANK])
     with pytest.raises(ValueError, match="n_neighbors"):
         NearestSense(n_neighbors=0).fit([[1, 0]], [MONEY])
+    again = NearestSense(n_neighbors=1).fit([[1, 0]], [MONEY], [BANK])
+    again.set_params(n_neighbors=None).fit([[0, 1]], [MONEY], [BANK])
+    with pytest.raises(ValueError, match="call fit again"):  # rather than vote by the occurrences of the first fit
+        again.set_params(n_neighbors=1).predict([[1, 0]], [BANK])
 
 
 def test_keeps_to_the_conventions_of_scikit_learn():

@@ -99,6 +99,11 @@ def softmax(scores):
     return powers / powers.sum(max(1, scores.dim() - 1), keepdim=True) if scores.dim() > 1 else powers
 
 
+@right("1.1", "as lists")
+def softmax(scores):
+    return torch.softmax(scores, -1).tolist()
+
+
 @right("1.1", "a loop over rows, with math.exp")
 def softmax(scores):
     rows = []
@@ -254,6 +259,15 @@ def attention(query, key, value, mask=None):
         scores = key[place[:-1]][seen] @ query[place] / query.shape[-1] ** 0.5
         weights[place][seen] = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     return (weights @ value).tolist(), weights
+
+
+@right("1.2", "as lists")
+def attention(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.where(mask, -torch.inf)
+    weights = scores.softmax(-1)
+    return (weights @ value).tolist(), weights.tolist()
 
 
 @right("1.2", "minus ten thousand added where the mask is False, as BERT's first code did")

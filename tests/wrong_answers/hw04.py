@@ -578,6 +578,21 @@ def next_sentences(documents, seed=0):
     return found
 
 
+@right("4.3", "labels that are tensors")
+def next_sentences(documents, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    found = []
+    for number, document in enumerate(documents):
+        for first, second in zip(document, document[1:]):
+            label = torch.randint(2, (), generator=generator)
+            if label:
+                others = documents[:number] + documents[number + 1 :]
+                other = others[int(torch.randint(len(others), (), generator=generator))]
+                second = other[int(torch.randint(len(other), (), generator=generator))]
+            found.append((first, second, label))
+    return found
+
+
 def packed(documents, length, cls_id, sep_id, room=1, own_rows=False, border=True, every=False, equal=True):
     """Rows, with one rule or another changed."""
     rows, row = [], [cls_id]

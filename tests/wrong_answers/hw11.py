@@ -1228,6 +1228,19 @@ def plot_difference(millions, ours, theirs):
     return axes
 
 
+@right("11.6", "always the same axes, the mean with error bars and its name on them, the verdict on the left")
+def plot_difference(millions, ours, theirs):
+    middle, half = interval(arrays(ours - theirs)[0], STUDENT)
+    plt.errorbar(millions, middle, yerr=half, capsize=2, label="difference")
+    plt.plot(millions, middle - half, "C1", label="lower")
+    plt.plot(millions, middle + half, "C2", label="upper")
+    plt.xlabel("million tokens")
+    plt.ylabel("nats")
+    plt.title(verdict_of((middle - half)[-1], (middle + half)[-1]), loc="left")
+    plt.legend()
+    return plt.gca()
+
+
 @right("11.6", "names that hold more than one of the words")
 def plot_difference(millions, ours, theirs):
     import scipy.stats
