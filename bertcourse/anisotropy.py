@@ -16,7 +16,6 @@ cosine underestimates (Zhou et al. 2022).
 
 import itertools
 import os
-from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +27,8 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from bertcourse.datasets.registry import fetch
-from bertcourse.word_senses.nearest import check_vectors, unit
+from bertcourse.static_embeddings.similarity import JudgedPair
+from bertcourse.word_senses.nearest import check_vectors, rows_by_word, unit
 
 FLOATS = (np.float64, np.float32)  # whatever is neither becomes the first
 
@@ -160,10 +160,7 @@ def rows_by_name(names: Sequence[Hashable], count: int) -> dict[Hashable, list[i
     """
     if len(names) != count:
         raise ValueError(f"names must be one for each of the {count} vectors; got {len(names)}.")
-    groups = defaultdict(list)
-    for row, name in enumerate(names):
-        groups[name].append(row)
-    return dict(groups)
+    return rows_by_word(names)
 
 
 def mean_vectors(vectors: np.ndarray, names: Sequence[Hashable]) -> dict[Hashable, np.ndarray]:
@@ -234,15 +231,7 @@ def check_varied(name: str, values: Sequence[float]) -> None:
         )
 
 
-class WordPair(NamedTuple):
-    """Two words and how similar people find them: the mean of their answers, on the set's scale."""
-
-    first: str
-    second: str
-    score: float
-
-
-def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[WordPair]) -> float:
+def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[JudgedPair]) -> float:
     """Spearman's correlation of cosine with people's judgement: do they put the pairs in the same order?
 
     Args:
@@ -277,7 +266,7 @@ LAYOUTS = {
 }
 
 
-def word_pairs(name: str) -> list[WordPair]:
+def word_pairs(name: str) -> list[JudgedPair]:
     """A public set of word pairs with people's judgements, fetched if it is not here.
 
     Args:
@@ -287,7 +276,7 @@ def word_pairs(name: str) -> list[WordPair]:
     return read_word_pairs(*fetch(name), name)
 
 
-def read_word_pairs(path: str | os.PathLike, name: str) -> list[WordPair]:
+def read_word_pairs(path: str | os.PathLike, name: str) -> list[JudgedPair]:
     """A set of word pairs with people's judgements, from its file.
 
     Args:
@@ -308,7 +297,7 @@ def read_word_pairs(path: str | os.PathLike, name: str) -> list[WordPair]:
         if number == 1 and fields[:2] == ["word1", "word2"]:  # a heading
             continue
         try:
-            pair = WordPair(fields[0], fields[1], float(fields[layout.score]))
+            pair = JudgedPair(fields[0], fields[1], float(fields[layout.score]))
         except (IndexError, ValueError):
             pair = None
         if pair is None or not (pair.first and pair.second and 0 <= pair.score <= layout.highest):

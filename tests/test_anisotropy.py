@@ -9,7 +9,6 @@ from sklearn.utils.estimator_checks import check_estimator
 from bertcourse import anisotropy
 from bertcourse.anisotropy import (
     Standardizer,
-    WordPair,
     dimension_contributions,
     expected_cosine,
     frequency_effect,
@@ -21,6 +20,7 @@ from bertcourse.anisotropy import (
     sampled_cosine,
     self_similarity,
 )
+from bertcourse.static_embeddings.similarity import JudgedPair
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_similarity_sets_are_read(tmp_path, name):
         FILES[name].replace("9.2", "3.9") if name == "rg65" else FILES[name], encoding="utf-8", newline=""
     )
     pairs = read_word_pairs(tmp_path / name, name)
-    assert pairs[0] == WordPair("old", "new", 1.58) and pairs[1][:2] == ("smart", "intelligent") and len(pairs) == 2
+    assert pairs[0] == JudgedPair("old", "new", 1.58) and pairs[1][:2] == ("smart", "intelligent") and len(pairs) == 2
 
 
 @pytest.mark.parametrize(
@@ -171,21 +171,21 @@ def test_similarity_sets_that_are_not_there_are_named(tmp_path):
 
 def test_human_correlation_is_spearmans(vectors):
     words = dict(zip("abcdefgh", vectors))
-    pairs = [WordPair(x, y, score) for score, (x, y) in enumerate(["ab", "cd", "ef", "gh", "ag"])]
+    pairs = [JudgedPair(x, y, score) for score, (x, y) in enumerate(["ab", "cd", "ef", "gh", "ag"])]
     cosines = [float(paired_cosines(words[p.first][None], words[p.second][None])[0]) for p in pairs]
     expected = stats.spearmanr(cosines, range(5)).statistic
-    assert human_correlation(words, [*pairs, WordPair("a", "unknown", 5.0)]) == pytest.approx(expected)
+    assert human_correlation(words, [*pairs, JudgedPair("a", "unknown", 5.0)]) == pytest.approx(expected)
     with pytest.raises(ValueError, match="scores .*three"):
         human_correlation({word: words[word] for word in "abcd"}, pairs)
 
 
 def test_what_has_no_order_is_not_correlated(vectors):
     words = dict(zip("abcdefgh", vectors))
-    pairs = [WordPair(x, y, 5.0) for x, y in ("ab", "cd", "ef")]
+    pairs = [JudgedPair(x, y, 5.0) for x, y in ("ab", "cd", "ef")]
     with pytest.raises(ValueError, match="scores .*not all the same.* got 3: 5, 5, 5"):
         human_correlation(words, pairs)
     with pytest.raises(ValueError, match="scores .*finite.*nan"):
-        human_correlation(words, [*pairs, WordPair("a", "c", float("nan"))])
+        human_correlation(words, [*pairs, JudgedPair("a", "c", float("nan"))])
     pairs = [pair._replace(score=score) for score, pair in enumerate(pairs)]
     with pytest.raises(ValueError, match="cosines .*the same"):  # 1 but for rounding
         human_correlation({word: vectors[0] * (1 + 0.1 * i) for i, word in enumerate(words)}, pairs)

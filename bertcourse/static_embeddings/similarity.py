@@ -11,7 +11,7 @@ from bertcourse.static_embeddings.vectors import WordVectors
 
 
 class JudgedPair(NamedTuple):
-    """Two words, and how related people find them."""
+    """Two words, and how related or similar people find them: the mean of their answers, on the set's scale."""
 
     first: str
     second: str

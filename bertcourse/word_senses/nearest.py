@@ -178,12 +178,12 @@ class NearestSense(ClassifierMixin, BaseEstimator):
         return float(np.mean(is_correct(predicted, golds)))
 
 
-def rows_by_word(words: Sequence[Word | None]) -> dict[Word | None, list[int]]:
+def rows_by_word(words: Sequence[Hashable]) -> dict[Hashable, list[int]]:
     """From word to the indices of its occurrences."""
-    rows = defaultdict(list)
+    rows: dict[Hashable, list[int]] = defaultdict(list)
     for row, word in enumerate(words):
         rows[word].append(row)
-    return rows
+    return dict(rows)
 
 
 def gold_senses(sense: Hashable | tuple[Hashable, ...]) -> tuple[Hashable, ...]:
