@@ -29,6 +29,7 @@ from bertcourse.pretraining import (
     sense_accuracy,
     topic_accuracy,
 )
+from bertcourse.pretraining.config import PRECISIONS
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
 from bertcourse.training import read_log
 
@@ -54,6 +55,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("variations", nargs="*", help=f"of {', '.join(VARIATIONS)} (default: all)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[21, 22, 23], help="(default: %(default)s)")
+    parser.add_argument("--precision", default="auto", choices=PRECISIONS, help="(default: %(default)s)")
     parser.add_argument("--folder", type=Path, default=course_file("runs/README.md").parent / "small-world")
     options = parser.parse_args()
     if unknown := set(options.variations) - set(VARIATIONS):
@@ -65,7 +67,7 @@ def main() -> None:
         for name in options.variations or VARIATIONS:
             if any((row["run"], row["seed"]) == (name, seed) for row in rows):
                 continue
-            row, log = measure(name, seed)
+            row, log = measure(name, seed, options.precision)
             rows = sorted([*rows, row], key=lambda row: (list(VARIATIONS).index(row["run"]), row["seed"]))
             files = {f"{name}-seed{seed}.jsonl": log, final.name: rows}
             with replace_files(options.folder, files) as draft:
@@ -77,7 +79,7 @@ def main() -> None:
         print(f"{row['run']:28}{row['seed']:5}", *(f"{row.get(column, '')!s:>28}" for column in columns))
 
 
-def measure(name: str, seed: int) -> tuple[dict, list[dict]]:
+def measure(name: str, seed: int, precision: str = "auto") -> tuple[dict, list[dict]]:
     """Train one model, and measure it on more examples than its log does.
 
     Returns:
@@ -85,7 +87,8 @@ def measure(name: str, seed: int) -> tuple[dict, list[dict]]:
     """
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
-        config = PretrainingConfig(**{**PRESETS["small-world"], "seed": seed, "output": folder, **VARIATIONS[name]})
+        settings = {"seed": seed, "output": folder, "precision": precision, **VARIATIONS[name]}
+        config = PretrainingConfig(**{**PRESETS["small-world"], **settings})
         model = pretrain(config)
         log = read_log(Path(folder) / "log.jsonl")
     row = {"run": name, "seed": seed, "seconds": time.perf_counter() - start}

@@ -30,7 +30,6 @@ Ctrl-C stops it, and the same command goes on.
 
 import argparse
 import functools
-from collections.abc import Iterable
 from pathlib import Path
 
 from tokenizers import Tokenizer
@@ -40,7 +39,7 @@ from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.beyond_bert.attraction import NumberMasks, NumberRows, Numbers
 from bertcourse.beyond_bert.growth import grown
-from bertcourse.pretraining import Documents, PretrainingConfig, pretrain
+from bertcourse.pretraining import PretrainingConfig, pretrain
 from bertcourse.pretraining.checkpoints import checkpoints
 from bertcourse.pretraining.trainer import Parts
 from bertcourse.training import Interrupted
@@ -95,7 +94,7 @@ STAGES = {
 }
 
 
-def grown_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = ()) -> BertForPreTraining:
+def grown_model(config: PretrainingConfig, *_: object) -> BertForPreTraining:
     """The course's BERT as deep as the settings want it."""
     model, _ = load_pretrained(FIRST, BertForPreTraining)
     return grown(model, config.num_hidden_layers, config.max_position_embeddings)

@@ -177,8 +177,8 @@ class NumberMasks:
 
     Elsewhere they are hidden as often as other tokens. Otherwise [MASK] would come to mean that a noun is likely. Rows
     are told apart by their [SEP]s: a pair has two. So a row of exactly two such sentences is mistaken for a pair:
-    many are, in rows of 128 tokens, and hardly any in rows of 256. The other rows must be sentence pairs: one of full
-    sentences has one [SEP] and would be taken for a row of ``NumberRows``.
+    many are, in rows of 128 tokens, and hardly any in rows of 256. The other rows must be sentence pairs: in
+    rows of full sentences, the number of [SEP]s says nothing.
 
     Attributes:
         numbers: of the words.

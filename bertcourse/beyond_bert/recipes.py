@@ -80,9 +80,11 @@ class Recipe:
             return parts._replace(new_model=new_span_bert, loss=SpanLoss, mask=mask_spans, save=save_span_bert)
         return parts._replace(new_model=self.new_encoder if self.encoder else new_model)
 
-    def new_encoder(self, config: PretrainingConfig, vocab_size: int, shards=()) -> EncoderForPreTraining:
+    def new_encoder(
+        self, config: PretrainingConfig, vocab_size: int, shards=(), pad_id: int = 0
+    ) -> EncoderForPreTraining:
         """As chapter 4's ``new_model``, but with this recipe's encoder."""
-        sizes = EncoderConfig(**{**asdict(config.bert_config(vocab_size)), **self.encoder})
+        sizes = EncoderConfig(**{**asdict(config.bert_config(vocab_size, pad_id)), **self.encoder})
         if config.local_layers and (sizes.positions != "learned" or not sizes.segments):
             raise ValueError(
                 f"local_layers needs position and segment vectors; got positions {sizes.positions} and segments "
@@ -101,7 +103,7 @@ class Recipe:
         return Muon(groups, betas=(config.beta1, config.beta2), eps=1e-6)
 
 
-def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> ElectraWithGenerator:
+def new_electra(config: PretrainingConfig, vocab_size: int, shards=(), pad_id: int = 0) -> ElectraWithGenerator:
     """Discriminator and generator, both starting as the settings ask."""
     if config.num_attention_heads % 4:
         raise ValueError(
@@ -114,7 +116,7 @@ def new_electra(config: PretrainingConfig, vocab_size: int, shards=()) -> Electr
         raise ValueError(
             f"ELECTRA's generator reads a [MASK] at every hidden token: mask_share 1; got {config.mask_share}."
         )
-    model = ElectraWithGenerator(config.bert_config(vocab_size))
+    model = ElectraWithGenerator(config.bert_config(vocab_size, pad_id))
     start(model.bert, config, shards)
     start_generator(model, config)
     return model
@@ -133,13 +135,13 @@ def start_generator(model: ElectraWithGenerator, config: PretrainingConfig) -> N
         aim_heads(generator.encoder, config.local_layers, config.offsets, columns, weight.shape[1])
 
 
-def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=()) -> SpanBertForPreTraining:
+def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=(), pad_id: int = 0) -> SpanBertForPreTraining:
     """A BERT with SpanBERT's boundary head, starting as the settings ask; it has no NSP."""
     if config.nsp:
         raise ValueError(
             "SpanBERT learns no NSP: its rows are full-sentences or doc-sentences, and nsp is False; got True."
         )
-    model = SpanBertForPreTraining(config.bert_config(vocab_size))
+    model = SpanBertForPreTraining(config.bert_config(vocab_size, pad_id))
     start(model.bert, config, shards)
     return model
 

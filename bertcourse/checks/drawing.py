@@ -82,33 +82,37 @@ def drawing_of(axes: Any) -> Drawing:
     lines = axes.get_lines()
     places = [tuple(map(float, line.get_xdata(orig=False))) for line in lines]
     values = [tuple(map(float, line.get_ydata(orig=False))) for line in lines]
-    # the line of an error bar has no label: the bar has it
-    bars = {id(bar[0]): bar.get_label() for bar in axes.containers if len(bar)}
-    labels = [bars.get(id(line), line.get_label()) for line in lines]
-    drawn = tuple(map(Line, names_of(lines, labels, texts, samples), places, values))
+    bars = {id(bar[0]): bar.get_label() for bar in axes.containers if len(bar)}  # a bar has the label, not its line
+    barred = [bars.get(id(line)) for line in lines]
+    drawn = tuple(map(Line, names_of(lines, barred, texts, samples), places, values))
     title = " ".join(filter(None, (axes.get_title(loc) for loc in ("left", "center", "right"))))
     return Drawing(drawn, axes.get_xlabel(), axes.get_ylabel(), title, tuple(texts), axes.get_yscale())
 
 
-def names_of(lines: Sequence[Any], labels: Sequence[str], texts: Sequence[str], samples: Sequence[Any]) -> list[str]:
+def names_of(
+    lines: Sequence[Any], barred: Sequence[str | None], texts: Sequence[str], samples: Sequence[Any]
+) -> list[str]:
     """The name of each line in the legend, whatever ``plot(…, label=…)`` called it; "" for a line not in the legend.
 
     A reader finds a line by the sample beside the text. Among lines that look alike, one with that label comes first.
-    The sample of an error bar is no line: there the label decides. If no line looks like any sample, the texts belong
-    to the lines in order.
+    The sample of an error bar is no line: there the bar's label decides. If no line looks like any sample, the texts
+    belong to the lines in order.
 
     Args:
         lines: of the axes.
-        labels: what the program called each of them.
+        barred: the label of the error bar that each belongs to; None for most.
         texts: of the legend.
         samples: what the legend draws beside each text.
     """
     names = [""] * len(lines)
     for text, sample in zip(texts, samples):
-        free = [i for i, name in enumerate(names) if not name]
-        called = [i for i in free if labels[i] == text]
-        alike = [i for i in free if look_of(lines[i]) == look_of(sample)] if look_of(sample) else called
-        mine = [i for i in alike if i in called] or alike
+        is_line = bool(look_of(sample))
+        alike = [
+            i
+            for i, line in enumerate(lines)
+            if not names[i] and (look_of(line) == look_of(sample) if is_line else barred[i] == text)
+        ]
+        mine = [i for i in alike if lines[i].get_label() == text] or alike
         if mine:
             names[mine[0]] = text
     return names if any(names) else [*texts, *names][: len(lines)]

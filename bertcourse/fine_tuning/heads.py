@@ -94,7 +94,7 @@ class Head(nn.Module):
     def new_layers(self, *outputs: int) -> list[nn.Linear]:
         """A linear map from D to each number of outputs, initialized as BERT is, from this head's seed."""
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(self.seed)  # of the CPU; a GPU's is left alone
+            torch.default_generator.manual_seed(int(self.seed))  # of the CPU; a GPU's is left alone
             layers = [nn.Linear(self.config.hidden_size, size) for size in outputs]
             for layer in layers:
                 initialize(layer, self.config)

@@ -96,7 +96,7 @@ class FeatureTagger(nn.Module):
         self.layers = check_layers(layers, encoder.config.num_hidden_layers)
         size = encoder.config.hidden_size * (len(self.layers) if pooling == "concat" else 1)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the CPU; a GPU's is left alone
+            torch.default_generator.manual_seed(int(seed))  # of the CPU; a GPU's is left alone
             self.lstm = None
             if lstm_size:
                 self.lstm = nn.LSTM(size, lstm_size, num_layers=2, bidirectional=True, batch_first=True)

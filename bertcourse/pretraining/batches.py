@@ -126,23 +126,13 @@ class Batches:
         self.documents = self.shards[shard]
         rng = np.random.default_rng([self.seed, ORDER, part, length])
         self.rows = self.row_maker.rows(self.documents, length, rng)
-        self.check_size(self.rows, length)
         self.order = batches_of_like_length(self.rows.lengths, self.batch_size, rng)
-        self.planned = self.position[::2]
-
-    def check_length(self, length: int) -> None:
-        """Refuse shards that have no batch of rows of up to ``length`` tokens, before a run comes to them."""
-        for documents in self.shards:
-            if len(documents.tokens) < 4 * self.batch_size * length:  # a larger one has many batches
-                self.check_size(self.row_maker.rows(documents, length, np.random.default_rng(0)), length)
-
-    def check_size(self, rows: Rows, length: int) -> None:
-        """Refuse a shard's ``rows`` if they do not fill a batch."""
-        if len(rows) < self.batch_size:
+        if not len(self.order):
             raise ValueError(
-                f"a shard must have rows for at least one batch of {self.batch_size}; it has {len(rows)} rows of "
+                f"a shard must have rows for at least one batch of {self.batch_size}; it has {len(self.rows)} rows of "
                 f"up to {length} tokens. Give a longer text or a smaller batch_size."
             )
+        self.planned = self.position[::2]
 
     @property
     def part_made(self) -> int:

@@ -156,8 +156,8 @@ class PretrainingConfig:
                 f"{parameters:,}. Lower hidden_size, intermediate_size, num_hidden_layers or max_position_embeddings."
             )
 
-    def bert_config(self, vocab_size: int) -> BertConfig:
-        """The model's sizes, for a tokenizer with ``vocab_size`` tokens."""
+    def bert_config(self, vocab_size: int, pad_id: int = 0) -> BertConfig:
+        """The model's sizes, for a tokenizer with ``vocab_size`` tokens, of which ``pad_id`` is [PAD]."""
         return BertConfig(
             vocab_size=vocab_size,
             hidden_size=self.hidden_size,
@@ -168,6 +168,7 @@ class PretrainingConfig:
             attention_probs_dropout_prob=self.dropout,
             max_position_embeddings=self.max_position_embeddings,
             initializer_range=self.initializer_range,
+            pad_token_id=pad_id,
         )
 
     def check_local_heads(self) -> None:

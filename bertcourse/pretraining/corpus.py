@@ -93,6 +93,7 @@ def measuring_books(tokenizer: Tokenizer) -> dict[str, Documents]:
     Returns:
         The documents of each book, by its name; paragraphs that contain a slur are dropped.
     """
+    tokenizer = whole_texts(tokenizer)
     return {
         book.name: Documents.of([token_ids(without_slurs(document), tokenizer) for document in text.split("\n\n")])
         for book, text in book_texts("measuring-books")
@@ -145,6 +146,7 @@ def make_shards(
         tokenizer: makes the ids.
         folder: where shards are kept, each text's in a folder of their own; None for the user's cache.
     """
+    tokenizer = whole_texts(tokenizer)
     named = hashlib.sha256(f"{VERSION}\n{tokenizer.to_str()}\n{slur_hashes()}\n".encode())
     for piece in text:
         named.update(piece)
@@ -165,7 +167,6 @@ def make_shards(
 def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, folder: Path) -> None:
     """Tokenize documents, each given with whether it is held out, and write them in shards of ``SHARD_TOKENS``."""
     folder.mkdir(parents=True)
-    tokenizer = whole_texts(tokenizer)
     dtype = np.uint16 if max(tokenizer.get_vocab().values()) < 2**16 else np.uint32
     waiting: dict[str, list[list[array]]] = {"train": [], "held-out": []}  # arrays with 4 bytes per token
     sizes, counts = dict.fromkeys(waiting, 0), dict.fromkeys(waiting, 0)
@@ -195,9 +196,9 @@ def write_shards(documents: Iterable[tuple[str, bool]], tokenizer: Tokenizer, fo
 
 
 def token_ids(document: str, tokenizer: Tokenizer) -> list[array]:
-    """The ids of each sentence that has any."""
+    """The ids of each sentence that has any, from a tokenizer that cuts nothing."""
     texts = [sentence for paragraph in paragraphs(document) for sentence in sentences(paragraph)]
-    encodings = whole_texts(tokenizer).encode_batch(texts, add_special_tokens=False)
+    encodings = tokenizer.encode_batch(texts, add_special_tokens=False)
     return [array("I", encoding.ids) for encoding in encodings if encoding.ids]
 
 

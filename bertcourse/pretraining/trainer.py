@@ -25,7 +25,7 @@ from tqdm.auto import tqdm
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained, save_pretrained
 from bertcourse.bert.cost import flops_per_token
 from bertcourse.bert.folders import open_folder
-from bertcourse.bert.tokenizer_files import BERT_SPELLING, check_special_tokens, read_tokenizer, tokens_by_id
+from bertcourse.bert.tokenizer_files import check_special_tokens, read_tokenizer, tokens_by_id
 from bertcourse.files import make_folder
 from bertcourse.pretraining.batches import Batches, Position, RowMaker, fixed_batches, to_device
 from bertcourse.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
@@ -155,8 +155,6 @@ class PretrainingRun:
             mask_share=config.mask_share,
             random_share=config.random_share,
         )
-        for length, _ in config.stages:
-            self.batches.check_length(length)
         size = config.evaluation_length, config.evaluation_rows
         self.held_out = list(
             fixed_batches(self.corpus.held_out, vocabulary, RowMaker(*how), *size, **parts.held_out_masks)
@@ -164,7 +162,8 @@ class PretrainingRun:
 
         # The model, its optimizer and its loss, compiled if asked for; DDP averages gradients over processes.
         torch.manual_seed(config.seed)
-        self.model = parts.new_model(config, vocabulary.size, self.corpus.train).to(self.device)
+        made = parts.new_model(config, vocabulary.size, self.corpus.train, vocabulary.pad_id)
+        self.model = made.to(self.device)
         if config.start_from and not resume:
             take_weights(self.model, config.start_from, self.corpus.tokenizer)
         self.optimizer = parts.new_optimizer(self.model, config)
@@ -339,19 +338,16 @@ def find_corpus(config: PretrainingConfig) -> Corpus:
     if config.corpus in ("small-world", "sparse-world"):
         return SmallWorld(sparse=config.corpus == "sparse-world").corpus(config.world_tokens)
     tokenizer = read_tokenizer(open_folder(config.start_from or config.tokenizer))
+    check_saveable(tokenizer)  # before a large text is cut into tokens
     if config.corpus in ("books", "more-books"):
         return books_corpus(tokenizer, more=config.corpus == "more-books")
     return text_corpus(Path(config.corpus), tokenizer)
 
 
 def check_saveable(tokenizer: Tokenizer) -> None:
-    """Refuse, before a run, a tokenizer that could not be saved with its model, or whose [PAD] is not the model's."""
+    """Refuse, before a run, a tokenizer that could not be saved with its model."""
     check_special_tokens(tokenizer)
-    if (first := tokens_by_id(tokenizer)[0]) != BERT_SPELLING["pad"]:
-        raise ValueError(
-            f"a tokenizer to pretrain with must have [PAD] as token 0, as BERT's vocabularies do; got {first!r} there. "
-            f"Train it with [PAD] as the first of its special tokens."
-        )
+    tokens_by_id(tokenizer)
 
 
 def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:
@@ -362,9 +358,11 @@ def unigram_weights(corpus: Corpus, vocabulary: Vocabulary) -> torch.Tensor:
     ).float()
 
 
-def new_model(config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = ()) -> BertForPreTraining:
+def new_model(
+    config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = (), pad_id: int = 0
+) -> BertForPreTraining:
     """A BERT with the weights that a run starts from; without NSP, the NSP head and the pooler are frozen."""
-    model = BertForPreTraining(config.bert_config(vocab_size))
+    model = BertForPreTraining(config.bert_config(vocab_size, pad_id))
     start(model.bert, config, shards)
     if not config.nsp:
         for part in (model.bert.pooler, model.nsp_head):
@@ -422,7 +420,7 @@ class Parts(NamedTuple):
     """What a run trains, and how; the loop is always the same. Chapter 11 has other parts.
 
     Attributes:
-        new_model: makes a model, from settings, V and the shards of a corpus.
+        new_model: makes a model, from settings, V, the shards of a corpus and the id of [PAD].
         new_optimizer: makes an optimizer, from a model and settings.
         loss: wraps a model in a module that turns masked tokens and rows into named losses; their sum is minimized.
         row_maker: makes what makes the rows to train on, from packing and short rate.

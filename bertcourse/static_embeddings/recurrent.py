@@ -170,7 +170,7 @@ class RecurrentLanguageModel(nn.Module):
     ):
         super().__init__()
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(seed)  # of the CPU; a GPU's is left alone
+            torch.default_generator.manual_seed(int(seed))  # of the CPU; a GPU's is left alone
             self.embedding = nn.Embedding(vocab_size, hidden_size)
             nn.init.normal_(self.embedding.weight, std=0.05)
             self.network = (FusedNetwork if fused else RecurrentNetwork)(hidden_size, hidden_size, cell)

@@ -152,6 +152,9 @@ def events(path: Path) -> list[dict]:
         except ValueError:
             event = None
         if not isinstance(event, dict) or not isinstance(event.get("step", 0), int):
-            raise ValueError(f"{path}, line {number}: expected an event as JSON; got {line[:60]!r}. Remove the line.")
+            raise ValueError(
+                f"{path}, line {number}: expected an event as JSON, with a whole number as step; got {line[:60]!r}. "
+                f"Remove the line."
+            )
         found.append(event)
     return found

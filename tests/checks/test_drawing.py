@@ -30,6 +30,20 @@ def test_texts_that_are_handed_to_the_legend_count_more_than_labels(axes):
     assert names(axes) == ["b", "a"]
 
 
+def test_a_line_with_error_bars_has_their_label_and_other_samples_say_nothing(axes):
+    axes.errorbar([1, 2], [3, 4], yerr=1, capsize=2, label="a")
+    axes.plot([1, 2], [4, 5], label="b")
+    axes.bar([1, 2], [1, 2], label="bars")
+    axes.legend()
+    assert [name for name in names(axes) if name] == ["a", "b"] and names(axes)[0] == "a"
+
+
+def test_a_title_may_stand_on_either_side(axes):
+    axes.set_title("left", loc="left")
+    axes.set_title("right", loc="right")
+    assert drawing_of(axes).title == "left right"
+
+
 def test_a_legend_may_have_another_order_than_the_lines_and_leave_one_out(axes):
     lines = axes.plot([1, 2], [[3, 4, 5], [6, 7, 8]], label=["a", "b", "c"])
     axes.legend([lines[2], lines[0]], ["third", "first"])

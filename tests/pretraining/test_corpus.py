@@ -52,6 +52,14 @@ def test_a_text_becomes_shards_and_is_tokenized_once(text, small_tokenizer, tmp_
     )
 
 
+def test_a_tokenizer_that_truncates_or_pads_shortens_nothing(text, small_tokenizer, tmp_path):
+    whole = text_corpus(text, small_tokenizer, tmp_path / "shards")
+    cutting = type(small_tokenizer).from_str(small_tokenizer.to_str())
+    cutting.enable_truncation(3)
+    cutting.enable_padding(length=9)
+    assert text_corpus(text, cutting, tmp_path / "shards").train[0].tokens.tolist() == whole.train[0].tokens.tolist()
+
+
 def test_a_long_text_has_several_shards(text, small_tokenizer, tmp_path, monkeypatch):
     whole = text_corpus(text, small_tokenizer, tmp_path / "one")
     monkeypatch.setattr(corpus, "SHARD_TOKENS", 40)
