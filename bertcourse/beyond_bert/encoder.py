@@ -84,7 +84,7 @@ class EncoderConfig(BertConfig):
         return self.local_reach > 0 and layer % self.global_every > 0
 
 
-# ModernBERT's departures from BERT, all at once; its sizes, and that it does without dropout, are settings of BERT's.
+# ModernBERT's departures from BERT, all at once. Its sizes and its dropout of 0 are settings that BERT has, too.
 MODERN = dict(
     positions="rotary",
     norm="pre",
