@@ -24,7 +24,7 @@ course: $(READY)
 	$(BIN)/bertcourse doctor
 	$(BIN)/bertcourse run --output build/lectures $(wildcard notebooks/*.ipynb)
 	$(BIN)/bertcourse run --output build/lectures/solutions $(wildcard notebooks/solutions/*.ipynb)
-	$(BIN)/python site/build.py build/lectures build/site
+	$(BIN)/python tools/site/build.py build/lectures build/site
 	@echo
 	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
 
@@ -51,15 +51,15 @@ lab: $(READY)
 release: $(READY)
 	$(BIN)/bertcourse homework release --output build/release
 
-# After a change to a lecture or to site/syllabi.toml: the syllabi of the lecturers' guide.
+# After a change to a lecture or to tools/site/syllabi.toml: the syllabi of the lecturers' guide.
 .PHONY: syllabus
 syllabus: $(READY)
-	$(BIN)/python site/syllabus.py
+	$(BIN)/python tools/site/syllabus.py
 
-# After a change to bertcourse/figures/js or to the colours of schematic.py: both in the stored figures.
+# After a change to tools/bertcourse_figures/js or to the colours of schematic.py: both in the stored figures.
 .PHONY: figures
 figures: $(READY)
-	$(BIN)/python site/renew_figures.py
+	$(BIN)/python tools/site/renew_figures.py
 
 clean:
 	rm -rf $(VENV) build dist .coverage .pytest_cache *.egg-info
@@ -72,7 +72,7 @@ $(READY): pyproject.toml constraints.txt
 
 # After a change to a lecture: how many minutes each of its sections takes, in the lecturers' guide.
 minutes: $(READY)
-	$(BIN)/python site/minutes.py
+	$(BIN)/python tools/site/minutes.py
 
 # After a change to data/: the hashes by which an installation is checked.
 sums:

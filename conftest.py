@@ -4,9 +4,9 @@ refused before a cell of it runs."""
 import os
 
 import pytest
-from notebook_rules import problems
 
-from bertcourse.lectures import SLEEPING_THREADS
+from bertcourse_lab.lectures import SLEEPING_THREADS
+from notebook_rules import problems
 
 for name, value in SLEEPING_THREADS.items():  # torch reads them when it is imported, which is later
     os.environ.setdefault(name, value)

@@ -5,10 +5,10 @@ The chapters, each of which imports only earlier ones: ``static_embeddings`` (0)
 ``fine_tuning`` (7), ``named_entities`` (8), ``question_answering`` (9), ``retrieval`` (10), ``beyond_bert`` (11),
 ``decoders`` (12).
 
-Shared modules: ``bert`` (the model, its files, its batches; it builds on chapters 2 and 3) and, below all chapters,
-``training`` (what both training loops share), ``datasets`` (our own sets, public ones, books), ``files`` and
-``bootstrap``.
-Above them: ``figures`` (what the lectures draw), ``benchmarks`` (what ``bertcourse benchmark`` runs), ``checks``
-(homework), ``lectures`` (running and measuring notebooks), ``slides`` (decks made from notebooks), ``validation``
-(comparing the numbers in notebooks within a tolerance), ``doctor`` (what this machine lacks) and ``cli``.
+What they stand on: ``bert`` (the model, its files, its batches; it builds on chapters 2 and 3) and, below all chapters,
+``training`` (what both training loops share), ``datasets`` (the course's own), ``files`` and ``bootstrap``.
+
+What makes the course run has packages of its own, which no chapter imports: ``bertcourse_figures`` draws,
+``bertcourse_homework`` checks answers, ``bertcourse_grading`` grades them, ``bertcourse_lab`` holds long runs, public
+data, measurements and the command, and ``bertcourse_slides`` makes decks. (``checks`` is the homework's old name.)
 """

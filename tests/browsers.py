@@ -49,8 +49,8 @@ def serious_findings(tab, within: str | None = None) -> list[tuple[str, list[str
 
 
 def script_of_the_site(name: str) -> ModuleType:
-    """site/``name``.py, as the site's build imports it."""
-    path = Path(__file__).parent.parent / "site" / f"{name}.py"
+    """tools/site/``name``.py, as the site's build imports it."""
+    path = Path(__file__).parents[1] / "tools" / "site" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -116,5 +116,5 @@ def run_quietly(command: list[str]) -> None:
 
 def build_site(notebooks: Path, output: Path, root: Path = ROOT) -> subprocess.CompletedProcess:
     """As `make course` does."""
-    command = [sys.executable, str(root / "site" / "build.py"), str(notebooks), str(output)]
+    command = [sys.executable, str(root / "tools" / "site" / "build.py"), str(notebooks), str(output)]
     return subprocess.run(command, capture_output=True, text=True, timeout=1800)

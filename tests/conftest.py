@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
-from browsers import chromium
-from built import ROOT, Installed, build_site, install_wheel
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
 from bertcourse.bert import BertConfig, BertModel, load_pretrained
+from browsers import chromium
+from built import ROOT, Installed, build_site, install_wheel
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 

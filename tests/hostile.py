@@ -11,7 +11,7 @@ WRONG = "def doubled(values):\n    return values\n"
 TAMPERS = {
     "ast-parse": "import ast\nast.parse = lambda *a, **k: compile('None', '', 'exec', 1024)",
     "user-namespace": "get_ipython().user_ns = {'check': lambda *a: None, **get_ipython().user_ns}",
-    "globals-check": "import bertcourse.checks.engine as e\ne.check = e.verify = lambda *a, **k: None",
+    "globals-check": "import bertcourse_homework.engine as e\ne.check = e.verify = lambda *a, **k: None",
     "builtins": "import builtins\nbuiltins.len = lambda x: 2\nbuiltins.exec = builtins.eval = lambda *a, **k: None",
     "json-dumps": "import json\njson.dumps = lambda *a, **k: '{}'",
     "display-hook": "import sys\nsys.displayhook = lambda value: None\nsys.stdout = sys.stderr",
@@ -153,7 +153,7 @@ MACHINE = {
     "for place in range(0, 2**41, 2**21): ctypes.c_char.from_address(start + place).value",
     "hides-its-memory": "import time\nfor number in range(4):\n    if os.fork() == 0:\n        libc.prctl(4, 0, 0, 0, 0); kept = bytearray(os.urandom(1) * 400 * 2**20); time.sleep(60)\ntime.sleep(3)",
     "threads": "import threading, time\nfor number in range(5000): threading.Thread(target=time.sleep, args=(60,)).start()",
-    "checks": "import bertcourse.checks\nprint(open(bertcourse.checks.__path__[0] + '/hw01.py').read())",
+    "checks": "import bertcourse_homework\nprint(open(bertcourse_homework.__path__[0] + '/hw01.py').read())",
     "descriptor-of-the-judge": "os.closerange(3, 200)",
 }
 DAEMON = """import ctypes, os, sys

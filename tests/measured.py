@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from nbformat import NotebookNode
 
-from bertcourse.validation import tolerance_of
+from bertcourse_lab.validation import tolerance_of
 
 MARK = re.compile(r"<!-- measured -->")
 COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)

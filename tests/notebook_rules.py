@@ -8,12 +8,12 @@ import ast
 import re
 from pathlib import Path
 
-from measured import misstated
 from nbformat import NotebookNode
 
-from bertcourse.figures.interactive import MOST_BYTES
-from bertcourse.lectures import human_minutes, read_notebook, stated_cost, stated_minutes
-from bertcourse.validation import FIGURE, tolerance_of
+from bertcourse_figures.interactive import MOST_BYTES
+from bertcourse_lab.lectures import human_minutes, read_notebook, stated_cost, stated_minutes
+from bertcourse_lab.validation import FIGURE, tolerance_of
+from measured import misstated
 
 IGNORING_TAGS = {"nbval-ignore-output", "nbval-skip"}
 KNOWN_TAGS = IGNORING_TAGS | {"nbval-check-output", "nbval-raises-exception"}

@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from bertcourse.lectures import read_notebook, stated_cost
+from bertcourse_lab.lectures import read_notebook, stated_cost
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -109,7 +109,7 @@ def test_readme_gives_each_lecture_with_the_cost_it_states():
 PAGES = [
     "README.md",
     "CONTRIBUTING.md",
-    *(f"site/guide/{path.name}" for path in (ROOT / "site" / "guide").glob("*.md")),
+    *(f"tools/site/guide/{path.name}" for path in (ROOT / "tools" / "site" / "guide").glob("*.md")),
 ]
 
 

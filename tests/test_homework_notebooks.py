@@ -1,9 +1,9 @@
 """Every solved homework reproduces, cell by cell."""
 
 import pytest
-from test_notebooks import ROOT, copied, validate
 
-from bertcourse.lectures import read_notebook
+from bertcourse_lab.lectures import read_notebook
+from test_notebooks import ROOT, copied, validate
 
 HOMEWORK = sorted((ROOT / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import nbformat
 import pytest
 
-from bertcourse.lectures import read_notebook
+from bertcourse_lab.lectures import read_notebook
 
 LECTURES = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
 HEADING = re.compile(r"#+ ")

@@ -2,6 +2,7 @@
 
 import nbformat
 import pytest
+
 from measured import measured_passages, misstated, numbers
 
 MARK = "<!-- measured -->"

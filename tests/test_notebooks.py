@@ -12,14 +12,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from built import Installed
-from measured import ASIDE, measured_passages, misstated, numbers
 from nbclient import NotebookClient
 from nbclient.exceptions import CellTimeoutError
-from notebook_rules import INSTALL, problems, problems_of_questions, problems_of_spine
 
-from bertcourse import lectures
-from bertcourse.lectures import (
+from bertcourse_lab import lectures
+from bertcourse_lab.lectures import (
     KERNEL,
     LECTURE_ENVIRONMENT,
     YARDSTICK_SECONDS,
@@ -35,6 +32,9 @@ from bertcourse.lectures import (
     write_notebook,
     yardstick,
 )
+from built import Installed
+from measured import ASIDE, measured_passages, misstated, numbers
+from notebook_rules import INSTALL, problems, problems_of_questions, problems_of_spine
 
 ROOT = Path(__file__).parent.parent
 LECTURES = sorted((ROOT / "notebooks").glob("*.ipynb"))

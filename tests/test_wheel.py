@@ -10,13 +10,13 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+from bertcourse.datasets import data
 from built import build_wheel
 from notebook_rules import INSTALL
 
-from bertcourse.datasets import data
-
 ROOT = Path(__file__).parent.parent
-TRACKED = ("bertcourse", "bertcourse_grading", "data", "notebooks", "tests", "studies", "site")
+TRACKED = ("bertcourse", "data", "notebooks", "tests", "tools")
 pytestmark = pytest.mark.slow
 
 
@@ -41,9 +41,9 @@ def test_the_index_would_take_wheel_and_sdist(installed):
 def test_the_wheel_has_all_code_and_data_and_says_that_it_is_typed(installed):
     inside = set(zipfile.ZipFile(installed.wheel).namelist())
     code = {
-        str(path.relative_to(ROOT).as_posix())
-        for folder in ("bertcourse", "bertcourse_grading")
-        for path in (ROOT / folder).rglob("*.*")
+        path.relative_to(folder.parent).as_posix()
+        for folder in (ROOT / "bertcourse", *(ROOT / "tools").glob("bertcourse_*"))
+        for path in folder.rglob("*.*")
         if path.suffix in (".py", ".js")
     }
     listed = (ROOT / "data" / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
@@ -72,8 +72,8 @@ def test_model_and_data_are_there(installed, tmp_path):
 
 
 def test_the_command_is_there_and_the_doctor_is_content(installed, tmp_path):
-    assert re.fullmatch(r"bertcourse \d+\.\d+\.\d+\S*\n", run(installed, tmp_path, "-m", "bertcourse", "--version"))
-    lines = run(installed, tmp_path, "-m", "bertcourse", "doctor").splitlines()
+    assert re.fullmatch(r"bertcourse \d+\.\d+\.\d+\S*\n", run(installed, tmp_path, "-m", "bertcourse_lab", "--version"))
+    lines = run(installed, tmp_path, "-m", "bertcourse_lab", "doctor").splitlines()
     assert [line for line in lines if not line.startswith("ok")] == []
     assert any("course_data" in line for line in lines)
 
@@ -82,8 +82,8 @@ def test_the_doctor_fails_if_something_is_missing(installed, tmp_path):
     run(installed, tmp_path, "-m", "zipfile", "-e", str(installed.wheel), str(tmp_path))
     (tmp_path / "bertcourse" / "course_data" / "nli" / "dev.tsv").unlink()
     (tmp_path / "bertcourse" / "course_data" / "tickets" / "dev.tsv").write_text("other", encoding="utf-8")
-    (tmp_path / "bertcourse" / "checks" / "expected" / "hw03.json").unlink()
-    command = [str(installed.python), "-m", "bertcourse", "doctor"]
+    (tmp_path / "bertcourse_homework" / "expected" / "hw03.json").unlink()
+    command = [str(installed.python), "-m", "bertcourse_lab", "doctor"]
     result = subprocess.run(command, cwd=tmp_path, env=installed.environment, capture_output=True, text=True)
     assert result.returncode == 1
     assert "nli/dev.tsv is missing, tickets/dev.tsv is altered" in result.stdout

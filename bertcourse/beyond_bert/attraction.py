@@ -1,10 +1,10 @@
 """Chapter 11: what text hardly ever says: sentences in which the noun next to a verb differs from it in number.
 
 "The keys to the cabinet *are*": the subject is not the noun nearest to the verb. Where a noun stands right before an
-auxiliary, it has the auxiliary's number nine times out of ten in novels (``studies/attraction.py``). A model that looks
-at that noun alone is right as often, and has little reason to look further (Linzen et al. 2016, "Assessing the Ability
-of LSTMs to Learn Syntax-Sensitive Dependencies"). ``sentences_by_agreement`` finds the sentences in which it would be
-wrong, and those in which it would be right, and ``NumberRows`` lets a training read them more often.
+auxiliary, it has the auxiliary's number nine times out of ten in novels (``tools/studies/attraction.py``). A model that
+looks at that noun alone is right as often, and has little reason to look further (Linzen et al. 2016, "Assessing the
+Ability of LSTMs to Learn Syntax-Sensitive Dependencies"). ``sentences_by_agreement`` finds the sentences in which it
+would be wrong, and those in which it would be right, and ``NumberRows`` lets a training read them more often.
 
 Number is read off the words, without a parser: a noun is a word whose plural is in the vocabulary, too, or one that the
 tokenizer cuts into pieces, and then the last piece tells; only auxiliaries count as verbs. Not all that is found is

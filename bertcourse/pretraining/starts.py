@@ -3,7 +3,7 @@
 BERT starts from noise, even in its positions. A run can start in other ways: with sines and cosines as position vectors
 (``initial_positions``), so that p + k is a rotation of p for every k; with word vectors made from counts
 (``initial_words``); with sublayers that do not add anything yet (``initial_outputs``); and with heads that look at a
-neighbour (``local_layers``). ``studies/recipes.py`` and ``studies/books_start.py`` measure what each is worth.
+neighbour (``local_layers``). ``tools/studies/recipes.py`` and ``books_start.py`` there measure what each is worth.
 """
 
 from collections.abc import Iterable, Sequence

@@ -13,9 +13,9 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from bertcourse import doctor
 from bertcourse.bert import find_folder, folders, load_pretrained
 from bertcourse.retrieval import BiEncoder
+from bertcourse_lab import doctor
 
 
 @pytest.mark.parametrize(

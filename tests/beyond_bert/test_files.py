@@ -16,7 +16,7 @@ from bertcourse.bert.tokenizer_files import ROBERTA_SPELLING
 from bertcourse.beyond_bert import Encoder, EncoderConfig, EncoderForPreTraining, load_pretrained, save_pretrained
 from bertcourse.beyond_bert.encoder import MODERN
 
-PARITY = runpy.run_path(str(Path(__file__).parents[2] / "studies" / "beyond_bert_parity.py"))
+PARITY = runpy.run_path(str(Path(__file__).parents[2] / "tools" / "studies" / "beyond_bert_parity.py"))
 SIZES = dict(
     vocab_size=60,
     hidden_size=24,

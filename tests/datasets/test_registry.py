@@ -11,12 +11,12 @@ import zipfile
 
 import pytest
 
-from bertcourse import cli
 from bertcourse.datasets import data, registry
 from bertcourse.datasets.blimp import blimp_pairs, make_blimp
 from bertcourse.datasets.registry import PublicFile, content_sha256
 from bertcourse.datasets.semcor import framework_files, make_semcor
 from bertcourse.datasets.wordnet import LEXNAMES, ar_members, make_wordnet, unpack_wordnet, wordnet_folder
+from bertcourse_lab import cli
 
 
 def sha256(content: bytes) -> str:

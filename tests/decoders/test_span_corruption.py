@@ -15,7 +15,7 @@ from bertcourse.decoders.span_corruption import (
     sentinel_tokens,
     span_corruption,
 )
-from bertcourse.figures import decoders as figures
+from bertcourse_figures import decoders as figures
 
 WORDS = "Thank you for inviting me to your party last week .".split()
 settings_of_spans = st.tuples(st.integers(2, 200), st.floats(0.01, 0.99), st.floats(1.0, 10.0), st.integers(0, 2**32))

@@ -17,12 +17,12 @@ import torch
 from tokenizers import Tokenizer, models
 from tqdm import tqdm
 
-from bertcourse import cli
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.cost import flops_per_token
 from bertcourse.pretraining import PRESETS, Corpus, Documents, PretrainingConfig, SmallWorld, pretrain, trainer
 from bertcourse.pretraining.checkpoints import checkpoints
 from bertcourse.training import Interrupted, read_log
+from bertcourse_lab import cli
 
 TINY = dict(
     corpus="small-world",

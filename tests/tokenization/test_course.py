@@ -7,8 +7,8 @@ import pytest
 import tokenizers
 import transformers
 
-from bertcourse.cli import main
 from bertcourse.tokenization import WordPieceTokenizer
+from bertcourse_lab.cli import main
 
 SHIPPED = Path(__file__).parents[2] / "data" / "checkpoints" / "course"
 TEXT = "The tokenizer reads: Déjà vu! #include <stdio.h> {x_1 = ~2 ^ 3}"

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from bertcourse.checks import CheckFailed, verify
-from bertcourse.checks.engine import NotWritten
 from bertcourse_grading.source import Source, SourceExercise, read_source
+from bertcourse_homework import CheckFailed, verify
+from bertcourse_homework.engine import NotWritten
 from wrong_answers import Variant
 
 HOMEWORK = sorted((Path(__file__).parents[2] / "notebooks" / "homework").glob("hw*/hw*.ipynb"))
 for notebook in HOMEWORK:
-    importlib.import_module(f"bertcourse.checks.{notebook.stem}")
+    importlib.import_module(f"bertcourse_homework.{notebook.stem}")
     importlib.import_module(f"wrong_answers.{notebook.stem}")
 
 

@@ -1,0 +1,109 @@
+"""Homework: the checks refuse what is wrong and name it, and let through what is right, however it is written."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pytest
+
+from bertcourse_grading.source import read_source, record_expected
+from bertcourse_homework import CheckFailed, check
+from bertcourse_homework.engine import EXERCISES, EXPECTED
+from bertcourse_homework.values import difference
+from wrong_answers import VARIANTS, Variant
+from wrong_answers.verdicts import HOMEWORK, verdicts
+
+
+def name_of(variant: Variant) -> str:
+    return f"{variant.number} {variant.what}"
+
+
+def cases(items: list[Variant] | list[Path]) -> list:
+    """Parameters with their names; those of homework 5 to 7, in which MiniLM reads, are slow."""
+    named = [(item, name_of(item) if isinstance(item, Variant) else item.stem) for item in items]
+    slow = [name.removeprefix("hw0").startswith(("5", "6", "7")) for _, name in named]
+    return [pytest.param(item, id=name, marks=[pytest.mark.slow] * reads) for (item, name), reads in zip(named, slow)]
+
+
+@pytest.mark.parametrize("variant", cases([v for v in VARIANTS if v.says is not None]))
+def test_mistake_is_refused_and_named(variant):
+    visible, hidden = verdicts(variant)
+    assert variant.says in visible, visible or "the visible check lets it through"
+
+
+@pytest.mark.parametrize("variant", cases([v for v in VARIANTS if v.says is None]))
+def test_unusual_but_right_answer_passes(variant):
+    assert verdicts(variant) == ("", "")
+
+
+@pytest.mark.parametrize("notebook", cases(HOMEWORK))
+def test_solutions_pass_and_stubs_do_not(notebook, capsys, monkeypatch):
+    monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")  # a failed check is worth 0 points there
+    source = read_source(notebook)
+    names = source.namespace()
+    for exercise in source.exercises:
+        assert check(exercise.number, names[exercise.name]) is None
+        exec(exercise.hidden, dict(names))
+        assert check(exercise.number, stub) == 0
+        assert "not written yet" in capsys.readouterr().out
+    plt.close("all")
+
+
+def stub(*arguments, **keywords):
+    raise NotImplementedError("write this")
+
+
+@pytest.mark.parametrize("notebook", cases(HOMEWORK))
+def test_hidden_tests_refuse_what_only_knows_the_visible_inputs(notebook):
+    """A hidden test is worth something only if it fails an answer that returns nothing of use."""
+    source = read_source(notebook)
+    names = source.namespace()
+    for exercise in source.exercises:
+        with pytest.raises(CheckFailed):
+            exec(exercise.hidden, {**names, exercise.name: lambda *arguments, **keywords: None})
+
+
+@pytest.mark.parametrize("notebook", cases(HOMEWORK))
+def test_stored_values_are_those_of_the_solutions(notebook, tmp_path, monkeypatch):
+    stored = (EXPECTED / f"{notebook.stem}.json").read_text(encoding="utf-8")
+    monkeypatch.setattr("bertcourse_homework.engine.EXPECTED", tmp_path)
+    new = json.loads(record_expected(notebook).read_text(encoding="utf-8"))
+    assert difference(json.loads(stored), new, 1e-4) is None
+    plt.close("all")
+
+
+def test_each_exercise_has_four_mistakes_and_two_right_answers():
+    mistakes = Counter(variant.number for variant in VARIANTS if variant.says is not None)
+    rights = Counter(variant.number for variant in VARIANTS if variant.says is None)
+    for notebook in HOMEWORK:
+        for exercise in read_source(notebook).exercises:
+            assert exercise.number in EXERCISES
+            assert mistakes[exercise.number] >= 4 and rights[exercise.number] >= 2, exercise.number
+
+
+@pytest.mark.slow
+def test_kill_table(capsys):
+    """Prints, for each exercise, how many mistakes the visible check and the hidden test refuse."""
+    rows = []
+    for number in EXERCISES:
+        found = [verdicts(variant) for variant in VARIANTS if variant.number == number and variant.says is not None]
+        passed = [
+            verdicts(variant) == ("", "") for variant in VARIANTS if variant.number == number and variant.says is None
+        ]
+        rows.append(
+            (
+                number,
+                EXERCISES[number].name,
+                len(found),
+                sum(bool(v) for v, _ in found),
+                sum(bool(h) for _, h in found),
+                len(passed),
+                sum(passed),
+            )
+        )
+    with capsys.disabled():
+        print(f"\n{'exercise':<28}{'mistakes':>9}{'visible':>9}{'hidden':>9}{'right':>9}{'passed':>9}")
+        for number, name, *counts in rows:
+            print(f"{number + ' ' + name:<28}{''.join(f'{count:>9}' for count in counts)}")
+    assert all(row[2] == row[3] == row[4] and row[5] == row[6] for row in rows)
