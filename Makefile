@@ -1,5 +1,6 @@
 # make course   everything a reader needs: install, execute every lecture, build the site
 # make test     unit tests, strict validation of every notebook from the built wheel, the site and its links
+# make test-all all that is too slow for every change, too: weekly, and before a release
 # make quick    before a commit: style and fast tests, no lecture executed
 # make lab      JupyterLab in the same environment, on the first lecture
 # make release  what students get: a folder and a zip without solutions and hidden tests, in build/release
@@ -17,32 +18,46 @@ BIN := $(VENV)/bin
 endif
 READY := $(VENV)/.ready
 
-.PHONY: course test quick lab release clean constraints sums minutes
+.PHONY: course test test-all quick lab release clean constraints sums minutes
 
 course: $(READY)
 	rm -rf build/lectures build/site
 	$(BIN)/bertcourse doctor
 	$(BIN)/bertcourse run --output build/lectures $(wildcard notebooks/*.ipynb)
-	$(BIN)/bertcourse run --output build/lectures/solutions $(wildcard notebooks/solutions/*.ipynb)
 	$(BIN)/python tools/site/build.py build/lectures build/site
 	@echo
 	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
 
-# Two at a time, and one thread for the tests: two processes of two threads each would mostly wait for each other.
-FROM_THE_WHEEL := tests/test_notebooks.py tests/test_wheel.py
+# What fails fast comes first. Then two at a time: the longer lectures, and all else, with one thread for the tests, as
+# two processes of two threads each would mostly wait for each other.
+FIRST := tests/test_house.py tests/test_lecture_order.py
+NOTEBOOKS := tests/test_notebooks.py tests/test_homework_notebooks.py
+SHORTER := solutions or solved_homework or 01_ or 02_ or 03_
+PYTEST := $(BIN)/pytest -m "not weekly" --durations=15
 test: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(PYTEST) -q $(FIRST)
+	$(BIN)/pytest -q tests/test_notebooks.py -k keeps_the_rules
 	@mkdir -p build
-	@echo "The notebooks are validated meanwhile; what came of it follows at the end, and is in build/notebooks.log."
-	@$(BIN)/pytest --durations=10 $(FROM_THE_WHEEL) > build/notebooks.log 2>&1 & notebooks=$$!; \
-	trap 'kill $$notebooks; exit 130' INT TERM; \
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(addprefix --ignore=,$(FROM_THE_WHEEL)) --durations=10; others=$$?; \
-	wait $$notebooks; notebooks=$$?; cat build/notebooks.log; \
-	test $$others -eq 0 && test $$notebooks -eq 0
+	@echo "The longer lectures are validated meanwhile; what came of it follows at the end, and is in build/lectures.log."
+	@$(PYTEST) $(NOTEBOOKS) tests/test_wheel.py -k "not ($(SHORTER))" > build/lectures.log 2>&1 & lectures=$$!; \
+	trap 'kill $$lectures; exit 130' INT TERM; \
+	OMP_NUM_THREADS=1 $(PYTEST) $(addprefix --ignore=,$(FIRST) $(NOTEBOOKS) tests/test_wheel.py); others=$$?; \
+	$(PYTEST) $(NOTEBOOKS) -k "$(SHORTER)"; shorter=$$?; \
+	wait $$lectures; lectures=$$?; cat build/lectures.log; \
+	test $$others -eq 0 && test $$shorter -eq 0 && test $$lectures -eq 0
+
+# Nothing else may run meanwhile: the lectures are held to the times that they state.
+test-all: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest --durations=50
 
 quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -m "not slow"
+	$(BIN)/pytest -m "not slow and not weekly"
 
 lab: $(READY)
 	@$(BIN)/jupyter trust $(wildcard notebooks/*.ipynb notebooks/solutions/*.ipynb) > /dev/null

@@ -33,6 +33,12 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def weekly(request) -> bool:
+    """Whether weekly tests run, too: a batch for them is larger."""
+    return any(item.get_closest_marker("weekly") for item in request.session.items)
+
+
 @pytest.fixture(autouse=True)
 def seeded():
     torch.manual_seed(0)

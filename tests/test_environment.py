@@ -134,7 +134,9 @@ def test_one_version():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [page if page == "README.md" else pytest.param(page, marks=pytest.mark.weekly) for page in PAGES]
+)
 def test_examples_run_as_they_are_printed(page, tmp_path, monkeypatch):
     """Each page's Python, from top to bottom, in a folder with the tickets and a text."""
     monkeypatch.chdir(tmp_path)

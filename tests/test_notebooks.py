@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import nbformat
@@ -144,14 +145,16 @@ def test_lecture_keeps_the_rules(lecture):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lecture", LECTURES + SOLUTIONS, ids=named)
-def test_lecture_reproduces_in_the_time_it_states(lecture, installed, tmp_path):
+def test_lecture_reproduces(lecture, installed, tmp_path, weekly):
+    """Whether it does so in twice the time that it states is held weekly, when nothing else runs beside the tests."""
     result, seconds = validate(copied(lecture, tmp_path), installed)
     assert result.returncode == 0, result.stdout[-6000:]
     stated = stated_cost(read_notebook(lecture))
     assert seconds > 0
-    assert within_twice((seconds - NBVAL_SECONDS) / NEIGHBOURS, stated), (
-        f"{lecture.name} states {stated.cpu_seconds:.0f} s of CPU and took {seconds:.0f}"
-    )
+    if not within_twice((seconds - NBVAL_SECONDS) / NEIGHBOURS, stated):
+        says = f"{lecture.name} states {stated.cpu_seconds:.0f} s of CPU and took {seconds:.0f}"
+        assert not weekly, says
+        warnings.warn(says, stacklevel=1)
 
 
 @pytest.mark.parametrize(
@@ -498,6 +501,7 @@ def test_time_is_judged_by_the_machine(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_slowdown_is_the_yardstick_against_where_the_costs_were_measured(monkeypatch):
     assert 0.05 * YARDSTICK_SECONDS < yardstick() < 50 * YARDSTICK_SECONDS
     monkeypatch.setattr(lectures, "YARDSTICK_SECONDS", 1e-3)  # as if measured on a machine that is far faster
@@ -506,7 +510,7 @@ def test_slowdown_is_the_yardstick_against_where_the_costs_were_measured(monkeyp
     assert slowdown() == 1  # a fast machine need not be faster
 
 
-def test_run_fails_at_twice_the_stated_time(tmp_path, capsys, monkeypatch):
+def test_a_run_warns_at_twice_the_stated_time(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(lectures, "slowdown", lambda: 1.0)
     path = saved(
         tmp_path,
@@ -515,8 +519,8 @@ def test_run_fails_at_twice_the_stated_time(tmp_path, capsys, monkeypatch):
     notebook = read_notebook(path)
     notebook.cells[0].source = "**Takes** 1 s of CPU on two cores, 0.2 GB of memory."
     write_notebook(notebook, path)
-    assert not run_lectures([path])
-    assert "SLOW    lecture.ipynb" in capsys.readouterr().out
+    assert run_lectures([path])  # a first command must not fail because something else runs beside it
+    assert "slow    lecture.ipynb" in capsys.readouterr().out
 
 
 def questions_of(*right: int) -> str:

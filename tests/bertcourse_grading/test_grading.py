@@ -73,12 +73,27 @@ def without_waiting_for_the_disk(connection, _) -> None:
     connection.execute("PRAGMA synchronous=OFF")
 
 
+# The submissions of an ordinary batch: these are graded at every change, all other kinds weekly.
+A_DOZEN = [
+    "right",
+    "partly",
+    "wrong",
+    "unsolved",
+    "syntax-error",
+    "endless-in-function",
+    "megabytes",
+    "redefines-check",
+]
+A_DOZEN += ["tampered-points", "missing-answer", "renamed", "a-pdf"]
+KINDS = [pytest.param(kind, marks=[pytest.mark.weekly] * (kind not in A_DOZEN)) for kind in example.VERDICTS]
+
+
 @pytest.fixture(scope="module")
-def batch(checks, tmp_path_factory) -> Batch:
-    return Batch(tmp_path_factory.mktemp("batch"))
+def batch(checks, tmp_path_factory, weekly) -> Batch:
+    return Batch(tmp_path_factory.mktemp("batch"), None if weekly else A_DOZEN)
 
 
-@pytest.mark.parametrize("kind", example.VERDICTS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_submission_is_reported_rightly(batch, kind):
     if kind in example.LINUX_ONLY and not LINUX:
         pytest.skip("what stops it is Linux's")
@@ -94,6 +109,7 @@ def test_no_submission_reached_what_is_not_its_own(batch):
 
 
 @pytest.mark.skipif(not LINUX, reason="processes are found by their environment")
+@pytest.mark.weekly
 def test_what_a_submission_leaves_running_is_ended(batch):
     commands = [one.info["cmdline"] for one in psutil.process_iter(["cmdline"])]
     assert ["sleep", "299.75"] not in commands and batch.results["leaves-process"].points == 6
@@ -123,6 +139,7 @@ def test_reports_hold_every_submission(batch):
     assert f"{len(rows)} submissions" in table
 
 
+@pytest.mark.weekly
 def test_what_is_graded_stays_until_it_changes(batch, monkeypatch):
     asked = []
     grade_afresh = grading.Grader.grade_afresh
@@ -311,6 +328,7 @@ def test_a_roster_without_the_assignment_is_refused(batch, tmp_path):
         export(tmp_path, "canvas", tmp_path / "filled.csv", source=batch.course)
 
 
+@pytest.mark.weekly
 def test_points_are_those_of_nbgraders_own_autograde(batch, tmp_path):
     from nbgrader.api import Gradebook
     from nbgrader.apps.api import NbGraderAPI

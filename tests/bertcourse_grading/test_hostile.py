@@ -55,9 +55,28 @@ def base(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("hostile")
 
 
+# One for each way of getting at points: these are graded at every change, all others weekly.
+A_DOZEN = [
+    "tampers: globals-check",
+    "tampers: import-hook",
+    "tampers: garbage",
+    "tampers: modules",
+    "protocol: forged-reply",
+    "protocol: verdict",
+    "machine: daemon",
+    "machine: environment-of-the-grader",
+    "machine: memory-of-the-grader",
+    "machine: checks",
+    "returns: anything",
+    "returns: endless-list",
+]
+KINDS = [pytest.param(kind, marks=[pytest.mark.weekly] * (kind not in A_DOZEN)) for kind in hostile.hostile()]
+
+
 @pytest.fixture(scope="module")
-def results(base) -> dict[str, grading.Result]:
-    return grade_hostile(base, hostile.hostile())
+def results(base, weekly) -> dict[str, grading.Result]:
+    kinds = hostile.hostile()
+    return grade_hostile(base, kinds if weekly else {kind: kinds[kind] for kind in A_DOZEN})
 
 
 def is_left_behind(process: psutil.Process, checks: str) -> bool:
@@ -69,7 +88,7 @@ def is_left_behind(process: psutil.Process, checks: str) -> bool:
         return False
 
 
-@pytest.mark.parametrize("kind", hostile.hostile())
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_trick_is_worth_a_point(results, kind):
     """The first answer is wrong, the second one right: three points, or fewer where the trick broke that one, too."""
     result = results[kind.replace(": ", "-")]
@@ -82,7 +101,9 @@ def test_no_trick_is_worth_a_point(results, kind):
 OWN_FAULT = {"tampers: transformers", "machine: descriptor-of-the-judge", "machine: reports"}
 
 
-@pytest.mark.parametrize("kind", [k for k in hostile.hostile() if not k.startswith("protocol") and k not in OWN_FAULT])
+@pytest.mark.parametrize(
+    "kind", [k for k in KINDS if not k.values[0].startswith("protocol") and k.values[0] not in OWN_FAULT]
+)
 def test_the_other_answer_keeps_its_points(results, kind):
     assert results[kind.replace(": ", "-")].points == 3, results[kind.replace(": ", "-")]
 
@@ -114,6 +135,7 @@ print(json.dumps([found, peak]))
 LATE = ("was stopped", "could not be interrupted; the notebook was run again without it")
 
 
+@pytest.mark.weekly
 def test_messages_of_many_parts_do_not_fill_the_graders_memory(tmp_path):
     """In a grader of its own; the parts of a message have 4.4 GiB together. What comes behind them may come too late;
     then the cell that sent them is left out, and no other."""
@@ -133,7 +155,6 @@ def test_messages_of_many_parts_do_not_fill_the_graders_memory(tmp_path):
 
 SAYS = {  # what whoever grades should read
     "nested-folders": "made folders in folders, more than 60 deep",
-    "very-many-files": "more than 5,000 files",
     "daemons": "started more than 16 processes",
     "thread-without-head": "went on in a thread after its first one had ended",
     "unlinked-files": "wrote more than 256 MiB of files",
@@ -142,12 +163,14 @@ SAYS = {  # what whoever grades should read
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+@pytest.mark.weekly
 @pytest.mark.parametrize("kind", SAYS)
 def test_what_is_too_much_is_said(results, kind):
     assert SAYS[kind] in "\n".join(results[f"machine-{kind}"].messages)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+@pytest.mark.weekly
 def test_too_many_files_are_said_where_the_watcher_comes_too_late(tmp_path, monkeypatch):
     look = process.Process.look_at_files
     monkeypatch.setattr(
@@ -178,11 +201,13 @@ def assert_refused(base: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="walls of Linux")
+@pytest.mark.weekly
 def test_what_nobody_may_do_is_refused(results, base):
     assert_refused(base)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="systemd is Linux's")
+@pytest.mark.weekly
 def test_a_submission_runs_in_a_cgroup_where_systemd_makes_one(tmp_path, monkeypatch):
     """A stand-in for systemd-run: it drops its options and runs the command."""
     program = """#!/bin/sh
@@ -206,6 +231,7 @@ exec "$@"
 
 
 @pytest.mark.skipif(not walls.works("bwrap", "--version"), reason="the same as above where there is no bubblewrap")
+@pytest.mark.weekly
 def test_our_own_walls_hold_where_there_are_no_others(tmp_path, monkeypatch):
     monkeypatch.setattr(walls, "bubblewrap", lambda writable, hidden: [])
     monkeypatch.setattr(walls, "control_group", lambda memory, processes: [])

@@ -21,7 +21,7 @@ from bertcourse_grading.process import Limits  # noqa: E402
 from wrong_answers.judged import Court  # noqa: E402
 from wrong_answers.notebooks import all_wrong, as_cell  # noqa: E402
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.weekly]
 LIKELY = re.compile(r"^  likely +(.*)", re.MULTILINE)
 NAMES = [path.stem for path in HOMEWORK]
 LIMITS = Limits(cell_seconds=300, total_seconds=1200)

@@ -147,6 +147,7 @@ def test_a_full_disk_leaves_the_last_checkpoint(run, tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.weekly
 def test_a_hundred_kills_lose_no_checkpoint_that_was_finished(run, tmp_path):
     """kill -9 at a random moment: the newest file is whole, and no older than the last that was reported as written."""
     random.seed(0)

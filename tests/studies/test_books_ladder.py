@@ -69,6 +69,7 @@ def test_scores_of_gaps_and_verbs_are_those_of_the_scorer(books_ladder):
     assert always_singular == {"verb, none": 0.5, "verb, other": 0.5, "verb, same": 0.5}
 
 
+@pytest.mark.weekly
 def test_a_ladder_goes_on_where_it_was_and_stays_the_same(books_ladder, monkeypatch, tmp_path):
     model, tokenizer = bert.load_pretrained("course", bert.BertForPreTraining)
     random = np.random.default_rng(0)

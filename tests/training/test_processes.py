@@ -25,6 +25,7 @@ def test_a_missing_process_is_named(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
     script = tmp_path / "wait.py"
     script.write_text(

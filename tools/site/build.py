@@ -63,10 +63,14 @@ def write_reference(folder: Path) -> None:
 
 def lay_out(notebooks: Path, data: Path, source: Path) -> None:
     """Put lectures, data and guide as they lie in the repository, so that links between their files lead to pages."""
-    for notebook in sorted([*notebooks.glob("*.ipynb"), *notebooks.glob("solutions/*.ipynb")]):
-        place = source / "notebooks" / notebook.relative_to(notebooks)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(notebook, place)
+    solutions = notebooks / "solutions"
+    if not solutions.is_dir():  # `make course` runs the lectures only
+        solutions = ROOT / "notebooks" / "solutions"
+    (source / "notebooks" / "solutions").mkdir(parents=True)
+    for notebook in notebooks.glob("*.ipynb"):
+        shutil.copy(notebook, source / "notebooks")
+    for notebook in solutions.glob("*.ipynb"):
+        shutil.copy(notebook, source / "notebooks" / "solutions")
     shutil.copytree(data, source / "data", ignore=shutil.ignore_patterns("*.safetensors", "__pycache__"))
     shutil.copytree(SITE / "guide", source / "tools" / "site" / "guide")
     (source / "notebooks" / "homework").mkdir(parents=True)
