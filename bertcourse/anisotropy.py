@@ -15,9 +15,7 @@ cosine underestimates (Zhou et al. 2022).
 """
 
 import itertools
-import os
 from collections.abc import Hashable, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -26,8 +24,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from bertcourse.datasets.registry import fetch
-from bertcourse.static_embeddings.similarity import JudgedPair
 from bertcourse.word_senses.nearest import check_vectors, rows_by_word, unit
 
 FLOATS = (np.float64, np.float32)  # whatever is neither becomes the first
@@ -229,89 +225,3 @@ def check_varied(name: str, values: Sequence[float]) -> None:
             f"the {name} must be at least three finite numbers, not all the same, to be correlated; got "
             f"{len(values)}: {', '.join(f'{value:.4g}' for value in values[:10])}."
         )
-
-
-def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[JudgedPair]) -> float:
-    """Spearman's correlation of cosine with people's judgement: do they put the pairs in the same order?
-
-    Args:
-        vectors: from word to (D,).
-        pairs: those with a word that has no vector are skipped.
-
-    Source: Hill et al. 2015, section 4.
-    """
-    known = [pair for pair in pairs if pair.first in vectors and pair.second in vectors]
-    scores = [pair.score for pair in known]
-    check_varied(f"scores of pairs whose words both have vectors, of {len(pairs)} pairs,", scores)
-    first, second = (np.stack([vectors[pair[side]] for pair in known]) for side in (0, 1))
-    cosines = paired_cosines(first, second)
-    check_varied("cosines of the pairs", cosines)
-    return float(stats.spearmanr(cosines, scores).statistic)
-
-
-class Layout(NamedTuple):
-    """The columns of a similarity set: the words are fields 0 and 1, and field ``score`` goes from 0 to ``highest``."""
-
-    separator: str
-    score: int
-    highest: float
-
-
-LAYOUTS = {
-    "simlex999": Layout("\t", 3, 10),
-    "simverb3500": Layout("\t", 3, 10),
-    "ws353-similarity": Layout("\t", 2, 10),
-    "ws353-relatedness": Layout("\t", 2, 10),
-    "rg65": Layout(";", 2, 4),
-}
-
-
-def word_pairs(name: str) -> list[JudgedPair]:
-    """A public set of word pairs with people's judgements, fetched if it is not here.
-
-    Args:
-        name: one of ``LAYOUTS``.
-    """
-    check_set(name)
-    return read_word_pairs(*fetch(name), name)
-
-
-def read_word_pairs(path: str | os.PathLike, name: str) -> list[JudgedPair]:
-    """A set of word pairs with people's judgements, from its file.
-
-    Args:
-        path: the file.
-        name: which set it is, one of ``LAYOUTS``, because their columns differ.
-
-    Source: Hill et al. 2015 (SimLex-999), Gerz et al. 2016 (SimVerb-3500), Finkelstein et al. 2002 and Agirre et al.
-    2009 (WordSim-353), Rubenstein & Goodenough 1965 (RG-65).
-    """
-    check_set(name)
-    layout, pairs = LAYOUTS[name], []
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} must be UTF-8; {error}.") from None
-    for number, line in enumerate(lines, 1):
-        fields = [field.strip() for field in line.split(layout.separator)]
-        if number == 1 and fields[:2] == ["word1", "word2"]:  # a heading
-            continue
-        try:
-            pair = JudgedPair(fields[0], fields[1], float(fields[layout.score]))
-        except (IndexError, ValueError):
-            pair = None
-        if pair is None or not (pair.first and pair.second and 0 <= pair.score <= layout.highest):
-            raise ValueError(
-                f"{path}, line {number}: expected two words and, in field {layout.score + 1}, a score from 0 "
-                f"to {layout.highest}; got {line!r:.80}."
-            )
-        pairs.append(pair)
-    if not pairs:
-        raise ValueError(f"{path} must hold pairs of words; it is empty.")
-    return pairs
-
-
-def check_set(name: str) -> None:
-    """Refuse an unknown set of word pairs."""
-    if name not in LAYOUTS:
-        raise ValueError(f"name must be one of {', '.join(LAYOUTS)}; got {name!r}.")

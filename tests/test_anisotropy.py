@@ -6,21 +6,19 @@ from scipy import stats
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from bertcourse import anisotropy
 from bertcourse.anisotropy import (
     Standardizer,
     dimension_contributions,
     expected_cosine,
     frequency_effect,
-    human_correlation,
     mean_vectors,
     paired_cosines,
     plain_expected_cosine,
-    read_word_pairs,
     sampled_cosine,
     self_similarity,
 )
-from bertcourse.static_embeddings.similarity import JudgedPair
+from bertcourse_lab.datasets import judged_pairs
+from bertcourse_lab.datasets.judged_pairs import JudgedPair, human_correlation, read_word_pairs
 
 
 @pytest.fixture
@@ -163,7 +161,7 @@ def test_similarity_sets_that_are_not_there_are_named(tmp_path):
     with pytest.raises(ValueError, match="simlex999, .*; got 'men'"):
         read_word_pairs(tmp_path / "absent.txt", "men")
     with pytest.raises(ValueError, match="simlex999"):
-        anisotropy.word_pairs("men")
+        judged_pairs.word_pairs("men")
     (tmp_path / "bytes.txt").write_bytes(b"\xff")
     with pytest.raises(ValueError, match="bytes.txt .*UTF-8"):
         read_word_pairs(tmp_path / "bytes.txt", "rg65")

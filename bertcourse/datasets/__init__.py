@@ -1,9 +1,8 @@
-"""Data: the course's own, books, and public sets, fetched once and checked.
+"""Data: the course's own, and books, fetched once and checked. Public sets are the lab's.
 
-``data`` (books, and the course's own files) and ``registry`` (public sets) fetch and check; ``ebooks``, ``semcor``,
-``wordnet`` and ``blimp`` turn what others publish into text. ``pairs`` reads which words occur near one another in the
-books, and ``agreement`` reads sentences on subject and verb. ``unicode_tables`` lists where Hugging Face's tokenizers
-depart from today's Unicode.
+``data`` has the course's own files and the books, which ``ebooks`` turns into text. ``pairs`` reads which words occur
+near one another in the books, and ``agreement`` reads sentences on subject and verb. ``unicode_tables`` lists where
+Hugging Face's tokenizers depart from today's Unicode.
 """
 
 from bertcourse.datasets.agreement import AgreementSentence, agreement_sentences

@@ -1,13 +1,11 @@
 """Chapter 7: fine-tuning. A few weights on top of BERT, trained on some labelled examples, classify texts and pairs.
 
-In reading order: ``readers``, ``heads``, ``classifiers``, ``config``, ``freezing``, ``batches``, ``trainer``,
-``public_sets``.
+In reading order: ``readers``, ``heads``, ``classifiers``, ``config``, ``freezing``, ``batches``, ``trainer``.
 """
 
 from bertcourse.fine_tuning.classifiers import SequenceClassifier
 from bertcourse.fine_tuning.config import FineTuningConfig
 from bertcourse.fine_tuning.freezing import freeze
-from bertcourse.fine_tuning.public_sets import Splits, rte, split_by, sst2
 from bertcourse.fine_tuning.readers import LabeledText, read_nli, read_tsv
 from bertcourse.fine_tuning.trainer import FineTuned, fine_tune
 
@@ -16,12 +14,8 @@ __all__ = [
     "FineTuningConfig",
     "LabeledText",
     "SequenceClassifier",
-    "Splits",
     "fine_tune",
     "freeze",
     "read_nli",
     "read_tsv",
-    "rte",
-    "split_by",
-    "sst2",
 ]

@@ -1,12 +1,11 @@
 """Chapter 8: named entities. In reading order: ``tags``, ``scores``, ``subwords``, ``taggers``, ``linear_chain``
-(Viterbi, for one sentence) and ``crf`` (the same for a batch, and learned), ``features``, ``conll``, ``public_sets``.
+(Viterbi, for one sentence) and ``crf`` (the same for a batch, and learned), ``features``, ``conll``.
 """
 
 from bertcourse.named_entities.conll import TaggedSentence, read_conll
 from bertcourse.named_entities.crf import CRF, viterbi
 from bertcourse.named_entities.features import FeatureTagger
 from bertcourse.named_entities.linear_chain import Transitions, allowed_transitions, invalid_steps
-from bertcourse.named_entities.public_sets import join_sentences, wikigold, wnut17
 from bertcourse.named_entities.scores import EntityScores, compare_taggers, entity_scores
 from bertcourse.named_entities.subwords import subword_tags, word_tags
 from bertcourse.named_entities.taggers import TokenClassifier
@@ -35,15 +34,12 @@ __all__ = [
     "entity_scores",
     "entity_types",
     "invalid_steps",
-    "join_sentences",
     "read_brackets",
     "read_conll",
     "read_tags",
     "subword_tags",
     "tag_set",
     "viterbi",
-    "wikigold",
-    "wnut17",
     "word_tags",
     "write_brackets",
     "write_tags",

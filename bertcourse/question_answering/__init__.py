@@ -1,7 +1,7 @@
 """Chapter 9: question answering. In reading order: ``questions``, ``spans``, ``scores``, ``readers``, ``low_rank``."""
 
 from bertcourse.question_answering.low_rank import LowRankLinear, add_low_rank, load_difference, save_difference
-from bertcourse.question_answering.questions import Answer, Question, read_squad, squad
+from bertcourse.question_answering.questions import Answer, Question, read_squad
 from bertcourse.question_answering.readers import SpanPredictor
 from bertcourse.question_answering.scores import answer_f1, best_margin, exact_match, normalize_answer, squad_scores
 from bertcourse.question_answering.spans import Span, best_answer, best_span, span_windows
@@ -23,6 +23,5 @@ __all__ = [
     "read_squad",
     "save_difference",
     "span_windows",
-    "squad",
     "squad_scores",
 ]

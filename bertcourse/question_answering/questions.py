@@ -1,4 +1,4 @@
-"""Chapter 9: questions about a text, in SQuAD's JSON format, and the public SQuAD itself."""
+"""Chapter 9: questions about a text, in SQuAD's JSON format."""
 
 import json
 import os
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bertcourse.datasets.registry import fetch
-from bertcourse.fine_tuning.public_sets import Splits, split_by
 from bertcourse.fine_tuning.readers import at_least_one, read_whole
 
 
@@ -79,9 +77,3 @@ def check_answers(question: Question) -> None:
                 f"question {question.id}: expected the answer {text!r} at character {start!r} of its context; got "
                 f"{there!r} there. Correct its text or its start."
             )
-
-
-def squad() -> Splits:
-    """SQuAD 1.1's official dev split: 10,570 questions on 48 Wikipedia articles, split 80/10/10 % by article."""
-    (path,) = fetch("squad")
-    return split_by(read_squad(path), lambda question: question.article)

@@ -5,7 +5,7 @@ By words (BM25), by one vector per text or one per token, and by reading query a
 """
 
 from bertcourse.retrieval.bm25 import BM25, plain_bm25, words_of
-from bertcourse.retrieval.collection import Collection, cranfield, read_beir, reading_questions
+from bertcourse.retrieval.collection import Collection, reading_questions
 from bertcourse.retrieval.encoders import BiEncoder, TrainingPair, contrastive_loss, late_interaction, max_similarity
 from bertcourse.retrieval.scores import (
     SCORES,
@@ -27,7 +27,6 @@ __all__ = [
     "TrainingPair",
     "average_precision",
     "contrastive_loss",
-    "cranfield",
     "fuse",
     "labeled_pairs",
     "late_interaction",
@@ -37,7 +36,6 @@ __all__ = [
     "plain_bm25",
     "query_scores",
     "rank",
-    "read_beir",
     "reading_questions",
     "recall_at",
     "reciprocal_rank",

@@ -1,5 +1,5 @@
 """Chapter 0: words as vectors before attention. In reading order: ``counts``, ``word2vec``, ``vectors`` (and the fast
-versions ``counts_fast``, ``word2vec_fast``), ``similarity``, ``analogies``, ``bias``, ``ngrams``, ``recurrent``.
+versions ``counts_fast``, ``word2vec_fast``), ``analogies``, ``bias``, ``ngrams``, ``recurrent``.
 
 Word vectors from counts and from prediction: what they know, and what one vector per word, whatever the sentence,
 cannot know. Then models that read sentences, but forget them: n-grams and recurrent networks.
@@ -12,7 +12,6 @@ from bertcourse.static_embeddings.analogies import (
     analogy_score,
     analogy_scores,
     course_analogies,
-    google_analogies,
 )
 from bertcourse.static_embeddings.bias import (
     AssociationTest,
@@ -21,7 +20,6 @@ from bertcourse.static_embeddings.bias import (
     neighbours_gender,
     projections,
     weat,
-    weat_lists,
     without_direction,
     word_lists,
 )
@@ -36,7 +34,6 @@ from bertcourse.static_embeddings.recurrent import (
     RecurrentNetwork,
     train_language_model,
 )
-from bertcourse.static_embeddings.similarity import Agreement, JudgedPair, agreement_with_people, men_pairs
 from bertcourse.static_embeddings.vectors import Neighbour, WordVectors
 from bertcourse.static_embeddings.word2vec import (
     gradient_step,
@@ -49,11 +46,9 @@ from bertcourse.static_embeddings.word2vec import (
 from bertcourse.static_embeddings.word2vec_fast import expected_loss, expected_pairs, train_word2vec
 
 __all__ = [
-    "Agreement",
     "AnalogyScore",
     "AssociationTest",
     "ElmanCell",
-    "JudgedPair",
     "KneserNey",
     "LSTMCell",
     "Neighbour",
@@ -62,7 +57,6 @@ __all__ = [
     "RecurrentLanguageModel",
     "RecurrentNetwork",
     "WordVectors",
-    "agreement_with_people",
     "analogy_answers",
     "analogy_score",
     "analogy_scores",
@@ -74,10 +68,8 @@ __all__ = [
     "expected_pairs",
     "frequent_words",
     "gender_direction",
-    "google_analogies",
     "gradient_step",
     "keep_probability",
-    "men_pairs",
     "negative_sampling_loss",
     "neighbours_gender",
     "noise_distribution",
@@ -89,7 +81,6 @@ __all__ = [
     "train_language_model",
     "train_word2vec",
     "weat",
-    "weat_lists",
     "window_pairs",
     "without_direction",
     "word_ids",

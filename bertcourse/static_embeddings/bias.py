@@ -12,7 +12,6 @@ woman is to doctor" cannot come out (Nissim, van Noord & van der Goot 2020, "Fai
 bias that is taken out of one direction still shows in the neighbours (Gonen & Goldberg 2019, "Lipstick on a Pig").
 """
 
-import json
 import math
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -23,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bertcourse.datasets.registry import fetch
 from bertcourse.static_embeddings.vectors import WordVectors
 
 EXACT = 20_000  # up to this many ways of dividing the words, all are tried; beyond it, some are drawn
@@ -51,13 +49,6 @@ def word_lists() -> dict[str, list]:
     """The course's own lists, of words that occur in novels: word_lists.toml."""
     text = (resources.files("bertcourse.static_embeddings") / "word_lists.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
-
-
-def weat_lists() -> dict[str, list[str]]:
-    """The lists of Caliskan et al. 2017, in lower case; fetched if they are not here."""
-    (path,) = fetch("weat")
-    lists = json.loads(path.read_text(encoding="utf-8"))
-    return {name: [word.lower() for word in words] for name, words in lists.items()}
 
 
 def covered(vectors: WordVectors, words: Iterable[str]) -> list[str]:

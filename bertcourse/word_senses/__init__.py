@@ -6,19 +6,9 @@ WordNet's first sense (Jurafsky & Martin, "Speech and Language Processing", chap
 Loureiro & Jorge 2019; Peters et al. 2018).
 
 In reading order: ``vectors`` (a vector for each word), ``nearest`` (the classifier), ``sentences`` (the course's own
-labelled set), ``corpora`` (SemCor and the public test sets), ``dictionary`` (WordNet), ``keys`` (what a sense is
-called), and last ``vector_cache``, which keeps the vectors of a large corpus.
+labelled set), ``keys`` (what a sense is called), and last ``vector_cache``, which keeps the vectors of a large corpus.
 """
 
-from bertcourse.word_senses.corpora import (
-    CORPORA,
-    Instance,
-    SenseCorpus,
-    most_frequent_senses,
-    read_senses,
-    sense_corpus,
-)
-from bertcourse.word_senses.dictionary import find_lemma, first_senses, open_wordnet, word_senses, wordnet
 from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
 from bertcourse.word_senses.nearest import NearestSense, is_correct
 from bertcourse.word_senses.sentences import SenseExample, sense_sentences
@@ -27,24 +17,13 @@ from bertcourse.word_senses.vectors import ContextualVectors, word_vectors
 
 __all__ = [
     "ContextualVectors",
-    "CORPORA",
     "PARTS_OF_SPEECH",
-    "Instance",
     "NearestSense",
-    "SenseCorpus",
     "SenseExample",
     "Word",
     "cached_word_vectors",
-    "find_lemma",
-    "first_senses",
     "is_correct",
-    "most_frequent_senses",
-    "open_wordnet",
-    "read_senses",
-    "sense_corpus",
     "sense_sentences",
     "sense_word",
-    "word_senses",
     "word_vectors",
-    "wordnet",
 ]

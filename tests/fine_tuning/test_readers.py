@@ -5,12 +5,15 @@ import zipfile
 
 import pytest
 
-from bertcourse import named_entities
-from bertcourse.datasets import course_file, registry
-from bertcourse.fine_tuning import LabeledText, public_sets, read_nli, read_tsv, rte, split_by, sst2
-from bertcourse.named_entities import TaggedSentence, entity_types, join_sentences, read_conll, wikigold, wnut17
-from bertcourse.question_answering import Answer, Question, read_squad, squad
-from bertcourse.question_answering import questions as question_sets
+from bertcourse.datasets import course_file
+from bertcourse.fine_tuning import LabeledText, read_nli, read_tsv
+from bertcourse.named_entities import TaggedSentence, entity_types, read_conll
+from bertcourse.question_answering import Answer, Question, read_squad
+from bertcourse_lab.datasets import classification, entities, registry
+from bertcourse_lab.datasets import questions as question_sets
+from bertcourse_lab.datasets.classification import rte, split_by, sst2
+from bertcourse_lab.datasets.entities import join_sentences, wikigold, wnut17
+from bertcourse_lab.datasets.questions import squad
 
 ARTICLE = {
     "title": "Bees",
@@ -184,7 +187,7 @@ def test_public_sets_are_read_from_their_files(written, monkeypatch, tmp_path):
     articles = [{**ARTICLE, "title": f"t{n}"} for n in range(10)]
     questions = written(json.dumps({"data": articles}), "squad.json")
     files = {"sst2": sentiment, "rte": pairs, "wikigold": [documents], "wnut17": [documents] * 3, "squad": [questions]}
-    for module in (public_sets, named_entities.public_sets, question_sets):
+    for module in (classification, entities, question_sets):
         monkeypatch.setattr(module, "fetch", files.__getitem__)
     train, dev, test = ([example.text for example in split] for split in sst2())
     assert len(dev) == 2 and set(dev) < set(sentences) and test == ["a new one doesn't"]
@@ -235,8 +238,8 @@ def test_the_real_sets_have_their_published_sizes(load, sizes):
 def test_phrases_find_the_sentence_they_were_cut_from():
     phrases = ["good", "a good film .", "good film", "a b", "film .", "b c", "a b"]
     # "a b" and "b c" overlap, and neither holds the other.
-    assert public_sets.sentences_of(phrases) == [1, 1, 1, 3, 1, 5, 3]
-    assert public_sets.sentences_of([]) == []
+    assert classification.sentences_of(phrases) == [1, 1, 1, 3, 1, 5, 3]
+    assert classification.sentences_of([]) == []
 
 
 def test_joined_sentences_keep_words_tags_and_documents():

@@ -2,15 +2,10 @@
 
 import pytest
 
-from bertcourse.datasets import registry
-from bertcourse.retrieval import collection as module
-from bertcourse.retrieval.collection import (
-    Collection,
-    cranfield,
-    read_beir,
-    read_records,
-    reading_questions,
-)
+from bertcourse.retrieval.collection import Collection, reading_questions
+from bertcourse_lab.datasets import collections as module
+from bertcourse_lab.datasets import registry
+from bertcourse_lab.datasets.collections import cranfield, read_beir, read_records
 
 ABSTRACTS = """.I 1
 .T

@@ -3,20 +3,17 @@
 import numpy as np
 import pytest
 
-from bertcourse.datasets.registry import states
 from bertcourse.static_embeddings import (
     Question,
     WordVectors,
-    agreement_with_people,
     analogy_answers,
     analogy_score,
     analogy_scores,
     course_analogies,
-    google_analogies,
-    men_pairs,
 )
-from bertcourse.static_embeddings.analogies import read_analogies
-from bertcourse.static_embeddings.similarity import read_judged_pairs
+from bertcourse_lab.datasets.judged_pairs import agreement_with_people, men_pairs, read_judged_pairs
+from bertcourse_lab.datasets.registry import states
+from bertcourse_lab.datasets.words import google_analogies, read_analogies
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bertcourse.datasets import word_pairs
-from bertcourse.datasets.registry import states
 from bertcourse.static_embeddings import (
     WordVectors,
     associations,
@@ -14,10 +13,11 @@ from bertcourse.static_embeddings import (
     neighbours_gender,
     projections,
     weat,
-    weat_lists,
     without_direction,
     word_lists,
 )
+from bertcourse_lab.datasets.registry import states
+from bertcourse_lab.datasets.words import weat_lists
 
 X, Y, A, B = (["x1", "x2", "x3", "x4"], ["y1", "y2", "y3", "y4"], ["a1", "a2"], ["b1", "b2", "b3"])
 

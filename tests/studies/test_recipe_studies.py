@@ -16,7 +16,8 @@ from bertcourse.bert import BertForPreTraining, load_pretrained, save_pretrained
 from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.files import read_json
 from bertcourse.pretraining import IGNORE, Documents, RowMaker, Vocabulary, evaluate, fixed_batches
-from bertcourse.word_senses import Instance, NearestSense, SenseCorpus, is_correct, word_vectors
+from bertcourse.word_senses import NearestSense, is_correct, word_vectors
+from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus
 
 STUDIES = Path(__file__).parents[2] / "tools" / "studies"
 

@@ -17,10 +17,12 @@ import torch
 from bertcourse import anisotropy, bert
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json
-from bertcourse.fine_tuning import LabeledText, Splits
+from bertcourse.fine_tuning import LabeledText
 from bertcourse.pretraining import SmallWorld
 from bertcourse.static_embeddings import Question, WordVectors
-from bertcourse.word_senses import Instance, SenseCorpus, corpora
+from bertcourse_lab.datasets import sense_corpora
+from bertcourse_lab.datasets.classification import Splits
+from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus
 
 STUDIES = Path(__file__).parents[2] / "tools" / "studies"
 FORWARD = STUDIES / "forward.py"
@@ -99,7 +101,7 @@ def test_anisotropy_says_what_it_cannot_fetch_before_it_loads_a_model(monkeypatc
     def absent(name):
         raise ConnectionError(f"cannot fetch {name}. Set BERTCOURSE_DATA")
 
-    monkeypatch.setattr(corpora, "fetch", absent)
+    monkeypatch.setattr(sense_corpora, "fetch", absent)
     monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
     monkeypatch.setattr(sys, "argv", ["anisotropy.py"])
     with pytest.raises(SystemExit, match="cannot fetch semcor. Set BERTCOURSE_DATA"):

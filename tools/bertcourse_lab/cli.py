@@ -159,7 +159,7 @@ def add_data_commands(commands: argparse._SubParsersAction) -> None:
 
 def run_data(action: str, names: list[str]) -> bool:
     """List, fetch or check public data sets, and say whether all is well."""
-    from bertcourse.datasets import registry
+    from bertcourse_lab.datasets import registry
 
     if action == "list":
         registry.print_sets()

@@ -33,10 +33,13 @@ from scipy import stats
 
 from bertcourse import anisotropy, bert
 from bertcourse.datasets import COURSE_DATA, book_words
-from bertcourse.datasets.registry import cache_folder
 from bertcourse.files import replace_files
-from bertcourse.word_senses import SenseCorpus, cached_word_vectors, sense_corpus, word_senses, wordnet
+from bertcourse.word_senses import cached_word_vectors
 from bertcourse.word_senses.nearest import unit
+from bertcourse_lab.datasets import judged_pairs
+from bertcourse_lab.datasets.dictionary import word_senses, wordnet
+from bertcourse_lab.datasets.registry import cache_folder
+from bertcourse_lab.datasets.sense_corpora import SenseCorpus, sense_corpus
 
 KINDS = ("raw", "centred", "scaled", "standardized")
 NUM_TOKENS, NUM_PAIRS, RESAMPLES = 10_000, 10_000, 1000
@@ -117,7 +120,7 @@ def measure_people(
             resampled[kind] = spearman_rows(anisotropy.paired_cosines(first, second)[rows], people[rows])
         low, high = np.quantile(resampled["standardized"] - resampled["raw"], [0.025, 0.975])
         result[name] = {"pairs": len(known), "of": len(all_pairs)}
-        result[name] |= {kind: anisotropy.human_correlation(each, known) for kind, each in kinds.items()}
+        result[name] |= {kind: judged_pairs.human_correlation(each, known) for kind, each in kinds.items()}
         result[name] |= {"difference_low": float(low), "difference_high": float(high)}
     return result
 
@@ -164,7 +167,7 @@ def measure_frequency(vectors: np.ndarray, names: list, documents: list[str], co
 
 def measure(model_name: str, cache: Path) -> dict:
     """Everything, for one model."""
-    corpus, pairs = sense_corpus("semcor"), {name: anisotropy.word_pairs(name) for name in anisotropy.LAYOUTS}
+    corpus, pairs = sense_corpus("semcor"), {name: judged_pairs.word_pairs(name) for name in judged_pairs.LAYOUTS}
     synsets = word_senses(wordnet(), {each.word for each in corpus.instances})
     model, tokenizer = bert.load_pretrained(model_name)
     settings = {"layers": range(model.config.num_hidden_layers + 1), "pooling": "stack", "cache": cache}

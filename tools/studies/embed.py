@@ -24,7 +24,8 @@ import torch
 import transformers
 
 from bertcourse.bert import find_folder, load_pretrained
-from bertcourse.word_senses import read_senses, word_vectors
+from bertcourse.word_senses import word_vectors
+from bertcourse_lab.datasets.sense_corpora import read_senses
 
 NAMES = ("semcor.data.xml.xz", "semcor.gold.key.txt.xz")
 

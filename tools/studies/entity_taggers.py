@@ -28,7 +28,7 @@ import torch
 from bertcourse import bert
 from bertcourse.datasets import course_file
 from bertcourse.files import read_json, replace_files
-from bertcourse.fine_tuning import Splits, fine_tune
+from bertcourse.fine_tuning import fine_tune
 from bertcourse.named_entities import (
     FeatureTagger,
     TokenClassifier,
@@ -37,9 +37,10 @@ from bertcourse.named_entities import (
     invalid_steps,
     read_conll,
     tag_set,
-    wikigold,
 )
 from bertcourse.named_entities.crf import TagDecoder
+from bertcourse_lab.datasets.classification import Splits
+from bertcourse_lab.datasets.entities import wikigold
 
 SEEDS = (0, 1, 2)
 RATES = (3e-3, 1e-2)

@@ -39,7 +39,8 @@ from bertcourse import bert
 from bertcourse.bert import BertModel
 from bertcourse.datasets import COURSE_DATA, course_file
 from bertcourse.files import read_json, replace_files
-from bertcourse.fine_tuning import LabeledText, SequenceClassifier, Splits, fine_tune, read_tsv, rte, sst2
+from bertcourse.fine_tuning import LabeledText, SequenceClassifier, fine_tune, read_tsv
+from bertcourse_lab.datasets.classification import Splits, rte, sst2
 
 SIZES = {"tickets": (4, 16, 64, 120), "reviews": (4, 16, 64, 180), "nli": (120,)}
 # The fewer examples, the more often each is read; with random weights, more often still.

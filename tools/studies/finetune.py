@@ -29,7 +29,8 @@ import torch
 import transformers
 
 from bertcourse.bert import BertModel, load_pretrained
-from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune, rte, sst2
+from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune
+from bertcourse_lab.datasets.classification import rte, sst2
 
 SETS = {"sst2": sst2, "rte": rte}
 

@@ -41,7 +41,7 @@ from tokenizers import Tokenizer
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained, save_pretrained
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json, write_table
-from bertcourse.fine_tuning import LabeledText, SequenceClassifier, Splits, fine_tune
+from bertcourse.fine_tuning import LabeledText, SequenceClassifier, fine_tune
 from bertcourse.pretraining import (
     PRESETS,
     PretrainingConfig,
@@ -52,6 +52,7 @@ from bertcourse.pretraining import (
     fixed_batches,
     pretrain,
 )
+from bertcourse_lab.datasets.classification import Splits
 
 VARIANTS = {"with NSP": {}, "without NSP": {"nsp": False}}
 TASKS = ("topic", "same topic", "follows")

@@ -19,7 +19,9 @@ import numpy as np
 
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.word_senses import PARTS_OF_SPEECH, Instance, SenseCorpus, Word, sense_corpus, word_senses, wordnet
+from bertcourse.word_senses import PARTS_OF_SPEECH, Word
+from bertcourse_lab.datasets.dictionary import word_senses, wordnet
+from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus, sense_corpus
 
 NAMES = (("person", "NOUN"), ("group", "NOUN"), ("location", "NOUN"))
 FILE = "one_sense_per_discourse.json"

@@ -54,11 +54,13 @@ from bertcourse.pretraining import (
 )
 from bertcourse.tokenization.wordpiece import PREFIX
 from bertcourse.training.modes import evaluation_mode
-from bertcourse.word_senses import sense_corpus, word_senses, word_vectors, wordnet
+from bertcourse.word_senses import word_vectors
 from bertcourse_lab.benchmarks.blimp import score_pairs
 from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from bertcourse_lab.benchmarks.tables import versions
 from bertcourse_lab.benchmarks.word_senses import first_sentences, right_answers
+from bertcourse_lab.datasets.dictionary import word_senses, wordnet
+from bertcourse_lab.datasets.sense_corpora import sense_corpus
 
 
 class Sizes(NamedTuple):

@@ -20,7 +20,8 @@ import torch
 from bertcourse.bert import load_pretrained
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import replace_files
-from bertcourse.retrieval import BM25, BiEncoder, cranfield, words_of
+from bertcourse.retrieval import BM25, BiEncoder, words_of
+from bertcourse_lab.datasets.collections import cranfield
 
 ROUNDS = 5
 

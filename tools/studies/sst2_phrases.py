@@ -18,7 +18,8 @@ import torch
 
 from bertcourse.bert import load_pretrained
 from bertcourse.files import replace_files
-from bertcourse.fine_tuning import SequenceClassifier, fine_tune, sst2
+from bertcourse.fine_tuning import SequenceClassifier, fine_tune
+from bertcourse_lab.datasets.classification import sst2
 
 SETTINGS = {"epochs": 2, "batch_size": 64, "learning_rate": 1e-4, "average_last": 0.5, "evaluations": 1}
 

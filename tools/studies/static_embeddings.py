@@ -34,7 +34,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertcourse import anisotropy
 from bertcourse.datasets import COURSE_DATA, course_file, paragraphs, word_pairs
 from bertcourse.datasets.data import book_texts
 from bertcourse.files import write_table
@@ -42,12 +41,9 @@ from bertcourse.pretraining.corpus import HELD_OUT_BOOKS
 from bertcourse.static_embeddings import (
     Question,
     WordVectors,
-    agreement_with_people,
     analogy_scores,
     course_analogies,
-    google_analogies,
     keep_probability,
-    men_pairs,
     ppmi,
     svd_vectors,
     train_word2vec,
@@ -56,6 +52,9 @@ from bertcourse.static_embeddings import (
 )
 from bertcourse.static_embeddings.word2vec_fast import window_weights
 from bertcourse_lab.benchmarks.tables import table_lines
+from bertcourse_lab.datasets import judged_pairs
+from bertcourse_lab.datasets.judged_pairs import agreement_with_people, men_pairs
+from bertcourse_lab.datasets.words import google_analogies
 
 SIZE, WINDOW = 100, 5
 THRESHOLD, EPOCHS = (inspect.signature(train_word2vec).parameters[name].default for name in ("threshold", "epochs"))
@@ -92,7 +91,7 @@ def shown(value: str | float | None) -> str:
 
 def measures(vectors: WordVectors) -> dict:
     """What word vectors know, in numbers."""
-    men, simlex = men_pairs(), anisotropy.word_pairs("simlex999")
+    men, simlex = men_pairs(), judged_pairs.word_pairs("simlex999")
     row = {"MEN": agreement_with_people(vectors, men).correlation}
     row["MEN, other half"] = agreement_with_people(vectors, men[1::2]).correlation
     row["SimLex"] = agreement_with_people(vectors, simlex).correlation

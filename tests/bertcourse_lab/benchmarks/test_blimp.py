@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from bertcourse.bert import BertForPreTraining, BertModel
-from bertcourse.datasets import registry
 from bertcourse_lab import cli
 from bertcourse_lab.benchmarks import blimp as benchmark
 from bertcourse_lab.benchmarks.blimp import (
@@ -26,6 +25,7 @@ from bertcourse_lab.benchmarks.blimp import (
     score_pairs,
     summary,
 )
+from bertcourse_lab.datasets import registry
 
 NAMES = sorted(read_published())
 

@@ -5,10 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from bertcourse.word_senses import Instance, SenseCorpus, vector_cache
+from bertcourse.word_senses import vector_cache
 from bertcourse_lab import cli
 from bertcourse_lab.benchmarks import word_senses as wsd_benchmark
 from bertcourse_lab.benchmarks.word_senses import COLUMNS, p_text, run_benchmark, system_table
+from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus
 
 BANK, RUN, SEAT = ("bank", "NOUN"), ("run", "VERB"), ("seat", "NOUN")
 SENSES = {BANK: ["bank%1:17:01::", "bank%1:14:00::"], RUN: ["run%2:38:00::", "run%2:41:00::"], SEAT: ["seat%1:06:00::"]}

@@ -31,18 +31,18 @@ from torch import nn
 
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.bert.weights import fingerprint
-from bertcourse.datasets.registry import cache_folder
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.classifiers import SequenceClassifier, classification_scores
-from bertcourse.fine_tuning.public_sets import Splits, rte, sst2
 from bertcourse.fine_tuning.readers import LabeledText
 from bertcourse.fine_tuning.trainer import CHECKPOINT, config_of, description, fine_tune
-from bertcourse.named_entities.public_sets import join_sentences, wikigold, wnut17
 from bertcourse.named_entities.taggers import TokenClassifier
 from bertcourse.named_entities.tags import entity_types, tag_set
-from bertcourse.question_answering.questions import squad
 from bertcourse.question_answering.readers import SpanPredictor
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name
+from bertcourse_lab.datasets.classification import Splits, rte, sst2
+from bertcourse_lab.datasets.entities import join_sentences, wikigold, wnut17
+from bertcourse_lab.datasets.questions import squad
+from bertcourse_lab.datasets.registry import cache_folder
 
 
 class Task(NamedTuple):

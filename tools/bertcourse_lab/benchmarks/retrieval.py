@@ -16,11 +16,12 @@ from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.bootstrap import compare
 from bertcourse.retrieval.bm25 import BM25
-from bertcourse.retrieval.collection import Collection, cranfield, read_beir, reading_questions
+from bertcourse.retrieval.collection import Collection, reading_questions
 from bertcourse.retrieval.encoders import POOLINGS, BiEncoder, late_interaction
 from bertcourse.retrieval.scores import SCORES, query_scores
 from bertcourse.retrieval.search import fuse, rank
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
+from bertcourse_lab.datasets.collections import cranfield, read_beir
 
 COLLECTIONS: dict[str, Callable[[], Collection]] = {"reading": reading_questions, "cranfield": cranfield}
 BASELINE, COMPARED, LONGEST = "BM25", "nDCG@10", 256

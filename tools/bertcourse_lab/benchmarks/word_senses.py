@@ -13,19 +13,11 @@ import numpy as np
 from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import load_pretrained
 from bertcourse.bootstrap import paired_bootstrap
-from bertcourse.datasets.registry import cache_folder
-from bertcourse.word_senses import (
-    PARTS_OF_SPEECH,
-    NearestSense,
-    SenseCorpus,
-    cached_word_vectors,
-    is_correct,
-    most_frequent_senses,
-    sense_corpus,
-    word_senses,
-    wordnet,
-)
+from bertcourse.word_senses import PARTS_OF_SPEECH, NearestSense, cached_word_vectors, is_correct
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
+from bertcourse_lab.datasets.dictionary import word_senses, wordnet
+from bertcourse_lab.datasets.registry import cache_folder
+from bertcourse_lab.datasets.sense_corpora import SenseCorpus, most_frequent_senses, sense_corpus
 
 TEST_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 COLUMNS = ("ALL", *TEST_SETS, *PARTS_OF_SPEECH)

@@ -11,12 +11,14 @@ import zipfile
 
 import pytest
 
-from bertcourse.datasets import data, registry
-from bertcourse.datasets.blimp import blimp_pairs, make_blimp
-from bertcourse.datasets.registry import PublicFile, content_sha256
-from bertcourse.datasets.semcor import framework_files, make_semcor
-from bertcourse.datasets.wordnet import LEXNAMES, ar_members, make_wordnet, unpack_wordnet, wordnet_folder
+from bertcourse.datasets import data
 from bertcourse_lab import cli
+from bertcourse_lab.datasets import blimp, registry, wordnet
+from bertcourse_lab.datasets.blimp import blimp_pairs
+from bertcourse_lab.datasets.makers import ar_members, make_blimp, make_wordnet
+from bertcourse_lab.datasets.registry import PublicFile, content_sha256
+from bertcourse_lab.datasets.semcor import framework_files, make_semcor
+from bertcourse_lab.datasets.wordnet import LEXNAMES, unpack_wordnet, wordnet_folder
 
 
 def sha256(content: bytes) -> str:
@@ -281,7 +283,7 @@ def test_blimp_is_made_from_its_zip_and_read(tmp_path, monkeypatch):
         file.writestr("data/passive_1.jsonl", json.dumps(rows[1]) + "\n")
         file.writestr("__MACOSX/data/._passive_1.jsonl", b"resource fork")
     make_blimp(tmp_path / "BLiMP.zip", tmp_path)
-    monkeypatch.setattr(registry, "fetch", lambda name: [tmp_path / f"{name}.tar.xz"])
+    monkeypatch.setattr(blimp, "fetch", lambda name: [tmp_path / f"{name}.tar.xz"])
     assert blimp_pairs() == {
         "passive_1": [("b is.", "b are.")],
         "wh_island": [("a is.", "a are."), ("b is.", "b are.")],
@@ -295,8 +297,8 @@ def test_wordnet_is_unpacked_once_and_with_what_nltk_wants(monkeypatch, tmp_path
     archive = tmp_path / "wordnet-dict.tar.xz"
     archive.write_bytes(pack({"./index.noun": b"bank"}, "w:xz"))
     fetched = []
-    monkeypatch.setattr(registry, "fetch", lambda name: fetched.append(name) or [archive])
-    monkeypatch.setattr(registry, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(wordnet, "fetch", lambda name: fetched.append(name) or [archive])
+    monkeypatch.setattr(wordnet, "cache_folder", lambda: tmp_path / "cache")
     for _ in range(2):
         assert sorted(path.name for path in wordnet_folder().iterdir()) == ["index.noun", "lexnames"]
     assert fetched == ["wordnet"]

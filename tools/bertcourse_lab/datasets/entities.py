@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from bertcourse.datasets.registry import fetch
-from bertcourse.fine_tuning.public_sets import Splits, split_by
 from bertcourse.named_entities.conll import TaggedSentence, read_conll
+from bertcourse_lab.datasets.classification import Splits, split_by
+from bertcourse_lab.datasets.registry import fetch
 
 
 def wikigold() -> Splits:

@@ -1,9 +1,10 @@
 """The files of WordNet 3.0 in a folder, as NLTK expects them, from the Debian package that contains them."""
 
-import lzma
 import tarfile
 import tempfile
 from pathlib import Path
+
+from bertcourse_lab.datasets.registry import cache_folder, fetch
 
 # The file "lexnames" of WordNet 3.0, which Debian leaves out: the categories into which synsets were sorted.
 LEXICOGRAPHER_FILES = (
@@ -18,13 +19,10 @@ LEXNAMES = "".join(
     f"{number:02d}\t{name}\t{'nvar'.index(name[0] if name[:3] != 'adv' else 'r') + 1}\n"
     for number, name in enumerate(LEXICOGRAPHER_FILES)
 )
-AR_MAGIC, AR_HEADER = b"!<arch>\n", 60  # a Debian package is an ar archive
 
 
 def wordnet_folder() -> Path:
     """The folder with WordNet's database files, which are fetched and unpacked if they are not here."""
-    from bertcourse.datasets.registry import cache_folder, fetch  # which imports this module
-
     folder = cache_folder() / "wordnet3.0" / "files"
     if not folder.is_dir():
         (archive,) = fetch("wordnet")
@@ -47,31 +45,3 @@ def unpack_wordnet(archive: Path, folder: Path) -> None:
         except OSError:
             if not folder.is_dir():  # it is there if another process was faster
                 raise
-
-
-def make_wordnet(package: Path, folder: Path) -> None:
-    """Make wordnet-dict.tar.xz, WordNet's database files, from the Debian package that contains them."""
-    packed = folder / "data.tar.xz"
-    try:
-        packed.write_bytes(ar_members(package.read_bytes())["data.tar.xz"])
-        with tarfile.open(packed) as tar, tarfile.open(folder / "wordnet-dict.tar.xz", "w:xz") as result:
-            for member in tar:
-                if member.isfile() and "/share/wordnet/" in member.name:
-                    content, member.name = tar.extractfile(member), Path(member.name).name
-                    result.addfile(member, content)
-    except (KeyError, ValueError, tarfile.TarError, lzma.LZMAError, EOFError) as error:
-        raise ValueError(f"{package.name} must be a Debian package; it is damaged ({error}). Try again.") from error
-
-
-def ar_members(content: bytes) -> dict[str, bytes]:
-    """The files in an ar archive: a magic string, then for each file 60 bytes of header and its content, padded to an
-    even length."""
-    if not content.startswith(AR_MAGIC):
-        raise ValueError("it does not begin with !<arch>")
-    members, position = {}, len(AR_MAGIC)
-    while position < len(content):
-        header = content[position : position + AR_HEADER].decode("latin-1")
-        start, size = position + AR_HEADER, int(header[48:58])
-        members[header[:16].strip().rstrip("/")] = content[start : start + size]
-        position = start + size + size % 2
-    return members

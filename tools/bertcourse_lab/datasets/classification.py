@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
-from bertcourse.datasets.registry import fetch
 from bertcourse.fine_tuning.readers import LabeledText, read_tsv
+from bertcourse_lab.datasets.registry import fetch
 
 SENTIMENTS = {"0": "negative", "1": "positive"}
 

@@ -4,14 +4,8 @@ import lzma
 
 import pytest
 
-from bertcourse.word_senses import (
-    Instance,
-    SenseCorpus,
-    most_frequent_senses,
-    read_senses,
-    sense_corpus,
-    sense_word,
-)
+from bertcourse.word_senses import sense_word
+from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus, most_frequent_senses, read_senses, sense_corpus
 
 BANK, SEAT = ("bank", "NOUN"), ("seat", "NOUN")
 RIVER, MONEY, CHAIR = "bank%1:17:01::", "bank%1:14:00::", "seat%1:06:00::"

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from bertcourse.datasets.data import read_text
-from bertcourse.datasets.registry import fetch
 from bertcourse.word_senses.keys import PARTS_OF_SPEECH, SENSE_KEY, Word
+from bertcourse_lab.datasets.registry import fetch
 
 CORPORA = ("semcor", "ALL", "senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 

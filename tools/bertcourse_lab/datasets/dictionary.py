@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from bertcourse.datasets.wordnet import wordnet_folder
 from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
+from bertcourse_lab.datasets.wordnet import wordnet_folder
 
 
 def wordnet():

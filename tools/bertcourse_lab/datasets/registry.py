@@ -18,11 +18,9 @@ from typing import NamedTuple
 import pooch
 from tqdm import tqdm
 
-from bertcourse.datasets.blimp import make_blimp
 from bertcourse.datasets.data import BOOK_SETS, books_folder, fetch_books, find_books, has_books, read_books
-from bertcourse.datasets.semcor import make_semcor
-from bertcourse.datasets.wordnet import make_wordnet
 from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
+from bertcourse_lab.datasets.makers import MAKERS
 
 
 class PublicFile(NamedTuple):
@@ -51,7 +49,7 @@ class PublicFile(NamedTuple):
 def read_registry() -> dict[str, list[PublicFile]]:
     """The files of each public data set, by the set's name."""
     sets: dict[str, list[PublicFile]] = {}
-    with (resources.files("bertcourse.datasets") / "public_data.tsv").open(encoding="utf-8") as file:
+    with (resources.files("bertcourse_lab.datasets") / "public_data.tsv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             sets.setdefault(row["set"], []).append(PublicFile(**row))
     return sets
@@ -167,10 +165,6 @@ def download(url: str, path: Path, files: list[PublicFile]) -> None:
             f"cannot fetch {url} ({error}). Try again; or set BERTCOURSE_DATA to a folder that has "
             f"{' and '.join(file.file for file in files)}."
         ) from error
-
-
-# Sets that we make from what others publish: each function takes a download and writes the set's files to a folder.
-MAKERS = {"blimp": make_blimp, "semcor": make_semcor, "wordnet": make_wordnet}
 
 
 def states(names: list[str] | None = None) -> dict[str, str]:

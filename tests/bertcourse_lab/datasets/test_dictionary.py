@@ -6,8 +6,8 @@ import tarfile
 
 import pytest
 
-from bertcourse import word_senses
-from bertcourse.datasets.wordnet import unpack_wordnet
+from bertcourse_lab.datasets import dictionary
+from bertcourse_lab.datasets.wordnet import unpack_wordnet
 
 BANK, SEAT = ("bank", "NOUN"), ("seat", "NOUN")
 RIVER, MONEY, CHAIR = "bank%1:17:01::", "bank%1:14:00::", "seat%1:06:00::"
@@ -45,27 +45,27 @@ def wordnet_archive(folder):
 def test_wordnet_is_read_in_its_order_with_satellites_among_adjectives(tmp_path):
     pytest.importorskip("nltk")
     unpack_wordnet(wordnet_archive(tmp_path), tmp_path / "files")
-    wordnet = word_senses.open_wordnet(tmp_path / "files")
+    wordnet = dictionary.open_wordnet(tmp_path / "files")
     words = [BANK, ("odd", "ADJ"), ("strange", "ADJ"), ("bank", "VERB"), ("nothing", "ADV")]
-    found = word_senses.word_senses(wordnet, words)
+    found = dictionary.word_senses(wordnet, words)
     assert found == {
         BANK: [MONEY, RIVER],
         ("odd", "ADJ"): ["odd%5:00:00:strange:00"],
         ("strange", "ADJ"): ["strange%3:00:00::"],
     }
-    assert word_senses.first_senses(wordnet, words)[BANK] == MONEY
-    assert word_senses.find_lemma(wordnet, RIVER).synset().definition() == "sloping land"
+    assert dictionary.first_senses(wordnet, words)[BANK] == MONEY
+    assert dictionary.find_lemma(wordnet, RIVER).synset().definition() == "sloping land"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["files", "wordnet-dict.tar.xz"]
     with pytest.raises(ValueError, match="no sense"):
-        word_senses.find_lemma(wordnet, "bank%1:99:00::")
+        dictionary.find_lemma(wordnet, "bank%1:99:00::")
     with pytest.raises(ValueError, match="part of speech"):
-        word_senses.word_senses(wordnet, [("bank", "NN")])
+        dictionary.word_senses(wordnet, [("bank", "NN")])
 
 
 def test_without_nltk_wordnet_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
     with pytest.raises(ModuleNotFoundError, match='pip install "bertcourse.benchmark'):
-        word_senses.open_wordnet(tmp_path)
+        dictionary.open_wordnet(tmp_path)
 
 
 def test_a_sense_that_nltk_lists_twice_is_listed_once():
@@ -77,4 +77,4 @@ def test_a_sense_that_nltk_lists_twice_is_listed_once():
         def lemmas(self, lemma, part):
             return [Entry(), Entry()]
 
-    assert word_senses.word_senses(Reader(), [BANK]) == {BANK: [RIVER]}
+    assert dictionary.word_senses(Reader(), [BANK]) == {BANK: [RIVER]}

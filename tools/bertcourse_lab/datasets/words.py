@@ -1,0 +1,38 @@
+"""Public questions on words: analogies (Mikolov et al. 2013) and the lists of WEAT (Caliskan et al. 2017)."""
+
+import json
+from pathlib import Path
+
+from bertcourse.static_embeddings import Question
+from bertcourse_lab.datasets.registry import fetch
+
+
+def google_analogies() -> dict[str, list[Question]]:
+    """The 19,544 questions of Mikolov et al. 2013 by section, in lower case; fetched if they are not here."""
+    return read_analogies(*fetch("analogies"))
+
+
+def read_analogies(path: Path) -> dict[str, list[Question]]:
+    """Questions from a file in which a line ": name" begins a section and every other line has four words.
+
+    Args:
+        path: the file.
+    """
+    sections: dict[str, list[Question]] = {}
+    section: list[Question] | None = None
+    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
+        words = line.lower().split()
+        if words[:1] == [":"] and len(words) > 1:
+            section = sections.setdefault(" ".join(words[1:]), [])
+        elif len(words) == 4 and section is not None:
+            section.append(Question(*words))
+        elif words:
+            raise ValueError(f"{path}, line {number}: expected four words, in a section; got {line!r:.80}.")
+    return sections
+
+
+def weat_lists() -> dict[str, list[str]]:
+    """The lists of Caliskan et al. 2017, in lower case; fetched if they are not here."""
+    (path,) = fetch("weat")
+    lists = json.loads(path.read_text(encoding="utf-8"))
+    return {name: [word.lower() for word in words] for name, words in lists.items()}
