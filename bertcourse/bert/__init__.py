@@ -1,8 +1,7 @@
 """BERT: the model (``model``), texts as its input (``batching``), and loading and saving it (``pretrained``).
 
 ``pretrained`` relies on modules that know where a model's files are (``folders``) and what is in them (``weights``,
-``tokenizer_files``). Texts that are too long for the model are read in parts (``windows``); ``cost`` says what a
-training step costs.
+``tokenizer_files``). Texts that are too long for the model are read in parts (``windows``).
 
 Chapter 2 fills its own code with real weights and compares it with this model (section 2.5); chapter 4 pretrains one.
 """

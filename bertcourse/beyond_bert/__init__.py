@@ -1,11 +1,10 @@
 """Chapter 11: beyond BERT. What its successors changed, one change at a time, trained by chapter 4's loop.
 
 BERT's recipe consists of five choices: rows, masks, objective, architecture and optimizer. In reading order: SpanBERT's
-masks and objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_evaluation``, ``electra_files``); an
+masks and objective (``spans``, ``spans_fast``); ELECTRA (``electra``, ``electra_files``); an
 encoder in which every departure from BERT is a setting (``encoder``) and its unpadded form (``unpadding``); Muon, to
-set beside AdamW (``muon``); all that a run changes, in one place (``recipes``); sentences that text hardly ever has and
-that grammar needs (``attraction``); a deeper model out of a trained one (``growth``); and the files of all of these,
-with RoBERTa's and ModernBERT's among them (``files``, ``formats``).
+set beside AdamW (``muon``); and the files of all of these, with RoBERTa's and ModernBERT's among them (``files``,
+``formats``). Whole runs, and what each changes, are in ``bertcourse_lab.pretraining``.
 """
 
 from bertcourse.beyond_bert.electra import ElectraLoss, ElectraWithGenerator
@@ -13,7 +12,6 @@ from bertcourse.beyond_bert.electra_files import load_electra, save_electra
 from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, EncoderForPreTraining, rotary_angles, rotate
 from bertcourse.beyond_bert.files import load_pretrained, save_pretrained
 from bertcourse.beyond_bert.muon import Muon, muon_groups, orthogonalize
-from bertcourse.beyond_bert.recipes import Recipe, pretrain_recipe
 from bertcourse.beyond_bert.spans import SpanBertForPreTraining
 from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
 
@@ -25,7 +23,6 @@ __all__ = [
     "EncoderConfig",
     "EncoderForPreTraining",
     "Muon",
-    "Recipe",
     "SpanBertForPreTraining",
     "SpanLoss",
     "load_electra",
@@ -33,7 +30,6 @@ __all__ = [
     "mask_spans",
     "muon_groups",
     "orthogonalize",
-    "pretrain_recipe",
     "rotary_angles",
     "rotate",
     "save_electra",

@@ -3,8 +3,8 @@
 In reading order: the decoder, with cross-attention and a cache of keys and values (``decoder``); a causal language
 model (``language_model``); how it writes (``generation``); a poem for it to learn by heart (``poem``); GPT-2's files
 (``gpt2``); encoder and decoder together (``encoder_decoder``), and dates for them to translate (``tasks``); T5's
-objective (``span_corruption``); a BERT that is made to write (``bert_writes``); one model that both fills and writes
-(``hybrid``); and chapter 4's small world, for models that write (``small_world_texts``).
+objective (``span_corruption``); a BERT that is made to write (``bert_writes``); and chapter 4's small world, for models
+that write (``small_world_texts``).
 """
 
 from bertcourse.decoders.bert_writes import Writer, fill_masks, gibbs_sample, mask_predict, write_left_to_right
@@ -12,7 +12,6 @@ from bertcourse.decoders.decoder import DecoderBlock, DecoderOutput, KeyValueCac
 from bertcourse.decoders.encoder_decoder import EncoderDecoder, EncoderDecoderOutput, teacher_forcing_loss, translate
 from bertcourse.decoders.generation import generate, keep_top_k, keep_top_p, next_token_distribution
 from bertcourse.decoders.gpt2 import load_gpt2, save_gpt2
-from bertcourse.decoders.hybrid import HybridLoss, fill_logits, filling_scores, writing_scores
 from bertcourse.decoders.language_model import (
     CausalLanguageModel,
     DecoderConfig,
@@ -40,7 +39,6 @@ __all__ = [
     "DecoderOutput",
     "EncoderDecoder",
     "EncoderDecoderOutput",
-    "HybridLoss",
     "KeyValueCache",
     "SmallModel",
     "TransformerDecoder",
@@ -49,9 +47,7 @@ __all__ = [
     "corrupt",
     "date_examples",
     "fill",
-    "fill_logits",
     "fill_masks",
-    "filling_scores",
     "generate",
     "gibbs_sample",
     "grammar_loss",
@@ -76,5 +72,4 @@ __all__ = [
     "translations",
     "world_texts",
     "write_left_to_right",
-    "writing_scores",
 ]

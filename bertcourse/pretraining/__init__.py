@@ -1,6 +1,6 @@
 """Chapter 4: pretraining. In reading order: ``masking``, ``pairs`` and ``objective``, with their fast versions in
 ``masking_fast``, ``pairs_fast`` and ``objective_fast``; ``corpus``, ``small_world``, ``small_world_probes``,
-``batches``, ``starts``, ``evaluation``, ``config``, ``checkpoints``, ``trainer``, ``command``.
+``batches``, ``starts``, ``evaluation``, ``config``, ``trainer``. Long runs are in ``bertcourse_lab.pretraining``.
 
 A corpus is cut into rows of tokens and some of the tokens are hidden; a BERT learns to guess them, and to tell whether
 one segment of a row follows the other.
@@ -8,7 +8,7 @@ one segment of a row follows the other.
 
 from bertcourse.pretraining.batches import RowMaker, fixed_batches
 from bertcourse.pretraining.config import PRESETS, PretrainingConfig
-from bertcourse.pretraining.corpus import Corpus, books_corpus, measuring_books, text_corpus
+from bertcourse.pretraining.corpus import Corpus
 from bertcourse.pretraining.evaluation import CountModel, evaluate
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary
 from bertcourse.pretraining.masking_fast import mask_tokens
@@ -24,7 +24,6 @@ from bertcourse.pretraining.pairs import (
 from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.small_world_probes import sense_accuracy, topic_accuracy
-from bertcourse.pretraining.trainer import pretrain
 from bertcourse.training import read_log  # lecture 4 reads runs with it; documented in ``training``
 
 __all__ = [
@@ -43,16 +42,12 @@ __all__ = [
     "Rows",
     "SmallWorld",
     "Vocabulary",
-    "books_corpus",
     "collate",
     "evaluate",
     "fixed_batches",
     "mask_tokens",
-    "measuring_books",
     "pack_documents",
-    "pretrain",
     "sense_accuracy",
     "sentence_pairs",
-    "text_corpus",
     "topic_accuracy",
 ]

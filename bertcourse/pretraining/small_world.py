@@ -198,14 +198,12 @@ class SmallWorld:
             yield document
 
     def corpus(self, num_tokens: int = 1_500_000, seed: int = 0) -> Corpus:
-        """A corpus: documents to train on, 600 others held out, and sense accuracy as its probe.
+        """A corpus: documents to train on, and 600 others held out.
 
         Args:
             num_tokens: words to train on.
-            seed: of the documents to train on; those held out and probed are always the same.
+            seed: of the documents to train on; those held out are always the same.
         """
-        from bertcourse.pretraining.small_world_probes import SenseProbe  # which imports this module
-
         tokenizer = self.tokenizer()
         ids = tokenizer.get_vocab()
 
@@ -215,7 +213,7 @@ class SmallWorld:
             )
 
         train, held_out = self.documents(seed, num_tokens=num_tokens), self.documents(-1, count=600)
-        return Corpus([encoded(train)], [encoded(held_out)], tokenizer, SenseProbe(self, tokenizer))
+        return Corpus([encoded(train)], [encoded(held_out)], tokenizer)
 
     def sense_examples(self, seed: int, count: int) -> list[AmbiguousWord]:
         """Ambiguous words in ``count`` documents, each with the sentences before and after its own."""

@@ -3,7 +3,7 @@
 
 Each tokenizer is trained on word counts, and encodes a text as ids, tokens, offsets and word ids. ``bpe_fast``,
 ``wordpiece_fast`` and ``unigram_fast`` do the same as the plain forms, faster. The modules that no lecture needs come
-last: ``characters`` (what Unicode says about them), ``course`` (the tokenizer of the shipped checkpoint) and
+last: ``characters`` (what Unicode says about them) and
 ``input_checks``.
 """
 

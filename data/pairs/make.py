@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from bertcourse.datasets import paragraphs
-from bertcourse.datasets.data import book_texts
 from bertcourse.datasets.pairs import WordPairs, pack_pairs
 from bertcourse.files import replace_files
-from bertcourse.pretraining.corpus import HELD_OUT_BOOKS, is_slur
 from bertcourse.static_embeddings.counts_fast import count_pairs, frequent_words, word_ids
+from bertcourse_lab.datasets.books import book_texts, paragraphs
+from bertcourse_lab.pretraining.shards import HELD_OUT_BOOKS, is_slur
 
 WORDS, WINDOW, AT_LEAST = 12_000, 5, 4
 

@@ -4,9 +4,9 @@ import lzma
 from collections import Counter
 from pathlib import Path
 
-from bertcourse.datasets import books, paragraphs, standard_ebooks
-from bertcourse.pretraining.corpus import is_slur
 from bertcourse.tokenization import count_words, normalized_words
+from bertcourse_lab.datasets.books import books, paragraphs, standard_ebooks
+from bertcourse_lab.pretraining.shards import is_slur
 
 HELD_OUT = "herman-melville_moby-dick"
 

@@ -11,7 +11,7 @@ import torch
 from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.pretraining import SmallWorld, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
-from bertcourse.pretraining.small_world_probes import sense_vectors
+from bertcourse.pretraining.small_world_probes import SenseProbe, sense_vectors
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_a_topic_classifier_learns(world, model):
 
 
 def test_the_probe_measures_on_other_documents(world, model):
-    probe = world.corpus(num_tokens=1000).probe
+    probe = SenseProbe(world, world.tokenizer())
     train, test = world.sense_examples(-2, 300), world.sense_examples(-3, 150)
     assert probe(model) == {"sense_accuracy": sense_accuracy(model.bert, probe.tokenizer, train, test)}
 

@@ -11,8 +11,8 @@ import torch
 
 from bertcourse.decoders import fill
 from bertcourse.files import read_json
-from bertcourse.pretraining.corpus import HELD_OUT_BOOKS
 from bertcourse.static_embeddings import KneserNey
+from bertcourse_lab.pretraining.shards import HELD_OUT_BOOKS
 
 
 @pytest.fixture

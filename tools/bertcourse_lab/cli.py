@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else arguments
     pretrain = commands.add_parser("pretrain", help="pretrain a BERT; under torchrun, in many processes")
     if arguments[:1] == ["pretrain"]:  # the module that knows its flags imports torch
-        from bertcourse.pretraining import command
+        from bertcourse_lab.pretraining import command
 
         command.add_arguments(pretrain)
     if Path(__file__).parents[1].joinpath("bertcourse_grading").is_dir():  # students do not have it
@@ -129,8 +129,8 @@ def seconds(text: str) -> int:
 
 def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
     """Train the course's tokenizer, write its files, and print how finely it cuts text."""
-    from bertcourse.datasets.data import paragraphs, standard_ebooks
-    from bertcourse.tokenization.course import train_course_tokenizer
+    from bertcourse_lab.datasets.books import paragraphs, standard_ebooks
+    from bertcourse_lab.tokenizer import train_course_tokenizer
 
     if text is not None and not text.is_file():
         raise FileNotFoundError(f"expected a text, one paragraph a line, in {text}; there is no such file.")

@@ -3,7 +3,7 @@
     BERTCOURSE_DATA=FOLDER python tools/studies/attraction.py     # half a minute
 
 Counts auxiliaries in 354 books that have a noun before them, right before or with one adverb in between, by the number
-of both, and the sentences in which they differ (``bertcourse.beyond_bert.attraction``). What models answer is in
+of both, and the sentences in which they differ (``bertcourse_lab.pretraining.attraction``). What models answer is in
 ``tools/studies/next_checkpoint.py``.
 """
 
@@ -16,11 +16,18 @@ import numpy as np
 
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
-from bertcourse.beyond_bert.attraction import PLURAL, SINGULAR, Numbers, pairs_of_noun_and_verb, sentences_by_agreement
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import write_table
-from bertcourse.pretraining import Corpus, books_corpus
+from bertcourse.pretraining import Corpus
 from bertcourse_lab.benchmarks.tables import table_lines, versions
+from bertcourse_lab.pretraining.attraction import (
+    PLURAL,
+    SINGULAR,
+    Numbers,
+    pairs_of_noun_and_verb,
+    sentences_by_agreement,
+)
+from bertcourse_lab.pretraining.shards import books_corpus
 
 KINDS = {"singular": SINGULAR, "plural": PLURAL}
 

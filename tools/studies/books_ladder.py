@@ -36,7 +36,6 @@ from bertcourse.decoders import (
     train_language_model,
 )
 from bertcourse.files import read_json, write_table
-from bertcourse.pretraining.corpus import books_corpus
 from bertcourse.static_embeddings import (
     KneserNey,
     RecurrentLanguageModel,
@@ -46,6 +45,7 @@ from bertcourse.static_embeddings import (
 from bertcourse.static_embeddings import train_language_model as train_recurrent
 from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.benchmarks.tables import band, table_lines, versions
+from bertcourse_lab.pretraining.shards import books_corpus
 
 NAME, TITLE = "books_ladder", "A ladder of language models on the same books"
 REACH = 64  # tokens before a gap; on its other side there is one less

@@ -23,8 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertcourse.datasets import COURSE_DATA, paragraphs
-from bertcourse.datasets.data import book_texts
+from bertcourse.datasets import COURSE_DATA
 from bertcourse.decoders import (
     EncoderDecoder,
     SmallModel,
@@ -35,10 +34,11 @@ from bertcourse.decoders import (
     translate,
 )
 from bertcourse.files import read_json, write_table
-from bertcourse.pretraining.corpus import HELD_OUT_BOOKS
 from bertcourse.static_embeddings import KneserNey
 from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.benchmarks.tables import band, table_lines, versions
+from bertcourse_lab.datasets.books import book_texts, paragraphs
+from bertcourse_lab.pretraining.shards import HELD_OUT_BOOKS
 
 NAME, TITLE = "books_spans", "Letters cut out of novels, and written again"
 LETTERS = "abcdefghijklmnopqrstuvwxyz .,;:?!'\"-"

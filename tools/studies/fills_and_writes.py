@@ -24,17 +24,15 @@ from bertcourse.datasets import course_file
 from bertcourse.decoders import (
     CausalLanguageModel,
     DecoderConfig,
-    HybridLoss,
     bigram_loss,
-    filling_scores,
     grammar_loss,
     text_batches,
     train_language_model,
     world_texts,
-    writing_scores,
 )
 from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld, Vocabulary
+from bertcourse_lab.hybrid import HybridLoss, filling_scores, writing_scores
 
 ARMS = {"fills": 0.0, "writes": 1.0, "both": 0.5}  # the share of rows that are written
 MEASURES = ("writing_loss", "writing_accuracy", "filling_loss", "filling_accuracy")

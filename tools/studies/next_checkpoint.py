@@ -39,19 +39,10 @@ from bertcourse.bootstrap import Comparison, compare
 from bertcourse.datasets import agreement_sentences
 from bertcourse.datasets.agreement import AgreementSentence
 from bertcourse.files import read_json, write_table
-from bertcourse.pretraining import (
-    Documents,
-    MaskedTokens,
-    RowBatch,
-    RowMaker,
-    Vocabulary,
-    collate,
-    mask_tokens,
-    measuring_books,
-)
-from bertcourse.pretraining.corpus import joined
+from bertcourse.pretraining import Documents, MaskedTokens, RowBatch, RowMaker, Vocabulary, collate, mask_tokens
 from bertcourse_lab.benchmarks.blimp import ACROSS_A_NOUN, score_pairs
 from bertcourse_lab.benchmarks.tables import table_lines, versions, with_interval
+from bertcourse_lab.pretraining.shards import joined, measuring_books
 
 LENGTHS, MASKS = (64, 128, 256), ("all [MASK]", "80/10/10")
 TOKENS = 2**15  # of each book, at each length

@@ -39,19 +39,9 @@ from torch import Tensor, nn
 from bertcourse.anisotropy import dimension_contributions
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained
 from bertcourse.beyond_bert.electra import ElectraDiscriminator
-from bertcourse.beyond_bert.electra_evaluation import replaced_token_scores
 from bertcourse.bootstrap import Comparison, paired_bootstrap
 from bertcourse.files import replace_files
-from bertcourse.pretraining import (
-    IGNORE,
-    Documents,
-    MaskedTokens,
-    RowBatch,
-    RowMaker,
-    Vocabulary,
-    books_corpus,
-    fixed_batches,
-)
+from bertcourse.pretraining import IGNORE, Documents, MaskedTokens, RowBatch, RowMaker, Vocabulary, fixed_batches
 from bertcourse.tokenization.wordpiece import PREFIX
 from bertcourse.training.modes import evaluation_mode
 from bertcourse.word_senses import word_vectors
@@ -61,6 +51,8 @@ from bertcourse_lab.benchmarks.tables import versions
 from bertcourse_lab.benchmarks.word_senses import first_sentences, right_answers
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
 from bertcourse_lab.datasets.sense_corpora import sense_corpus
+from bertcourse_lab.pretraining.electra_evaluation import replaced_token_scores
+from bertcourse_lab.pretraining.shards import books_corpus
 
 
 class Sizes(NamedTuple):

@@ -20,10 +20,11 @@ from torch import nn
 
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
-from bertcourse.beyond_bert.recipes import Recipe
 from bertcourse.files import replace_files
-from bertcourse.pretraining import Corpus, RowMaker, Vocabulary, books_corpus
+from bertcourse.pretraining import Corpus, RowMaker, Vocabulary
 from bertcourse.pretraining.batches import Batches
+from bertcourse_lab.pretraining.recipes import Recipe
+from bertcourse_lab.pretraining.shards import books_corpus
 
 BASELINE, STEPS, HALFWAY = "bert", 3, 0.5
 

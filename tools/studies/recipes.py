@@ -6,7 +6,7 @@
     python tools/studies/recipe_speeds.py
     python tools/studies/recipe_table.py
 
-An arm is a recipe (``bertcourse.beyond_bert.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
+An arm is a recipe (``bertcourse_lab.pretraining.recipes``). All train a model of BERT's kind, 256 wide, 4 layers, on
 Standard Ebooks in rows of at most 64 tokens, 16 per step, with one thread per process and ``--jobs`` runs at once. In
 screening, the learning rate is constant for five million tokens, then falls to zero within half a million; finals read
 50 million, over whose last fifth it falls. Screening is in float32, finals in bfloat16 and compiled, for speed.
@@ -47,22 +47,14 @@ from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.beyond_bert.electra_files import load_electra
 from bertcourse.beyond_bert.encoder import EncoderForPreTraining
 from bertcourse.beyond_bert.files import load_pretrained
-from bertcourse.beyond_bert.recipes import ALL_MASKED, Recipe
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.pretraining import (
-    PRESETS,
-    Corpus,
-    CountModel,
-    PretrainingConfig,
-    RowMaker,
-    Vocabulary,
-    books_corpus,
-    fixed_batches,
-    pretrain,
-)
-from bertcourse.pretraining.checkpoints import checkpoints
+from bertcourse.pretraining import PRESETS, Corpus, CountModel, PretrainingConfig, RowMaker, Vocabulary, fixed_batches
 from bertcourse.training import Interrupted, read_log
+from bertcourse_lab.pretraining.checkpoints import checkpoints
+from bertcourse_lab.pretraining.recipes import ALL_MASKED, Recipe
+from bertcourse_lab.pretraining.shards import books_corpus
+from bertcourse_lab.pretraining.trainer import pretrain
 
 LOCAL = dict(local_layers=2, local_offsets="-1,1,-2,2")
 START = dict(**LOCAL, initial_outputs="zero")

@@ -25,13 +25,13 @@ from bertcourse.pretraining import (
     Vocabulary,
     evaluate,
     fixed_batches,
-    pretrain,
     sense_accuracy,
     topic_accuracy,
 )
 from bertcourse.pretraining.config import PRECISIONS
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
 from bertcourse.training import read_log
+from bertcourse_lab.pretraining.trainer import pretrain
 
 LOCAL_START = {"initial_positions": "sinusoidal", "local_layers": 2, "initial_outputs": "zero"}
 VARIATIONS = {

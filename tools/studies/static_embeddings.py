@@ -34,10 +34,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertcourse.datasets import COURSE_DATA, course_file, paragraphs, word_pairs
-from bertcourse.datasets.data import book_texts
+from bertcourse.datasets import COURSE_DATA, course_file, word_pairs
 from bertcourse.files import write_table
-from bertcourse.pretraining.corpus import HELD_OUT_BOOKS
 from bertcourse.static_embeddings import (
     Question,
     WordVectors,
@@ -53,8 +51,10 @@ from bertcourse.static_embeddings import (
 from bertcourse.static_embeddings.word2vec_fast import window_weights
 from bertcourse_lab.benchmarks.tables import table_lines
 from bertcourse_lab.datasets import judged_pairs
+from bertcourse_lab.datasets.books import book_texts, paragraphs
 from bertcourse_lab.datasets.judged_pairs import agreement_with_people, men_pairs
 from bertcourse_lab.datasets.words import google_analogies
+from bertcourse_lab.pretraining.shards import HELD_OUT_BOOKS
 
 SIZE, WINDOW = 100, 5
 THRESHOLD, EPOCHS = (inspect.signature(train_word2vec).parameters[name].default for name in ("threshold", "epochs"))

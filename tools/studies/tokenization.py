@@ -36,7 +36,6 @@ import sentencepiece
 import tokenizers
 from tokenizers import models, pre_tokenizers, trainers
 
-from bertcourse.datasets import paragraphs, standard_ebooks
 from bertcourse.tokenization import (
     BPETokenizer,
     UnigramTokenizer,
@@ -49,6 +48,7 @@ from bertcourse.tokenization import (
 )
 from bertcourse.tokenization.bpe_fast import spell
 from bertcourse.tokenization.words import MARKER, use_marker
+from bertcourse_lab.datasets.books import paragraphs, standard_ebooks
 
 SENTENCEPIECE = dict(
     normalization_rule_name="identity",

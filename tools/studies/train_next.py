@@ -6,14 +6,14 @@
     torchrun --nproc-per-node 2 tools/studies/train_next.py third     # 1.6, where bfloat16 is fast
 
 The weights begin as those of the course's checkpoint, which has read 88 books for some thirteen epochs. Two layers come
-in between, which at first pass on what they get (``bertcourse.beyond_bert.growth``). Then 354 books are read, with the
-recipe ``plain`` of ``tools/studies/recipes.py`` as far as it applies to a model that has left the plateau behind: masks
-fall to 15 %. The learning rate is constant for the first half and falls to zero in the second.
+in between, which at first pass on what they get (``bertcourse_lab.pretraining.growth``). Then 354 books are read, with
+the recipe ``plain`` of ``tools/studies/recipes.py`` as far as it applies to a model that has left the plateau behind:
+masks fall to 15 %. The learning rate is constant for the first half and falls to zero in the second.
 
 Where a noun stands right before an auxiliary, it has the auxiliary's number nine times out of ten (``studies/
 attraction.py``). In BLiMP's two paradigms in which it has not, the course's checkpoint is right in 29 % of the pairs,
 and a 5-gram model in 23 %. So a share ``NUMBER_ROWS`` of the rows is filled with sentences that have such a noun, which
-misleads in some of them (``bertcourse.beyond_bert.attraction``). In these rows, auxiliaries and nouns are among the
+misleads in some of them (``bertcourse_lab.pretraining.attraction``). In these rows, auxiliaries and nouns are among the
 first tokens that are hidden, with probabilities ``VERBS_FIRST`` and ``NOUNS_FIRST``: a verb may be told from a noun,
 and a noun from a verb. (Rows of exactly two such sentences are taken for pairs, and hidden like those: many of
 them at 128 tokens, hardly any at 256.)
@@ -37,12 +37,12 @@ from tokenizers import Tokenizer
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
-from bertcourse.beyond_bert.attraction import NumberMasks, NumberRows, Numbers
-from bertcourse.beyond_bert.growth import grown
-from bertcourse.pretraining import PretrainingConfig, pretrain
-from bertcourse.pretraining.checkpoints import checkpoints
-from bertcourse.pretraining.trainer import Parts
+from bertcourse.pretraining import PretrainingConfig
 from bertcourse.training import Interrupted
+from bertcourse_lab.pretraining.attraction import NumberMasks, NumberRows, Numbers
+from bertcourse_lab.pretraining.checkpoints import checkpoints
+from bertcourse_lab.pretraining.growth import grown
+from bertcourse_lab.pretraining.trainer import Parts, pretrain
 
 FIRST = "course"
 NUMBER_ROWS = 0.2

@@ -11,9 +11,8 @@ import zipfile
 
 import pytest
 
-from bertcourse.datasets import data
 from bertcourse_lab import cli
-from bertcourse_lab.datasets import blimp, registry, wordnet
+from bertcourse_lab.datasets import blimp, books, registry, wordnet
 from bertcourse_lab.datasets.blimp import blimp_pairs
 from bertcourse_lab.datasets.makers import ar_members, make_blimp, make_wordnet
 from bertcourse_lab.datasets.registry import PublicFile, content_sha256
@@ -162,12 +161,12 @@ def test_the_command_lists_gets_and_checks(world, capsys):
 
 def test_the_command_knows_books(world, monkeypatch, tmp_path, capsys):
     text = "It was the best of times.\n"
-    book = data.Book("two-cities", "c0ffee", sha256(text.encode()), frozenset(), "more-books")
-    monkeypatch.setattr(data, "read_books", lambda name: [book])
+    book = books.Book("two-cities", "c0ffee", sha256(text.encode()), frozenset(), "more-books")
+    monkeypatch.setattr(books, "read_books", lambda name: [book])
     monkeypatch.setattr(registry, "read_books", lambda name: [book])
-    monkeypatch.setattr(registry, "BOOK_SETS", {"more-books": data.BOOK_SETS["more-books"]})
+    monkeypatch.setattr(registry, "BOOK_SETS", {"more-books": books.BOOK_SETS["more-books"]})
     assert cli.main(["data", "check"]) == 0 and "more-books: absent" in capsys.readouterr().out
-    path = tmp_path / data.BOOK_SETS["more-books"]
+    path = tmp_path / books.BOOK_SETS["more-books"]
     path.parent.mkdir()
     path.write_bytes(lzma.compress(text.encode()))
     monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))

@@ -18,8 +18,8 @@ from typing import NamedTuple
 import pooch
 from tqdm import tqdm
 
-from bertcourse.datasets.data import BOOK_SETS, books_folder, fetch_books, find_books, has_books, read_books
 from bertcourse.files import check_sha256, is_of_the_disk, replace_files, sha256
+from bertcourse_lab.datasets.books import BOOK_SETS, books_folder, fetch_books, find_books, has_books, read_books
 from bertcourse_lab.datasets.makers import MAKERS
 
 

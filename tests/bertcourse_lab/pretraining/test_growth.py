@@ -7,9 +7,9 @@ import torch
 from torch import nn
 
 from bertcourse.bert import BertConfig, BertForPreTraining, encode_batch, load_pretrained
-from bertcourse.beyond_bert import growth
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
-from bertcourse.beyond_bert.growth import grown
+from bertcourse_lab.pretraining import growth
+from bertcourse_lab.pretraining.growth import grown
 
 SIZES = dict(
     vocab_size=50, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=64,

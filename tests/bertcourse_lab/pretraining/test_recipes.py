@@ -7,9 +7,8 @@ import torch
 
 from bertcourse import beyond_bert
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.beyond_bert import EncoderConfig, EncoderForPreTraining, Recipe, pretrain_recipe
+from bertcourse.beyond_bert import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.electra_files import load_electra
-from bertcourse.beyond_bert.recipes import ALL_MASKED, new_electra
 from bertcourse.pretraining import (
     IGNORE,
     PretrainingConfig,
@@ -19,11 +18,12 @@ from bertcourse.pretraining import (
     Vocabulary,
     evaluate,
     fixed_batches,
-    pretrain,
-    trainer,
 )
 from bertcourse.training import Interrupted, read_log
 from bertcourse.training.processes import Processes
+from bertcourse_lab.pretraining import trainer
+from bertcourse_lab.pretraining.recipes import ALL_MASKED, Recipe, new_electra, pretrain_recipe
+from bertcourse_lab.pretraining.trainer import pretrain
 
 TINY = dict(
     corpus="small-world",

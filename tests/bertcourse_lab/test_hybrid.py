@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 
 from bertcourse.decoders import CausalLanguageModel, DecoderConfig, mean_loss, next_token_loss, pad_texts
-from bertcourse.decoders.hybrid import HybridLoss, fill_logits, filling_scores, writing_scores
 from bertcourse.pretraining import Vocabulary, mask_tokens
 from bertcourse.pretraining.masking import IGNORE
+from bertcourse_lab.hybrid import HybridLoss, fill_logits, filling_scores, writing_scores
 
 CLS, SEP, MASK, SIZE = 2, 3, 4, 30
 

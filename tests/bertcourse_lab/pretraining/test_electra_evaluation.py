@@ -6,9 +6,9 @@ import torch.nn.functional as F
 
 from bertcourse.bert import BertConfig, encode_batch
 from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraWithGenerator, with_guesses
-from bertcourse.beyond_bert.electra_evaluation import evaluate_electra, replaced_token_scores
 from bertcourse.pretraining import MaskedTokens, RowBatch, RowMaker, SmallWorld, Vocabulary, fixed_batches, mask_tokens
 from bertcourse.training.processes import Processes
+from bertcourse_lab.pretraining.electra_evaluation import evaluate_electra, replaced_token_scores
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,9 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from bertcourse.beyond_bert.attraction import (
+from bertcourse.pretraining import Documents, RowMaker, collate
+from bertcourse.pretraining.masking import IGNORE, Vocabulary
+from bertcourse_lab.pretraining.attraction import (
     PLURAL,
     SINGULAR,
     NumberMasks,
@@ -14,8 +16,6 @@ from bertcourse.beyond_bert.attraction import (
     pairs_of_noun_and_verb,
     sentences_by_agreement,
 )
-from bertcourse.pretraining import Documents, RowMaker, collate
-from bertcourse.pretraining.masking import IGNORE, Vocabulary
 
 WORDS = (
     "[PAD] [UNK] [CLS] [SEP] [MASK] ##th if may the a key keys cabinet cabinets to is are never "

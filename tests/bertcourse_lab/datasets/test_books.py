@@ -13,7 +13,8 @@ import zlib
 import pytest
 
 from bertcourse.datasets import data
-from bertcourse.datasets.ebooks import book_text
+from bertcourse_lab.datasets import books
+from bertcourse_lab.datasets.ebooks import book_text
 
 PACKAGE = b"""<package xmlns="http://www.idpf.org/2007/opf">
 <manifest><item id="t" href="text/titlepage.xhtml"/><item id="b" href="text/chapter-2.xhtml"/>
@@ -96,11 +97,11 @@ def library(monkeypatch, tmp_path):
             pass
 
     registry = [
-        data.Book(name, "c0ffee", hashlib.sha256(book_text(files).encode()).hexdigest(), frozenset())
+        books.Book(name, "c0ffee", hashlib.sha256(book_text(files).encode()).hexdigest(), frozenset())
         for name, files in contents.items()
     ]
-    monkeypatch.setattr(data, "read_books", lambda name: registry)
-    monkeypatch.setattr(data.pooch, "os_cache", lambda name: tmp_path / "cache")
+    monkeypatch.setattr(books, "read_books", lambda name: registry)
+    monkeypatch.setattr(books.pooch, "os_cache", lambda name: tmp_path / "cache")
     monkeypatch.delenv("BERTCOURSE_DATA", raising=False)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -110,10 +111,10 @@ def library(monkeypatch, tmp_path):
 
 def test_books_are_fetched_once(library):
     url, folder, asked, _ = library
-    text = data.standard_ebooks(url, folder)
+    text = books.standard_ebooks(url, folder)
     assert [document.split("\n")[0] for document in text.split("\n\n")][::2] == ["one", "two", "three"]
     assert len(asked) == 3
-    assert data.standard_ebooks(url, folder) == text
+    assert books.standard_ebooks(url, folder) == text
     assert len(asked) == 3
     assert sorted(path.name for path in folder.iterdir()) == ["one.txt", "three.txt", "two.txt"]
 
@@ -122,17 +123,17 @@ def test_an_interrupted_fetch_goes_on(library):
     url, folder, asked, served = library
     kept_back = served.pop("/two/tar.gz/c0ffee")
     with pytest.raises(ConnectionError, match="two/tar.gz/c0ffee.*books that have come are kept"):
-        data.standard_ebooks(url, folder)
+        books.standard_ebooks(url, folder)
     served["/two/tar.gz/c0ffee"] = kept_back
-    data.standard_ebooks(url, folder)
+    books.standard_ebooks(url, folder)
     assert [path.split("/")[1] for path in asked] == ["one", "two", "two", "three"]
 
 
 def test_a_damaged_copy_is_fetched_again(library):
     url, folder, asked, _ = library
-    text = data.standard_ebooks(url, folder)
+    text = books.standard_ebooks(url, folder)
     (folder / "one.txt").write_bytes(b"\xff")
-    assert data.standard_ebooks(url, folder) == text
+    assert books.standard_ebooks(url, folder) == text
     assert len(asked) == 4
 
 
@@ -140,7 +141,7 @@ def test_another_text_is_refused_and_not_kept(library):
     url, folder, _, served = library
     served["/one/tar.gz/c0ffee"] = archive(book("<p>Not the one we know.</p>"))
     with pytest.raises(ValueError, match="must have the SHA-256"):
-        data.standard_ebooks(url, folder)
+        books.standard_ebooks(url, folder)
     assert list(folder.iterdir()) == []
 
 
@@ -165,7 +166,7 @@ def test_a_damaged_archive_is_refused(library, damage):
     path = "/one/tar.gz/c0ffee"
     served[path] = served[path][:-200] if damage == "cut" else damage
     with pytest.raises(ValueError, match="it is damaged"):
-        data.standard_ebooks(url, folder)
+        books.standard_ebooks(url, folder)
     assert list(folder.iterdir()) == []
 
 
@@ -180,16 +181,16 @@ def one_byte_wrong(content: bytes, count: int):
 @pytest.mark.parametrize("packed", [True, False])
 def test_one_wrong_byte_is_refused_or_changes_nothing(packed, monkeypatch, tmp_path):
     known = book_text(book())
-    entry = data.Book("one", "c0ffee", hashlib.sha256(known.encode()).hexdigest(), frozenset())
+    entry = books.Book("one", "c0ffee", hashlib.sha256(known.encode()).hexdigest(), frozenset())
     content = archive(book()) if packed else gzip.decompress(archive(book()))[:6000]  # beyond that, empty blocks
     refused = 0
     for damaged in one_byte_wrong(content, 400):
         served = damaged if packed else gzip.compress(damaged + bytes(10240 - len(damaged)), 1)
         monkeypatch.setattr(
-            data.pooch, "HTTPDownloader", lambda **_: lambda url, path, _: open(path, "wb").write(served)
+            books.pooch, "HTTPDownloader", lambda **_: lambda url, path, _: open(path, "wb").write(served)
         )
         try:
-            assert data.fetch_book(entry, "https://example.org", tmp_path) == known
+            assert books.fetch_book(entry, "https://example.org", tmp_path) == known
             (tmp_path / "one.txt").unlink()
         except ValueError as error:
             assert "it is damaged" in str(error) or "must have the SHA-256" in str(error)
@@ -202,9 +203,9 @@ def test_an_error_in_the_packing_is_damage(library, monkeypatch):
     def read_archive(_):
         raise zlib.error("Error -3 while decompressing data")
 
-    monkeypatch.setattr(data, "read_archive", read_archive)
+    monkeypatch.setattr(books, "read_archive", read_archive)
     with pytest.raises(ValueError, match="it is damaged .Error -3"):
-        data.standard_ebooks(*library[:2])
+        books.standard_ebooks(*library[:2])
 
 
 def test_one_wrong_byte_in_the_data_folder_is_refused(monkeypatch, tmp_path):
@@ -212,37 +213,37 @@ def test_one_wrong_byte_in_the_data_folder_is_refused(monkeypatch, tmp_path):
     for damaged in one_byte_wrong(lzma.compress(b"A text.\n" * 9), 100):
         path.write_bytes(damaged)
         with pytest.raises(ValueError, match="standardebooks.txt.xz .*damaged"):
-            data.standard_ebooks()
+            books.standard_ebooks()
 
 
 def test_no_server_is_said(library, tmp_path):
     with pytest.raises(ConnectionError, match="set BERTCOURSE_DATA"):
-        data.standard_ebooks("http://127.0.0.1:9", tmp_path)
+        books.standard_ebooks("http://127.0.0.1:9", tmp_path)
 
 
-@pytest.mark.parametrize("name", data.BOOK_SETS)
+@pytest.mark.parametrize("name", books.BOOK_SETS)
 def test_copy_in_the_data_folder_comes_first_and_is_read_book_by_book(library, monkeypatch, tmp_path, name):
     url, folder, asked, _ = library
-    fetched = list(data.book_texts(name, url, folder))
+    fetched = list(books.book_texts(name, url, folder))
     path = copy_in_the_data_folder(name, monkeypatch, tmp_path)
     path.write_bytes(lzma.compress("\n".join(text for _, text in fetched).encode()))
-    assert list(data.book_texts(name, url, folder)) == fetched and len(asked) == 3
-    assert data.fetch_books(name) == [path] and data.has_books(name)
+    assert list(books.book_texts(name, url, folder)) == fetched and len(asked) == 3
+    assert books.fetch_books(name) == [path] and books.has_books(name)
 
 
 @pytest.mark.parametrize("change", [lambda text: f"{text}\nMore.\n", lambda text: text[:-3], lambda text: text[3:]])
 def test_another_copy_in_the_data_folder_is_refused(library, monkeypatch, tmp_path, change):
-    text = data.standard_ebooks(*library[:2])
+    text = books.standard_ebooks(*library[:2])
     path = copy_in_the_data_folder("books", monkeypatch, tmp_path)
     path.write_bytes(lzma.compress(change(text).encode()))
-    for read in (data.standard_ebooks, lambda: data.has_books("books")):
+    for read in (books.standard_ebooks, lambda: books.has_books("books")):
         with pytest.raises(ValueError, match=r"standardebooks.txt.xz must"):
             read()
 
 
 def copy_in_the_data_folder(name, monkeypatch, tmp_path):
     """Where a set of books is looked for first."""
-    path = tmp_path / data.BOOK_SETS[name]
+    path = tmp_path / books.BOOK_SETS[name]
     path.parent.mkdir()
     monkeypatch.setenv("BERTCOURSE_DATA", str(tmp_path))
     return path
@@ -252,26 +253,26 @@ def test_a_set_of_books_is_here_once_all_of_it_is(library):
     url, _, _, served = library
     kept_back = served.pop("/three/tar.gz/c0ffee")
     with pytest.raises(ConnectionError):
-        data.fetch_books("more-books", url)
-    assert not data.has_books("more-books")
+        books.fetch_books("more-books", url)
+    assert not books.has_books("more-books")
     served["/three/tar.gz/c0ffee"] = kept_back
-    paths = data.fetch_books("more-books", url)
-    assert [path.name for path in paths] == ["one.txt", "two.txt", "three.txt"] and data.has_books("more-books")
+    paths = books.fetch_books("more-books", url)
+    assert [path.name for path in paths] == ["one.txt", "two.txt", "three.txt"] and books.has_books("more-books")
     paths[1].write_text("two\n", encoding="utf-8")
     with pytest.raises(ValueError, match="two.txt must have the SHA-256 .* bertcourse data get more-books"):
-        data.has_books("more-books")
+        books.has_books("more-books")
 
 
 def test_registry_has_three_sets_of_books_at_known_commits():
-    sets = {name: data.read_books(name) for name in data.BOOK_SETS}
-    assert {name: len(books) for name, books in sets.items()} == {"books": 93, "more-books": 266, "measuring-books": 8}
-    books = [book for each in sets.values() for book in each]
-    assert len({book.name for book in books}) == len({book.sha256 for book in books}) == 367
-    assert all(len(book.commit) == 40 and len(book.sha256) == 64 for book in books)
-    assert [book.name for book in books if book.parts] == ["plato_dialogues_benjamin-jowett"]
+    sets = {name: books.read_books(name) for name in books.BOOK_SETS}
+    assert {name: len(known) for name, known in sets.items()} == {"books": 93, "more-books": 266, "measuring-books": 8}
+    known = [book for each in sets.values() for book in each]
+    assert len({book.name for book in known}) == len({book.sha256 for book in known}) == 367
+    assert all(len(book.commit) == 40 and len(book.sha256) == 64 for book in known)
+    assert [book.name for book in known if book.parts] == ["plato_dialogues_benjamin-jowett"]
     assert all(book.set == name for name, each in sets.items() for book in each)
     with pytest.raises(ValueError, match="one of books, more-books, measuring-books; got 'novels'"):
-        data.read_books("novels")
+        books.read_books("novels")
 
 
 def test_book_words_are_counts_of_two_disjoint_texts():

@@ -14,17 +14,18 @@ from torch import nn
 
 from bertcourse.bert import save_pretrained
 from bertcourse.beyond_bert.electra import ElectraLoss, ElectraWithGenerator
-from bertcourse.beyond_bert.electra_evaluation import evaluate_electra
 from bertcourse.beyond_bert.electra_files import save_electra
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.files import save_half
 from bertcourse.beyond_bert.muon import Muon, muon_groups
 from bertcourse.beyond_bert.spans import SpanBertForPreTraining
 from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
-from bertcourse.pretraining import PretrainingConfig, pretrain
+from bertcourse.pretraining import PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus
 from bertcourse.pretraining.starts import aim_heads, local_columns, zero_outputs
-from bertcourse.pretraining.trainer import Parts, new_model, new_optimizer, start
+from bertcourse.pretraining.trainer import new_model, new_optimizer, start
+from bertcourse_lab.pretraining.electra_evaluation import evaluate_electra
+from bertcourse_lab.pretraining.trainer import Parts, pretrain
 
 ALL_MASKED = dict(mask_share=1.0, random_share=0.0)  # ELECTRA's generator reads [MASK] at every hidden token
 
@@ -161,7 +162,7 @@ def save_discriminator(model: ElectraWithGenerator, tokenizer: Tokenizer, folder
 def pretrain_recipe(
     recipe: Recipe, config: PretrainingConfig, resume: bool = False, corpus: Corpus | None = None
 ) -> nn.Module:
-    """Train by a recipe: ``bertcourse.pretraining.pretrain`` with the recipe's parts.
+    """Train by a recipe: ``pretrain`` with the recipe's parts.
 
     Args:
         recipe: what differs.

@@ -14,8 +14,8 @@ import torch
 
 from bertcourse.pretraining import PretrainingConfig
 from bertcourse.pretraining.batches import Position
-from bertcourse.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
 from bertcourse.pretraining.trainer import new_model, new_optimizer
+from bertcourse_lab.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
 
 CONFIG = PretrainingConfig(
     corpus="small-world",

@@ -18,11 +18,14 @@ from tokenizers import Tokenizer, models
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.bert.cost import flops_per_token
-from bertcourse.pretraining import PRESETS, Corpus, Documents, PretrainingConfig, SmallWorld, pretrain, trainer
-from bertcourse.pretraining.checkpoints import checkpoints
+from bertcourse.pretraining import PRESETS, Corpus, Documents, PretrainingConfig, SmallWorld
+from bertcourse.pretraining.trainer import plain_pretrain
 from bertcourse.training import Interrupted, read_log
 from bertcourse_lab import cli
+from bertcourse_lab.pretraining import trainer
+from bertcourse_lab.pretraining.checkpoints import checkpoints
+from bertcourse_lab.pretraining.cost import flops_per_token
+from bertcourse_lab.pretraining.trainer import pretrain
 
 TINY = dict(
     corpus="small-world",
@@ -111,7 +114,7 @@ def test_a_run_is_the_plain_loop_bit_by_bit(config, corpus, monkeypatch):
     made = pretrain(config, corpus=corpus)
     torch.manual_seed(config.seed)
     plain = trainer.new_model(config, made.config.vocab_size, corpus.train)
-    assert len(trainer.plain_pretrain(plain, [batch for (batch,) in read], config)) == len(read) > 3
+    assert len(plain_pretrain(plain, [batch for (batch,) in read], config)) == len(read) > 3
     assert equal(plain, made)
 
 
