@@ -4,7 +4,10 @@ import csv
 import json
 import os
 import re
+import shutil
 import sys
+import types
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -33,16 +36,16 @@ LINUX = sys.platform == "linux"
 class Batch:
     """A graded batch: its folders, its results by student."""
 
-    def __init__(self, base: Path, kinds: list[str] | None = None, **options) -> None:
+    def __init__(self, base: Path, kinds: list[str] | None = None, torch: bool = False, **options) -> None:
         self.outside = base / "outside.txt"
         self.outside.write_text("not yours", encoding="utf-8")
-        self.course = example.make_course(base / "course", torch=kinds is None)
+        self.course = example.make_course(base / "course", torch)
         self.submissions, self.output, self.limits = (
             base / "submissions",
             base / "grading",
             Limits(**{**vars(LIMITS), **options}),
         )
-        example.write_submissions(self.submissions, self.course, self.outside, torch=kinds is None)
+        example.write_submissions(self.submissions, self.course, self.outside, torch)
         for folder in self.submissions.iterdir():
             if kinds is not None and folder.name not in kinds or not LINUX and folder.name in example.LINUX_ONLY:
                 for path in folder.iterdir():
@@ -84,13 +87,13 @@ A_DOZEN = [
     "megabytes",
     "redefines-check",
 ]
-A_DOZEN += ["tampered-points", "missing-answer", "renamed", "a-pdf"]
+A_DOZEN += ["tampered-points", "missing-answer", "renamed", "empty", "changes-torch"]
 KINDS = [pytest.param(kind, marks=[pytest.mark.weekly] * (kind not in A_DOZEN)) for kind in example.VERDICTS]
 
 
 @pytest.fixture(scope="module")
 def batch(checks, tmp_path_factory, weekly) -> Batch:
-    return Batch(tmp_path_factory.mktemp("batch"), None if weekly else A_DOZEN)
+    return Batch(tmp_path_factory.mktemp("batch"), None if weekly else A_DOZEN, torch=True)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -541,7 +544,13 @@ def test_moodles_files_beside_the_notebook_are_there(tmp_path):
 def test_a_changed_grader_grades_again(tmp_path, monkeypatch):
     """Its own files are in the digest that results are kept under, as are the course's."""
     before = grading.package_digest.__wrapped__()
-    for name in ("grading.py", "other.tsv"):
-        (tmp_path / name).write_text("changed", encoding="utf-8")
-    monkeypatch.setattr(grading, "__file__", str(tmp_path / "grading.py"))
-    assert grading.package_digest.__wrapped__() != before
+    for name in ("bertcourse_grading", "bertcourse_homework", "bertcourse"):
+        home = Path(grading.find_spec(name).origin).parent
+        other = shutil.copytree(home, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__", "course_data"))
+        assert grading.package_digest.__wrapped__() == before
+        with monkeypatch.context() as patch:
+            moved = {name: types.SimpleNamespace(origin=str(other / "__init__.py"))}
+            patch.setattr(grading, "find_spec", lambda each: moved.get(each) or find_spec(each))  # noqa: B023
+            assert grading.package_digest.__wrapped__() == before
+            (other / "other.tsv").write_text("changed", encoding="utf-8")
+            assert grading.package_digest.__wrapped__() != before

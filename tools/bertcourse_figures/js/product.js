@@ -1,7 +1,7 @@
 // The product of matrices that bert.js spends its time in: plain, and in WebAssembly, several times as fast.
 
 // What product.wat assembles to, in base64. Written by tools/site/make_scripts.py from the text of
-// SHA-256 5a90fbaf9186321cea81a4a5dce91bce7735571ab9bda9a124b8088a6cf02d48
+// SHA-256 3d9fcdb63282c8d7b83862a9fa25962fc0c85aa2db55453466fd813cd83fd70e
 const KERNEL = `
   AGFzbQEAAAABEQJgA397fwBgB39/f39/f38AAg4BAmpzBm1lbW9yeQIAAQMDAgABBwsBB3Byb2R1Y3QAAQqJBQIkACAAIAIqAgAgAf0fACAB/R8BkiAB/R
   8CIAH9HwOSkpI4AgAL4QQCDH8LeyAFQQJ0IQcgBkECdCEIA0AgACENIAMgCkECdGohDEEAIQkDQCABIREgASAHaiESIA0gB2ohDiAOIAdqIQ8gDyAHaiEQ
