@@ -232,7 +232,7 @@ def test_two_processes_give_the_gradients_of_one(tmp_path):
         "--nproc-per-node",
         "2",
         "-m",
-        "bertcourse",
+        "bertcourse_lab",
         "pretrain",
     ]
     command += ["small-world", "--output", str(tmp_path / "two"), *flags]
