@@ -14,7 +14,6 @@ Whether that helps has to be measured: against human judgements of word pairs, a
 cosine underestimates (Zhou et al. 2022).
 """
 
-import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -27,16 +26,6 @@ from sklearn.utils.validation import check_is_fitted
 from bertcourse.word_senses.nearest import check_vectors, rows_by_word, unit
 
 FLOATS = (np.float64, np.float32)  # whatever is neither becomes the first
-
-
-def plain_expected_cosine(vectors: np.ndarray) -> float:
-    """The specification of ``expected_cosine``: the mean cosine of vectors (n, D), computed pair by pair.
-
-    >>> plain_expected_cosine(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.0]]))  # cosines 0, 1, 0
-    0.3333333333333333
-    """
-    cosines = [u @ v / (np.linalg.norm(u) * np.linalg.norm(v)) for u, v in itertools.combinations(vectors, 2)]
-    return float(np.mean(cosines))
 
 
 def dimension_contributions(vectors: np.ndarray) -> np.ndarray:

@@ -4,8 +4,8 @@ Clark et al. 2020, "ELECTRA: Pre-training Text Encoders as Discriminators Rather
 generator, fills the hidden positions with guesses; the discriminator, which is the model that is kept, says of every
 token whether it is the original. So it learns from all positions rather than 15 %, and never reads a [MASK].
 
-The models come first, then their loss, with ``plain_electra_losses`` as the specification of ``ElectraLoss``. How a
-model is measured is in ``electra_evaluation``, how it is stored in ``electra_files``.
+The models come first, then their loss. How a model is measured is in ``electra_evaluation``, how it is stored in
+``electra_files``.
 """
 
 import dataclasses
@@ -171,8 +171,8 @@ class ElectraLosses(NamedTuple):
     replaced: Tensor
 
 
-def plain_electra_losses(model: ElectraWithGenerator, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
-    """The specification of ``ElectraLoss``: every token is scored, and guesses are drawn one by one.
+class ElectraLoss(nn.Module):
+    """Both models and their loss as one module, for DDP to wrap; guesses are drawn from torch's global generator.
 
     At each hidden position i ∈ M the generator draws a guess x̂_i, and the discriminator reads the text with these, x̂:
 
@@ -184,36 +184,14 @@ def plain_electra_losses(model: ElectraWithGenerator, masked: MaskedTokens, rows
         L_Disc = -1/n Σ_t ( 1[x̂_t = x_t] log (1 - D_t) + 1[x̂_t ≠ x_t] log D_t )
 
     and training minimizes L_MLM + 50 L_Disc. A guess that happens to be right counts as original. No gradient flows
-    through the guesses: the generator is not trained to fool the discriminator.
-
-    Source: Clark et al. 2020, section 2. There, D is the probability of the original and the losses are sums. As
-    here, the authors' code has D the other way round, means, and n as the number of tokens without padding.
-    """
-    mask, segments = rows.attention_mask, rows.token_type_ids
-    logits = model.generator_logits(masked.input_ids, mask, segments).float().flatten(0, 1)
-    labels = masked.all_labels().flatten()
-    mlm = F.cross_entropy(logits, labels, ignore_index=IGNORE)
-
-    corrupted = rows.input_ids.flatten().clone()
-    for position, number in zip(masked.positions, torch.rand(len(masked.positions))):
-        if labels[position] != IGNORE:  # the first token at which the cumulative probability exceeds the number
-            sums = logits[position].detach().softmax(0).cumsum(0)
-            corrupted[position] = (sums <= number * sums[-1]).sum()
-    corrupted = corrupted.view_as(rows.input_ids)
-
-    logits = model.replaced_token_logits(corrupted, mask, segments).float()
-    log_probability = torch.where(corrupted == rows.input_ids, F.logsigmoid(-logits), F.logsigmoid(logits))
-    is_text = torch.ones_like(corrupted, dtype=torch.bool) if mask is None else mask.bool()
-    return ElectraLosses(mlm, -REPLACED_WEIGHT * log_probability[is_text].mean())
-
-
-class ElectraLoss(nn.Module):
-    """Both models and their loss as one module, for DDP to wrap; guesses are drawn from torch's global generator.
-
-    Every hidden token should be a [MASK]: ``mask_tokens(…, mask_share=1, random_share=0)``.
+    through the guesses: the generator is not trained to fool the discriminator. Every hidden token should be a [MASK]:
+    ``mask_tokens(…, mask_share=1, random_share=0)``.
 
     Args:
         model: to be trained.
+
+    Source: Clark et al. 2020, section 2. There, D is the probability of the original and the losses are sums. As
+    here, the authors' code has D the other way round, means, and n as the number of tokens without padding.
     """
 
     def __init__(self, model: ElectraWithGenerator):

@@ -19,21 +19,11 @@ STEPS = 5  # of Newton-Schulz
 MOMENTUM = 0.95  # how much of the running mean of gradients is kept at each step
 
 
-def plain_orthogonalize(matrix: Tensor) -> Tensor:
-    """Approximately UVᵀ of a matrix USVᵀ, by products alone (Newton-Schulz): the specification of ``orthogonalize``.
+def orthogonalize(matrices: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+    """Approximately UVᵀ of each matrix USVᵀ, by batched products alone (Newton-Schulz).
 
     X ← aX + b(XXᵀ)X + c(XXᵀ)²X keeps U and V, and turns each singular value s into as + bs³ + cs⁵. It starts from
     X = M / ‖M‖ (Frobenius), whose singular values are at most 1; after five steps, most lie between 0.7 and 1.2.
-    """
-    x = matrix / (matrix.norm() + 1e-7)
-    for _ in range(STEPS):
-        gram = x @ x.T
-        x = A * x + B * gram @ x + C * gram @ gram @ x
-    return x
-
-
-def orthogonalize(matrices: Tensor, dtype: torch.dtype | None = None) -> Tensor:
-    """``plain_orthogonalize`` of many matrices, in batched products.
 
     Args:
         matrices: (…, M, N).

@@ -1,4 +1,4 @@
-"""Chapter 11: SpanBERT's masks and losses for whole batches at once; they are defined in ``spans``."""
+"""Chapter 11: SpanBERT's masks and losses for whole batches at once."""
 
 import torch
 from torch import Tensor, nn
@@ -23,8 +23,8 @@ def mask_spans(
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row, in spans: 80 % of the spans become [MASK], 10 % random tokens, 10 % stay.
 
-    ``plain_mask_spans`` is the specification. This function takes the arguments of ``mask_tokens`` but ``first``, and
-    can replace it.
+    All tokens of a span share one fate; spans that touch count as one, as in the authors' code. This function takes the
+    arguments of ``mask_tokens`` but ``first``, and can replace it.
 
     Args:
         input_ids: (B, L), token ids; special tokens, including padding, are never hidden and end a span. Rows begin
@@ -72,14 +72,17 @@ def mask_spans(
 
 
 def choose_spans(order: Tensor, lengths: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:
-    """``columns_of_spans`` for all rows at once, one span of each row at a time.
+    """The tokens to hide in each row, one span of each row at a time.
+
+    Until k are hidden: take any word that is still visible, and hide ℓ words from there on. A span ends early at a
+    special token, at the end of the row, and as soon as k are hidden, even in the middle of a word.
 
     Args:
-        order: (B, L), random numbers in [0, 1).
-        lengths: (B, L).
+        order: (B, L), random numbers in [0, 1): words are taken in the order of their first tokens' numbers.
+        lengths: (B, L), ℓ for a span that begins at a column.
         continues: (B, L), True for a token that continues a word.
         may_be_hidden: (B, L).
-        count: how many tokens to hide.
+        count: k.
 
     Returns:
         (B, L), True for ``count`` tokens of each row, or for all of them if there are fewer.
@@ -119,7 +122,7 @@ def span_edges(hidden: Tensor) -> tuple[Tensor, Tensor]:
 
 
 class SpanLoss(nn.Module):
-    """A model and SpanBERT's loss as one module, for DDP to wrap; ``plain_span_losses`` is the specification.
+    """A model and SpanBERT's loss as one module, for DDP to wrap.
 
     Args:
         model: to be trained.
@@ -130,7 +133,13 @@ class SpanLoss(nn.Module):
         self.model = model
 
     def forward(self, masked: MaskedTokens, rows: RowBatch) -> SpanLosses:
-        """Both losses of a batch; arguments as for ``plain_span_losses``."""
+        """Both losses of a batch.
+
+        Args:
+            masked: tokens (B, L), some of them hidden, however they were chosen; never the first or the last of a row,
+                which are [CLS] and [SEP], so that each span has a token on either side.
+            rows: everything else in the batch.
+        """
         x = self.model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids).last_hidden_state.flatten(0, 1)
         table = self.model.bert.embeddings.word_embeddings.weight
         head = self.model.mlm_head

@@ -17,7 +17,7 @@ from bertcourse.bert.model import BertModel
 from bertcourse.beyond_bert.encoder import Attention, are_near
 from bertcourse.multi_head_attention import EncoderBlock
 from bertcourse.multi_head_attention.fast import fused_attention
-from bertcourse.self_attention import padding_mask, scaled_dot_product_attention
+from bertcourse.self_attention import padding_mask
 
 
 class Places(NamedTuple):
@@ -64,30 +64,20 @@ def repad(tokens: Tensor, places: Places) -> Tensor:
     return x.index_put((places.rows, places.positions), tokens)
 
 
-def plain_unpadded_attention(
-    query: Tensor, key: Tensor, value: Tensor, places: Places, reach: int | None = None
+def unpadded_attention(
+    query: Tensor, key: Tensor, value: Tensor, places: Places, reach: int | None = None, dropout: float = 0.0
 ) -> Tensor:
-    """Attention over one long row with a mask of blocks along the diagonal: the specification.
-
-    Most of its T×T scores are masked, and the more rows, the larger that share.
+    """Attention within each row of the batch, row by row. (On GPUs, one kernel takes all lengths.)
 
     Args:
         query, key, value: (…, T, d).
         places: of the T tokens, from ``unpad``.
         reach: how many positions a token sees on each side; None for its whole row.
+        dropout: of the weights.
 
     Returns:
         (…, T, d).
     """
-    same_row = places.rows[:, None] == places.rows
-    seen = same_row if reach is None else same_row & are_near(places.positions, reach)
-    return scaled_dot_product_attention(query, key, value, seen)[0]
-
-
-def unpadded_attention(
-    query: Tensor, key: Tensor, value: Tensor, places: Places, reach: int | None = None, dropout: float = 0.0
-) -> Tensor:
-    """``plain_unpadded_attention``, row by row and so without its mask. (On GPUs, one kernel takes all lengths.)"""
     rows = zip(*(x.split(places.lengths, dim=-2) for x in (query, key, value)))
     masks = (None if reach is None else are_near(each, reach) for each in places.positions.split(places.lengths))
     return torch.cat([fused_attention(*row, mask, dropout)[0] for row, mask in zip(rows, masks)], dim=-2)

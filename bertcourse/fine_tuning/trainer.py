@@ -4,9 +4,8 @@ A batch of rows of similar length goes through the model; the gradient is clippe
 rises and falls; now and then the model is measured on dev, and its best weights are kept. Everything random is drawn
 from the seed and the step, so that an interrupted run goes on as if it had never stopped.
 
-``plain_fine_tune`` is the specification, the bare loop; a test checks that ``fine_tune`` equals it, bit for bit. Both
-expect a model to have the methods of a head: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the
-score that decides first, ``options()`` and ``save(folder)``.
+A model must have the methods of a head: ``rows(examples)``, ``loss(rows)``, ``measure(examples, rows)`` with the score
+that decides first, ``options()`` and ``save(folder)``.
 """
 
 import contextlib
@@ -66,33 +65,6 @@ class FineTuned(NamedTuple):
     seconds: float
     examples_per_second: float
     history: list[dict]
-
-
-def plain_fine_tune(model: nn.Module, batches: Sequence[Sequence], config: FineTuningConfig) -> list[float]:
-    """Minimize a head's loss by AdamW; all weights learn, encoder and head each at its own rate.
-
-    Args:
-        model: a head; trained in place.
-        batches: those of all epochs, each a list of the model's rows.
-        config: only its learning rates, layer decay, warm-up, weight decay and clipping are used.
-
-    Returns:
-        The loss of each step, in nats.
-    """
-    head_rate = config.head_learning_rate or config.learning_rate
-    groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
-    optimizer = torch.optim.AdamW(groups, fused=True)
-    model.train()
-    losses = []
-    for step, batch in enumerate(batches):
-        optimizer.zero_grad()
-        loss = model.loss(batch)
-        loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-        set_learning_rate(optimizer, config.rate_at(step / len(batches)))
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
 
 
 def config_of(settings: dict) -> FineTuningConfig:

@@ -1,5 +1,5 @@
 """Chapter 8: named entities. In reading order: ``tags``, ``scores``, ``subwords``, ``taggers``, ``linear_chain``
-(Viterbi, for one sentence) and ``crf`` (the same for a batch, and learned), ``features``, ``conll``.
+(which tag may follow which) and ``crf`` (the best sequence, and one that is learned), ``features``, ``conll``.
 """
 
 from bertcourse.named_entities.conll import TaggedSentence, read_conll

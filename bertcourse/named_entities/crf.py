@@ -1,11 +1,15 @@
-"""Chapter 8: ``linear_chain`` for a batch of sentences, and a layer that learns which tag follows which.
+"""Chapter 8: the best sequence of tags for each sentence of a batch, and a layer that learns which tag follows which.
 
-A linear-chain conditional random field gives a sequence of tags the probability
+A tagger scores the tags of each word by themselves. A linear chain adds a score for each step from tag to tag: minus
+infinity where a notation forbids the step, such as O I-PER, or a score that a conditional random field learns:
 
-    p(y | x) = exp(s(x, y)) / Z(x)
+    s(x, y)  = start[y_1] + Σ_t emission[t, y_t] + Σ_t pair[y_t-1, y_t] + end[y_T]
+    best     = argmax_y s(x, y)                                  Viterbi's algorithm
+    log Z    = log Σ_y exp(s(x, y))                              the forward algorithm
+    p(y | x) = exp(s(x, y)) / Z(x)                               the field's probability
 
-and learns the scores of the steps along with the rest (Lafferty et al. 2001; Lample et al. 2016, section 2.2). When a
-sentence ends, it keeps its scores while the others in its batch go on.
+(Lafferty et al. 2001; Lample et al. 2016, section 2.2). Both algorithms go through a sentence with K² steps per word,
+although it has K^T sequences of tags. When a sentence ends, it keeps its scores while the others in its batch go on.
 """
 
 from collections.abc import Sequence
@@ -23,7 +27,7 @@ DECODERS = ("argmax", "viterbi", "crf")
 
 @torch.no_grad()
 def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] | None = None) -> list[list[int]]:
-    """The best sequence of tags for each sentence, one tag per word, as ``linear_chain.plain_viterbi`` finds it.
+    """The best sequence of tags for each sentence, one tag per word.
 
     Args:
         emissions: (B, L, K), a score for each tag at each word.
@@ -94,7 +98,7 @@ class CRF(nn.Module):
         return self.log_partition(emissions, lengths) - self.score(emissions, tags, lengths)
 
     def score(self, emissions: Tensor, tags: Tensor, lengths: Sequence[int] | None = None) -> Tensor:
-        """(B,), ``linear_chain.path_score`` of each sentence; arguments as for ``forward``."""
+        """(B,), s(x, y) of each sentence; arguments as for ``forward``."""
         lengths = check_emissions(emissions, self.transitions, lengths)
         inside = torch.arange(tags.shape[1], device=tags.device) < lengths[:, None]
         tags = tags.masked_fill(~inside, 0)
@@ -104,7 +108,7 @@ class CRF(nn.Module):
         return self.start[tags[:, 0]] + at_words.sum(1) + between.sum(1) + self.end[last]
 
     def log_partition(self, emissions: Tensor, lengths: Sequence[int] | None = None) -> Tensor:
-        """(B,), ``linear_chain.log_partition`` of each sentence; arguments as for ``forward``."""
+        """(B,), log Z of each sentence; arguments as for ``forward``."""
         lengths = check_emissions(emissions, self.transitions, lengths)
         total = self.start + emissions[:, 0]
         for t in range(1, emissions.shape[1]):

@@ -1,15 +1,4 @@
-"""Chapter 8: the score of a sequence of tags, the best sequence, and the sum over all of them, for one sentence.
-
-A tagger scores the tags of each word by themselves. A linear chain adds a score for each step from tag to tag: minus
-infinity where a notation forbids the step, such as O I-PER, or a score that a conditional random field learns:
-
-    s(x, y) = start[y_1] + Σ_t emission[t, y_t] + Σ_t pair[y_t-1, y_t] + end[y_T]
-    best    = argmax_y s(x, y)                                  Viterbi's algorithm
-    log Z   = log Σ_y exp(s(x, y))                              the forward algorithm
-
-Both go through a sentence with K² steps per word, although it has K^T sequences of tags. These functions are the
-specification; ``crf`` does the same for a batch of sentences.
-"""
+"""Chapter 8: which tag may follow which: the scores of the steps from tag to tag, by which ``crf`` finds sequences."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -32,41 +21,6 @@ class Transitions(NamedTuple):
     start: Tensor
     pair: Tensor
     end: Tensor
-
-
-def path_score(emissions: Tensor, transitions: Transitions, path: Sequence[int]) -> Tensor:
-    """s(x, y) for the tags y in ``path``, one per word, with emissions (L, K)."""
-    start, pair, end = transitions
-    steps = sum(pair[before, tag] for before, tag in zip(path, path[1:]))
-    return start[path[0]] + emissions[range(len(path)), list(path)].sum() + steps + end[path[-1]]
-
-
-def plain_viterbi(emissions: Tensor, transitions: Transitions) -> list[int]:
-    """The sequence of tags with the highest score: Viterbi 1967.
-
-    ``best[k]`` is the highest score of any beginning that ends in tag k.
-
-    Args:
-        emissions: (L, K), a score for each tag at each word.
-        transitions: of K tags.
-    """
-    best, came_from = transitions.start + emissions[0], []
-    for at_word in emissions[1:]:
-        best, before = (best[:, None] + transitions.pair).max(dim=0)  # over the previous tag
-        best = best + at_word
-        came_from.append(before)
-    path = [int((best + transitions.end).argmax())]
-    for before in reversed(came_from):
-        path.append(int(before[path[-1]]))
-    return path[::-1]
-
-
-def log_partition(emissions: Tensor, transitions: Transitions) -> Tensor:
-    """log Z: Viterbi's algorithm with a sum in place of the maximum; arguments as for ``plain_viterbi``."""
-    total = transitions.start + emissions[0]
-    for at_word in emissions[1:]:
-        total = (total[:, None] + transitions.pair).logsumexp(dim=0) + at_word
-    return (total + transitions.end).logsumexp(dim=0)
 
 
 def allowed_transitions(labels: Sequence[str], scheme: str = "BIO") -> Transitions:

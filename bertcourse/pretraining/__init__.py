@@ -1,5 +1,5 @@
-"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs`` and ``objective``, with their fast versions in
-``masking_fast``, ``pairs_fast`` and ``objective_fast``; ``corpus``, ``small_world``, ``small_world_probes``,
+"""Chapter 4: pretraining. In reading order: ``masking``, ``pairs`` and ``objective``, with what works on whole
+batches in ``masking_fast``, ``pairs_fast`` and ``objective_fast``; ``corpus``, ``small_world``, ``small_world_probes``,
 ``batches``, ``starts``, ``evaluation``, ``config``, ``trainer``. Long runs are in ``bertcourse_lab.pretraining``.
 
 A corpus is cut into rows of tokens and some of the tokens are hidden; a BERT learns to guess them, and to tell whether

@@ -5,7 +5,7 @@ stay as they are, so that the model must make sense of every position, not just 
 3.1 and appendix C.2). Every row gets the same number of masks: this keeps shapes static, and the mean over the masks
 of several processes is then the mean of their means.
 
-``plain_mask_tokens`` is the specification; ``mask_tokens`` in ``masking_fast`` does the same without loops.
+What a vocabulary and hidden tokens are is defined here; ``mask_tokens`` in ``masking_fast`` hides them.
 """
 
 from typing import NamedTuple
@@ -73,60 +73,6 @@ class MaskedTokens(NamedTuple):
         return labels
 
 
-def plain_mask_tokens(
-    input_ids: Tensor,
-    vocabulary: Vocabulary,
-    rate: float = 0.15,
-    count: int | None = None,
-    whole_words: bool = False,
-    random_weights: Tensor | None = None,
-    generator: torch.Generator | None = None,
-    mask_share: float = 0.8,
-    random_share: float = 0.1,
-    first: Tensor | None = None,
-) -> MaskedTokens:
-    """The specification of ``mask_tokens``, token by token, with the same arguments and the same random draws.
-
-    Each token x_i of a row gets a random number. The k with the smallest are hidden; in their place the model reads
-
-        x̃_i = [MASK]               with probability 0.8,
-              w ~ random_weights   with probability 0.1,
-              x_i                  with probability 0.1.
-    """
-    input_ids = input_ids.long()
-    is_special = vocabulary.is_special[input_ids]
-    if count is None:
-        count = masks_per_row((~is_special).sum(1), rate)
-    numbers = torch.rand(input_ids.shape, generator=generator)
-    if first is not None:
-        numbers -= (torch.rand(input_ids.shape, generator=generator) < first).float()
-    if whole_words:
-        for row, tokens in enumerate(input_ids.tolist()):
-            keep_words_together(numbers[row], columns_of_words(tokens, vocabulary), count)
-    numbers[is_special] = LAST
-    chosen = [
-        (row, column)
-        for row in range(len(numbers))
-        for column in numbers[row].topk(count, largest=False, sorted=False).indices.tolist()
-    ]
-    weights = torch.ones(vocabulary.size) if random_weights is None else random_weights.float().clone()
-    weights[vocabulary.is_special] = 0.0
-    random_tokens = torch.multinomial(weights, len(chosen), replacement=True, generator=generator)
-    dice = torch.rand(len(chosen), generator=generator)
-
-    shown, labels = input_ids.clone(), torch.full((len(chosen),), IGNORE)
-    for number, (row, column) in enumerate(chosen):
-        if is_special[row, column]:  # the row has fewer than k ordinary tokens
-            continue
-        labels[number] = input_ids[row, column]
-        if dice[number] < mask_share:
-            shown[row, column] = vocabulary.mask_id
-        elif dice[number] < mask_share + random_share:
-            shown[row, column] = random_tokens[number]
-    positions = torch.tensor([row * input_ids.shape[1] + column for row, column in chosen])
-    return MaskedTokens(shown, positions, labels)
-
-
 def masks_per_row(candidates: Tensor, rate: float) -> int:
     """The k of ``mask_tokens``, for rows with this many tokens each that may be hidden.
 
@@ -134,37 +80,6 @@ def masks_per_row(candidates: Tensor, rate: float) -> int:
     9
     """
     return max(1, min(round(rate * candidates.double().mean().item()), int(candidates.min())))
-
-
-def columns_of_words(tokens: list[int], vocabulary: Vocabulary) -> list[list[int]]:
-    """The columns of each word of a row; special tokens belong to none."""
-    words: list[list[int]] = []
-    for column, token in enumerate(tokens):
-        if vocabulary.is_special[token]:
-            continue
-        if words and words[-1][-1] == column - 1 and vocabulary.is_continuation[token]:
-            words[-1].append(column)
-        else:
-            words.append([column])
-    return words
-
-
-def keep_words_together(numbers: Tensor, words: list[list[int]], count: int) -> None:
-    """Change a row's random numbers so that its ``count`` smallest belong to whole words.
-
-    All tokens of a word take the number of its first. If the last word would be cut, single-token words take its
-    place; if the row has too few of those, it is cut after all.
-
-    Args:
-        numbers: (L,), from -1 to 1; changed in place.
-        words: the columns of each word.
-        count: how many tokens will be hidden.
-    """
-    reached = 0
-    for word in sorted(words, key=lambda word: numbers[word[0]]):
-        reached += len(word)
-        is_cut = reached > count and len(word) > 1
-        numbers[word] = numbers[word[0]] + 2 * is_cut
 
 
 def check_rate(rate: float, name: str = "the masking rate") -> None:

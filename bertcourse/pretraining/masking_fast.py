@@ -1,4 +1,4 @@
-"""Chapter 4: masked language modelling for whole batches at once, on any device; ``masking`` specifies it."""
+"""Chapter 4: masked language modelling for whole batches at once, on any device."""
 
 import torch
 from torch import Tensor
@@ -28,7 +28,11 @@ def mask_tokens(
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row: 80 % become [MASK], 10 % a random token, 10 % stay.
 
-    ``plain_mask_tokens`` is the specification.
+    Each token x_i of a row gets a random number. The k with the smallest are hidden; in their place the model reads
+
+        x̃_i = [MASK]               with probability 0.8,
+              w ~ random_weights   with probability 0.1,
+              x_i                  with probability 0.1.
 
     Args:
         input_ids: (B, L), token ids; special tokens, padding among them, are never hidden.
@@ -81,7 +85,10 @@ def mask_tokens(
 
 
 def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:
-    """``keep_words_together`` for all rows.
+    """Random numbers changed so that the ``count`` smallest of each row belong to whole words.
+
+    All tokens of a word take the number of its first. If the last word would be cut, single-token words take its
+    place; if the row has too few of those, it is cut after all.
 
     Args:
         order: (B, L), random numbers in [-1, 1): the order in which single tokens would be hidden.

@@ -1,7 +1,9 @@
 """Chapter 4: the loss of pretraining: cross-entropy of the hidden tokens, plus cross-entropy of "does B follow A?".
 
-``plain_losses`` is the specification. ``PreTrainingLoss`` is what a run computes: only hidden positions go through the
-vocabulary. At 15 % that is a seventh of the work for the largest matrix of a small model.
+    L_MLM = -1/|M| Σ_{i ∈ M} log P(x_i | x̃)        L_NSP = -1/B Σ_rows log P(label | x̃)
+
+M are the hidden positions (Devlin et al. 2019, section 3.1 and appendix A.2: training minimizes the sum of both means).
+Only these go through the vocabulary: at 15 %, a seventh of the work for the largest matrix of a small model.
 """
 
 from typing import NamedTuple
@@ -26,18 +28,6 @@ class Losses(NamedTuple):
 
     mlm: Tensor
     nsp: Tensor
-
-
-def plain_losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> Losses:
-    """The specification of ``PreTrainingLoss``: scores for every token of x, labels at the hidden ones, M.
-
-        L_MLM = -1/|M| Σ_{i ∈ M} log P(x_i | x̃)        L_NSP = -1/B Σ_rows log P(label | x̃)
-
-    Source: Devlin et al. 2019, section 3.1 and appendix A.2: training minimizes the sum of both means.
-    """
-    output = model(masked.input_ids, rows.attention_mask, rows.token_type_ids)
-    mlm = F.cross_entropy(output.mlm_logits.flatten(0, 1), masked.all_labels().flatten(), ignore_index=IGNORE)
-    return Losses(mlm, pair_loss(output.nsp_logits, rows.nsp_labels))
 
 
 def pair_loss(logits: Tensor, labels: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Chapter 4: rows as spans of one long array of tokens, which may be on disk; ``pairs`` specifies how to make them."""
+"""Chapter 4: rows as spans of one long array of tokens, which may be on disk."""
 
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -13,7 +13,10 @@ from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, Documents, Rows
 def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, short_rate: float = 0.0) -> Rows:
     """Cut documents into pairs of segments; half of the time, the second follows the first.
 
-    ``plain_sentence_pairs`` is the specification, and names the source.
+    Sentences are taken from a document until they fill a row, and split into A and B between two of them. Half of the
+    time B is replaced by sentences from another document, and the sentences it would have had are put back. Where one
+    sentence fills a row, the authors' script never lets its own continuation follow; this one adds a sentence, so that
+    both classes are equally frequent however long sentences are.
 
     Args:
         documents: at least two. A document of a single sentence only serves as B for others.
@@ -26,6 +29,8 @@ def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, 
 
     Raises:
         ValueError: if ``length`` or ``short_rate`` is out of range, or there are too few documents or sentences.
+
+    Source: Devlin et al. 2019, appendix A.2, and the authors' create_pretraining_data.py.
     """
     if length < 5:
         raise ValueError(f"a pair needs a length of at least 5: [CLS] A [SEP] B [SEP]; got {length}.")
@@ -80,7 +85,7 @@ def uniform_numbers(rng: np.random.Generator) -> Iterator[float]:
 
 
 def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArray:
-    """``truncate_pair`` for all pairs at once.
+    """Shorten the longer segment of each pair, token by token from a random end, until both fit.
 
     How much is left of each is known in advance: the shorter keeps all its tokens if they take up at most half of the
     room. How many of the removed tokens come off the front is binomial.
@@ -105,8 +110,6 @@ def truncate_pairs(pairs: NDArray, room: int, rng: np.random.Generator) -> NDArr
 
 def pack_documents(documents: Documents, length: int, cross_documents: bool = True) -> Rows:
     """Fill rows with consecutive sentences: [CLS] sentences [SEP], all of segment 0.
-
-    ``plain_packing`` is the specification.
 
     Args:
         documents: any number.

@@ -21,7 +21,7 @@ from bertcourse.training.steps import adamw_groups, set_learning_rate
 def plain_pretrain(
     model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], config: PretrainingConfig
 ) -> list[float]:
-    """Minimize L_MLM + L_NSP (``objective.plain_losses``) with AdamW: the loop without anything around it.
+    """Minimize L_MLM + L_NSP (``objective``) with AdamW: the loop without anything around it.
 
     Args:
         model: from ``new_model``; trained in place.

@@ -4,9 +4,9 @@
 By words (BM25), by one vector per text or one per token, and by reading query and passage together.
 """
 
-from bertcourse.retrieval.bm25 import BM25, plain_bm25, words_of
+from bertcourse.retrieval.bm25 import BM25, words_of
 from bertcourse.retrieval.collection import Collection, reading_questions
-from bertcourse.retrieval.encoders import BiEncoder, TrainingPair, contrastive_loss, late_interaction, max_similarity
+from bertcourse.retrieval.encoders import BiEncoder, TrainingPair, contrastive_loss, late_interaction
 from bertcourse.retrieval.scores import (
     SCORES,
     average_precision,
@@ -30,10 +30,8 @@ __all__ = [
     "fuse",
     "labeled_pairs",
     "late_interaction",
-    "max_similarity",
     "mean_scores",
     "ndcg",
-    "plain_bm25",
     "query_scores",
     "rank",
     "reading_questions",

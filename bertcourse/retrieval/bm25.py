@@ -6,8 +6,6 @@
 N passages, n_w of which contain the word; tf is how often this passage contains it (Robertson & Zaragoza 2009, "The
 Probabilistic Relevance Framework: BM25 and Beyond", equation 3.15, with the idf of Lucene, which is never negative).
 The factor k1 + 1 that some versions have changes no ranking.
-
-``plain_bm25`` computes just this and is the specification; ``BM25`` gets the same scores from an index, much faster.
 """
 
 import math
@@ -27,36 +25,6 @@ def words_of(text: str) -> list[str]:
     ['bees', 'don', 't', 'sleep', 'do', 'they']
     """
     return WORD.findall(text.lower())
-
-
-def plain_bm25(
-    query: str,
-    passage: str,
-    passages: Sequence[str],
-    k1: float = 1.2,
-    b: float = 0.75,
-    tokenize: Callable[[str], list[str]] = words_of,
-) -> float:
-    """The score of one passage, counting the words of every passage again.
-
-    Args:
-        query, passage: texts.
-        passages: all N texts, this one among them.
-        k1, b, tokenize: as for ``BM25``.
-
-    >>> passages = ["bees dance", "a dance for bees that dance", "no insects here"]
-    >>> round(plain_bm25("Why do bees dance?", passages[1], passages), 2)
-    0.42
-    """
-    counts, here = [Counter(tokenize(text)) for text in passages], Counter(tokenize(passage))
-    mean_length = sum(count.total() for count in counts) / len(counts)
-    score = 0.0
-    for word in tokenize(query):
-        if tf := here[word]:
-            having = sum(word in count for count in counts)
-            idf = math.log(1 + (len(counts) - having + 0.5) / (having + 0.5))
-            score += idf * tf / (tf + k1 * (1 - b + b * here.total() / mean_length))
-    return score
 
 
 def check_texts(texts: Iterable[str], name: str = "text") -> list[str]:

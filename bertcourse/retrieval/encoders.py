@@ -117,34 +117,20 @@ def contrastive_loss(queries: Tensor, passages: Tensor, same: Tensor | None = No
     return F.cross_entropy(scores, right)
 
 
-def max_similarity(query: Tensor, passage: Tensor) -> Tensor:
-    """Late interaction: each query token takes the passage token most similar to it, and the cosines are added.
-
-    Args:
-        query: (L, D), token vectors of length 1.
-        passage: (L', D), the same.
-
-    Returns:
-        A number, at most L.
-
-    Source: Khattab & Zaharia 2020, "ColBERT", equation 3.
-
-    >>> max_similarity(torch.eye(2), torch.tensor([[0.6, 0.8]]))  # 0.6 + 0.8
-    tensor(1.4000)
-    """
-    return (query @ passage.T).amax(dim=1).sum()
-
-
 def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> np.ndarray:
-    """``max_similarity`` of each query with each passage, with one matrix product per query.
+    """Scores of each query with each passage: each query token takes the passage token most similar to it, and the
+    cosines are added.
 
     Args:
-        queries, passages: from ``BiEncoder.token_vectors``, at least one of each.
+        queries, passages: token vectors (L, D), of length 1, from ``BiEncoder.token_vectors``; at least one of each.
 
     Returns:
-        (queries, passages).
+        (queries, passages), numbers of at most the query's L.
 
-    Source: Khattab & Zaharia 2020, section 3.
+    Source: Khattab & Zaharia 2020, "ColBERT", section 3, equation 3.
+
+    >>> late_interaction([torch.eye(2)], [torch.tensor([[0.6, 0.8]])]).round(4)  # 0.6 + 0.8
+    array([[1.4]], dtype=float32)
     """
     if not len(queries) or not len(passages) or not all(map(len, (*queries, *passages))):
         raise ValueError(
@@ -238,7 +224,7 @@ class BiEncoder(Head):
         return vectors
 
     def token_vectors(self, texts: Sequence[str], max_tokens: int = 4096, normalize: bool = True) -> list[Tensor]:
-        """For each text, its tokens' (L, D) last vectors, including [CLS] and [SEP]; for ``max_similarity``.
+        """For each text, its tokens' (L, D) last vectors, including [CLS] and [SEP]; for ``late_interaction``.
 
         Args:
             texts, max_tokens: as for ``vectors``.

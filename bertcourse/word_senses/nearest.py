@@ -3,8 +3,7 @@
 v_s = 1/n Σ v_i                    the mean of the vectors of the occurrences that have sense s
 sense of v = argmax_s cos(v, v_s)  over the senses of the word
 
-``plain_nearest_sense`` is the specification, for one word. ``NearestSense`` does the same for many words at once, with
-scikit-learn's ``fit``, ``predict`` and ``score``.
+``NearestSense`` does this for many words at once, with scikit-learn's ``fit``, ``predict`` and ``score``.
 """
 
 from collections import defaultdict
@@ -17,29 +16,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from bertcourse.word_senses.keys import Word
 
 
-def plain_nearest_sense(vector: np.ndarray, examples: Sequence[tuple[np.ndarray, Hashable]]) -> Hashable:
-    """The nearest sense, straight from its definition: the mean vector of each sense, and the largest cosine.
-
-    Args:
-        vector: (D,), of an occurrence of a word.
-        examples: (vector, sense) of other occurrences of the word; one with several senses is listed once for each.
-
-    >>> plain_nearest_sense([0.9, 0.3], [([0.0, 1.0], "river"), ([0.1, 1.0], "river"), ([1.0, 0.0], "money")])
-    'money'
-    """
-    cosines = {}
-    for sense in dict.fromkeys(sense for _, sense in examples):
-        mean = np.mean([each for each, its_sense in examples if its_sense == sense], axis=0)
-        cosines[sense] = vector @ mean / np.linalg.norm(vector) / np.linalg.norm(mean)
-    return max(cosines, key=cosines.get)
-
-
 class NearestSense(ClassifierMixin, BaseEstimator):
     """The sense whose embedding has the largest cosine with a vector, among those that its word was seen with.
 
     Args:
-        first_senses: the senses to give to words without an example, such as WordNet's ``first_senses(…)``; None for
-            none.
+        first_senses: the senses to give to words without an example, such as WordNet's first; None for none.
         n_neighbors: None compares with the senses' embeddings. A number lets that many occurrences vote, those with the
             largest cosines; a tie goes to the sense with the larger sum of cosines.
 

@@ -5,9 +5,8 @@ several, added up or side by side (Devlin et al. 2019, section 5.3; Loureiro & J
 
     v_word = 1/|tokens| Σ_t Σ_l h_t^(l)
 
-``plain_word_vectors`` is the specification, for one sentence. ``word_vectors`` gives the same for many, in batches; it
-reads a sentence that is too long for the model in windows (``bertcourse.bert.windows``). ``vector_cache`` keeps what it
-computes.
+``word_vectors`` reads sentences in batches, and one that is too long for the model in windows
+(``bertcourse.bert.windows``). ``vector_cache`` keeps what it computes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,33 +23,6 @@ from bertcourse.tokenization.encoding import check_text
 from bertcourse.training.modes import evaluation_mode
 
 POOLINGS = ("sum", "mean", "concat", "stack")
-
-
-def plain_word_vectors(
-    model: BertModel | BertForPreTraining,
-    tokenizer: Tokenizer,
-    words: Sequence[str],
-    layers: Sequence[int] = (-4, -3, -2, -1),
-) -> np.ndarray:
-    """The vectors of one sentence's words, from the definition: add up layers, take the mean over a word's tokens.
-
-    Args:
-        model, tokenizer: as ``load_pretrained`` returns them, on the CPU.
-        words: n words, each of which gives at least one token.
-        layers: which layers to add up; 0 is the embeddings, -1 the last.
-
-    Returns:
-        (n, D).
-    """
-    encoding = tokenizer.encode(words, is_pretokenized=True)  # [CLS] and [SEP] have word None
-    with evaluation_mode(model):
-        hidden_states = model(torch.tensor([encoding.ids]), output_hidden_states=True).hidden_states
-    states = sum(hidden_states[layer][0] for layer in layers)  # (L, D)
-    vectors = []
-    for word in range(len(words)):
-        tokens = [position for position, of_word in enumerate(encoding.word_ids) if of_word == word]
-        vectors.append(states[tokens].mean(dim=0))
-    return torch.stack(vectors).numpy()
 
 
 class ContextualVectors(Sequence):

@@ -24,7 +24,7 @@ from safetensors.numpy import save_file
 from bertcourse.bert import BertForPreTraining, BertModel, find_folder, load_pretrained
 from bertcourse.tokenization import WordPieceTokenizer
 from bertcourse.tokenization.normalization import normalized_characters
-from bertcourse_lab.benchmarks.pseudo_likelihood import plain_pseudo_log_likelihood
+from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from browsers import script_of_the_site
 from tokenization.test_wordpiece import CHARACTERS, random_strings
 
@@ -339,7 +339,7 @@ def test_pseudo_log_likelihood_is_pythons(run):
     const { tokenizer, model } = readBert(files);
     return data.map((text) => model.pseudoLogLikelihood(tokenizer.encode(text).map((token) => token.id)));
     """
-    expected = [plain_pseudo_log_likelihood(model, tokenizer, text) for text in texts]
+    expected = pseudo_log_likelihoods(model, tokenizer, texts)
     assert run(body, texts) == pytest.approx(expected, abs=1e-3)
 
 

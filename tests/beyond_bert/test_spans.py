@@ -1,23 +1,24 @@
 """SpanBERT: whole words in runs, one fate for a span, and what the two tokens around it have to guess."""
 
 import inspect
+import itertools
 import math
+from collections.abc import Iterator
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from bertcourse.bert import BertConfig, BertForPreTraining, BertOutput, load_pretrained, save_pretrained
 from bertcourse.beyond_bert.spans import (
     SpanBertForPreTraining,
-    columns_of_spans,
-    hidden_spans,
-    plain_mask_spans,
-    plain_span_losses,
+    SpanLosses,
     span_lengths,
 )
 from bertcourse.beyond_bert.spans_fast import SpanLoss, choose_spans, mask_spans
 from bertcourse.pretraining import IGNORE, MaskedTokens, PreTrainingLoss, RowBatch, Vocabulary, evaluate, mask_tokens
+from bertcourse.pretraining.masking import masks_per_row
 
 SIZE = 1000
 PAD, UNK, CLS, SEP, MASK = range(5)
@@ -40,6 +41,83 @@ def texts() -> Tensor:
 def within_binomial(hits: int, trials: int, rate: float) -> bool:
     """Five deviations: one false alarm in a million."""
     return abs(hits - trials * rate) <= 5 * math.sqrt(trials * rate * (1 - rate))
+
+
+def columns_of_words(tokens: list[int], vocabulary: Vocabulary) -> list[list[int]]:
+    """The columns of each word of a row; special tokens belong to none."""
+    words: list[list[int]] = []
+    for column, token in enumerate(tokens):
+        if vocabulary.is_special[token]:
+            continue
+        if words and words[-1][-1] == column - 1 and vocabulary.is_continuation[token]:
+            words[-1].append(column)
+        else:
+            words.append([column])
+    return words
+
+
+def columns_of_spans(words: list[list[int]], order: list[float], lengths: list[int], count: int) -> list[int]:
+    """The columns of a row to hide, in order, one span after the other."""
+    hidden: set[int] = set()
+    for first in sorted(range(len(words)), key=lambda number: order[words[number][0]]):
+        if words[first][0] in hidden:
+            continue
+        column = words[first][0]
+        for word in words[first : first + lengths[column]]:
+            if word[0] == column:  # it follows the word before, without a gap
+                hidden.update(word[: max(0, count - len(hidden))])
+            column += len(word)
+    return sorted(hidden)
+
+
+def hidden_spans(labels: Tensor) -> Iterator[tuple[int, int, int]]:
+    """The row, first column and last column of each run of hidden tokens."""
+    for row, hidden in enumerate((labels != IGNORE).tolist()):
+        for is_hidden, run in itertools.groupby(range(len(hidden)), key=hidden.__getitem__):
+            if is_hidden:
+                columns = list(run)
+                yield row, columns[0], columns[-1]
+
+
+def plain_mask_spans(
+    input_ids: Tensor,
+    vocabulary: Vocabulary,
+    rate: float = 0.15,
+    count: int | None = None,
+    random_weights: Tensor | None = None,
+    generator: torch.Generator | None = None,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
+) -> MaskedTokens:
+    """``mask_spans``, token by token, with the same random draws."""
+    input_ids = input_ids.long()
+    is_special = vocabulary.is_special[input_ids]
+    if count is None:
+        count = masks_per_row((~is_special).sum(1), rate)
+    order = torch.rand(input_ids.shape, generator=generator)
+    lengths = span_lengths(input_ids.shape, generator=generator)
+    labels, chosen = torch.full_like(input_ids, IGNORE), []
+    for row, tokens in enumerate(input_ids.tolist()):
+        words = columns_of_words(tokens, vocabulary)
+        hidden = columns_of_spans(words, order[row].tolist(), lengths[row].tolist(), count)
+        labels[row, hidden] = input_ids[row, hidden]
+        others = [column for column in range(len(tokens)) if column not in hidden]  # if the row has fewer than k
+        chosen += [(row, column) for column in [*hidden, *others][:count]]
+
+    positions = torch.tensor([row * input_ids.shape[1] + column for row, column in chosen])
+    weights = torch.ones(vocabulary.size) if random_weights is None else random_weights.float().clone()
+    weights[vocabulary.is_special] = 0.0
+    replacements = input_ids.clone()
+    replacements.view(-1)[positions] = torch.multinomial(weights, len(chosen), replacement=True, generator=generator)
+    dice = torch.rand(input_ids.shape, generator=generator)
+    shown = input_ids.clone()
+    for row, start, end in hidden_spans(labels):
+        span = slice(start, end + 1)
+        if dice[row, start] < mask_share:
+            shown[row, span] = vocabulary.mask_id
+        elif dice[row, start] < mask_share + random_share:
+            shown[row, span] = replacements[row, span]
+    return MaskedTokens(shown, positions, labels.flatten()[positions])
 
 
 def test_one_row_by_hand():
@@ -180,6 +258,23 @@ def batch() -> tuple[MaskedTokens, RowBatch]:
     mask = (ids != 0).long()
     return MaskedTokens(shown, positions, labels), RowBatch(
         shown, mask, torch.zeros_like(ids), torch.full((2,), IGNORE)
+    )
+
+
+def plain_span_losses(model: SpanBertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> SpanLosses:
+    """Both guesses, one span and one token at a time."""
+    x = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids).last_hidden_state
+    table, labels = model.bert.embeddings.word_embeddings.weight, masked.all_labels()
+    mlm_logits, boundary_logits, targets = [], [], []
+    for row, start, end in hidden_spans(labels):
+        for i in range(start, end + 1):
+            mlm_logits.append(model.mlm_head(x[row, i], table))
+            place = torch.tensor(i - start, device=x.device)
+            boundary_logits.append(model.boundary_head(x[row, start - 1], x[row, end + 1], place, table))
+            targets.append(labels[row, i])
+    labels = torch.stack(targets)
+    return SpanLosses(
+        F.cross_entropy(torch.stack(mlm_logits), labels), F.cross_entropy(torch.stack(boundary_logits), labels)
     )
 
 

@@ -7,7 +7,6 @@ from bertcourse.bert import BertConfig, BertModel
 from bertcourse.bert.batching import Batch
 from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, local_mask
 from bertcourse.beyond_bert.unpadding import (
-    plain_unpadded_attention,
     repad,
     unpad,
     unpadded_attention,
@@ -43,12 +42,11 @@ def test_there_and_back_only_padding_is_lost(mask):
 
 
 @MASKS
-def test_both_attentions_give_what_attention_with_padding_gives(mask):
+def test_attention_gives_what_attention_with_padding_gives(mask):
     x = random(3, 3, 5, 8)  # queries, keys and values
     padded = scaled_dot_product_attention(*(each[:, None] for each in x), padding_mask(mask))[0]
     expected, places = unpad(padded[:, 0], mask)
     tokens = [unpad(each, mask)[0] for each in x]
-    torch.testing.assert_close(plain_unpadded_attention(*tokens, places), expected, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(unpadded_attention(*tokens, places), expected, atol=1e-6, rtol=1e-5)
 
 
@@ -61,12 +59,11 @@ def test_no_gradient_crosses_rows():
     assert torch.equal(touched, places.rows == 1)
 
 
-def test_both_attentions_look_no_further_than_they_reach():
+def test_attention_looks_no_further_than_it_reaches():
     x = random(3, 3, 5, 8)
     mask = padding_mask(SCATTERED) & local_mask(5, 1)
     expected, places = unpad(scaled_dot_product_attention(*(each[:, None] for each in x), mask)[0][:, 0], SCATTERED)
     tokens = [unpad(each, SCATTERED)[0] for each in x]
-    torch.testing.assert_close(plain_unpadded_attention(*tokens, places, reach=1), expected, atol=1e-6, rtol=1e-5)
     torch.testing.assert_close(unpadded_attention(*tokens, places, reach=1), expected, atol=1e-6, rtol=1e-5)
 
 

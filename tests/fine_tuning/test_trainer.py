@@ -14,10 +14,12 @@ import torch
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune, trainer
 from bertcourse.fine_tuning.batches import shuffled_buckets
+from bertcourse.fine_tuning.freezing import parameter_groups
 from bertcourse.fine_tuning.trainer import FineTuningRun
 from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
 from bertcourse.question_answering import Answer, Question, SpanPredictor
 from bertcourse.training import Interrupted, read_log
+from bertcourse.training.steps import set_learning_rate
 
 SETTINGS = dict(epochs=2, batch_size=8, learning_rate=1e-2)
 
@@ -60,6 +62,20 @@ def stop_at(monkeypatch, step: int, number: int = signal.SIGINT) -> None:
     monkeypatch.setattr(FineTuningRun, "backward", interrupted)
 
 
+def plain_fine_tune(model: torch.nn.Module, batches: list, config: FineTuningConfig) -> None:
+    """The bare loop, over the batches of all epochs."""
+    head_rate = config.head_learning_rate or config.learning_rate
+    groups = parameter_groups(model, config.learning_rate, head_rate, config.layer_decay, config.weight_decay)
+    optimizer = torch.optim.AdamW(groups, fused=True)
+    model.train()
+    for step, batch in enumerate(batches):
+        optimizer.zero_grad()
+        model.loss(batch).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        set_learning_rate(optimizer, config.rate_at(step / len(batches)))
+        optimizer.step()
+
+
 @pytest.mark.slow
 def test_a_run_is_the_plain_loop_bit_by_bit(encoder, small_tokenizer, monkeypatch):
     made, plain = (SequenceClassifier(encoder, small_tokenizer, ["without", "with"], dropout=0.0) for _ in range(2))
@@ -76,7 +92,7 @@ def test_a_run_is_the_plain_loop_bit_by_bit(encoder, small_tokenizer, monkeypatc
     config = FineTuningConfig(**{**SETTINGS, **uneven}, evaluations=1, precision="float32")
     run = FineTuningRun(made, TRAIN, DEV, config, None, resume=False)
     run.train(threading.Event())
-    trainer.plain_fine_tune(plain, batches, config)
+    plain_fine_tune(plain, batches, config)
     assert len(batches) == 16
     assert all(torch.equal(a, b) for a, b in zip(made.state_dict().values(), plain.state_dict().values()))
 

@@ -1,13 +1,13 @@
-"""A batch of sentences equals each of them by the plain algorithms; gradients are right."""
+"""Viterbi and the forward algorithm, for a batch, equal brute force over all sequences; gradients are right."""
 
 import itertools
 
 import pytest
 import torch
+from torch import Tensor
 
 from bertcourse.named_entities import CRF, Transitions, allowed_transitions, tag_set, viterbi
 from bertcourse.named_entities.crf import TagDecoder
-from bertcourse.named_entities.linear_chain import log_partition, path_score, plain_viterbi
 
 
 def random_crf(num_tags: int) -> CRF:
@@ -18,27 +18,47 @@ def random_crf(num_tags: int) -> CRF:
     return crf
 
 
-@pytest.mark.parametrize("num_tags", [1, 2, 3, 9])
-def test_a_batch_equals_its_sentences_by_the_plain_algorithms(num_tags):
+def all_paths(emissions: Tensor, transitions: Transitions) -> tuple[Tensor, Tensor]:
+    """All K^L sequences of tags of a sentence, and their scores, from emissions (L, K)."""
+    length, num_tags = emissions.shape
+    paths = torch.tensor(list(itertools.product(range(num_tags), repeat=length)))
+    steps = transitions.pair[paths[:, :-1], paths[:, 1:]].sum(1)
+    at_words = emissions[torch.arange(length), paths].sum(1)
+    return paths, transitions.start[paths[:, 0]] + at_words + steps + transitions.end[paths[:, -1]]
+
+
+def test_the_score_of_a_path_adds_up_words_and_steps():
+    emissions, start, end = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([10.0, 20.0]), torch.tensor([0.1, 0.2])
+    transitions = Transitions(start, torch.tensor([[100.0, 200.0], [300.0, 400.0]]), end)
+    paths, scores = all_paths(emissions, transitions)
+    assert scores[paths.tolist().index([1, 0])].item() == pytest.approx(20 + 2 + 300 + 3 + 0.1)
+    crf = CRF(2)
+    crf.load_state_dict(transitions._asdict())
+    torch.testing.assert_close(crf.score(emissions.expand(4, 2, 2), paths), scores)
+
+
+@pytest.mark.parametrize("num_tags", [1, 2, 3, 4])
+def test_a_batch_equals_brute_force_over_all_sequences_of_each_sentence(num_tags):
     crf = random_crf(num_tags)
-    lengths = [1, 2, 3, 4, 17]
-    emissions, tags = torch.randn(5, 17, num_tags, dtype=torch.double), torch.randint(num_tags, (5, 17))
+    lengths = [1, 2, 3, 4, 6]
+    emissions, tags = torch.randn(5, 6, num_tags, dtype=torch.double), torch.randint(num_tags, (5, 6))
     partition, paths = crf.log_partition(emissions, lengths), crf.decode(emissions, lengths)
     scores = crf.score(emissions, tags, lengths)
     for row, length in enumerate(lengths):
-        one = emissions[row, :length]
-        torch.testing.assert_close(partition[row], log_partition(one, crf.transitions))
-        torch.testing.assert_close(scores[row], path_score(one, crf.transitions, tags[row, :length].tolist()))
-        assert paths[row] == plain_viterbi(one, crf.transitions)
+        every, their_scores = all_paths(emissions[row, :length], crf.transitions)
+        torch.testing.assert_close(partition[row], their_scores.logsumexp(0))
+        torch.testing.assert_close(scores[row], their_scores[every.tolist().index(tags[row, :length].tolist())])
+        assert paths[row] == every[their_scores.argmax()].tolist()
     torch.testing.assert_close(crf(emissions, tags, lengths), partition - scores)
 
 
 @pytest.mark.parametrize("scheme", ["IOB1", "BIO", "BIOES"])
-def test_viterbi_over_a_mask_equals_the_plain_algorithm(scheme):
+def test_viterbi_over_a_mask_equals_brute_force(scheme):
     allowed = allowed_transitions(tag_set(["X", "Y"], scheme), scheme)
-    lengths, emissions = [6, 1, 3], torch.randn(3, 6, len(allowed.start))
-    expected = [plain_viterbi(one[:length], allowed) for one, length in zip(emissions, lengths)]
-    assert viterbi(emissions, allowed, lengths) == expected
+    lengths, emissions = [4, 1, 3], torch.randn(3, 4, len(allowed.start))
+    for path, one, length in zip(viterbi(emissions, allowed, lengths), emissions, lengths):
+        every, scores = all_paths(one[:length], allowed)
+        assert path == every[scores.argmax()].tolist()
 
 
 def test_probabilities_of_all_sequences_sum_to_one():

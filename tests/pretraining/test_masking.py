@@ -5,9 +5,10 @@ import math
 import pytest
 import torch
 from tokenizers import Tokenizer, models
+from torch import Tensor
 
-from bertcourse.pretraining import IGNORE, Vocabulary, mask_tokens
-from bertcourse.pretraining.masking import plain_mask_tokens
+from bertcourse.pretraining import IGNORE, MaskedTokens, Vocabulary, mask_tokens
+from bertcourse.pretraining.masking import LAST, masks_per_row
 
 SIZE = 1000
 PAD, UNK, CLS, SEP, MASK = range(5)
@@ -30,6 +31,75 @@ def rows() -> torch.Tensor:
 def within_binomial(hits: int, trials: int, rate: float) -> bool:
     """Five deviations: one false alarm in a million."""
     return abs(hits - trials * rate) <= 5 * math.sqrt(trials * rate * (1 - rate))
+
+
+def columns_of_words(tokens: list[int], vocabulary: Vocabulary) -> list[list[int]]:
+    """The columns of each word of a row; special tokens belong to none."""
+    words: list[list[int]] = []
+    for column, token in enumerate(tokens):
+        if vocabulary.is_special[token]:
+            continue
+        if words and words[-1][-1] == column - 1 and vocabulary.is_continuation[token]:
+            words[-1].append(column)
+        else:
+            words.append([column])
+    return words
+
+
+def keep_words_together(numbers: Tensor, words: list[list[int]], count: int) -> None:
+    """Change a row's random numbers so that its ``count`` smallest belong to whole words."""
+    reached = 0
+    for word in sorted(words, key=lambda word: numbers[word[0]]):
+        reached += len(word)
+        is_cut = reached > count and len(word) > 1
+        numbers[word] = numbers[word[0]] + 2 * is_cut
+
+
+def plain_mask_tokens(
+    input_ids: Tensor,
+    vocabulary: Vocabulary,
+    rate: float = 0.15,
+    count: int | None = None,
+    whole_words: bool = False,
+    random_weights: Tensor | None = None,
+    generator: torch.Generator | None = None,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
+    first: Tensor | None = None,
+) -> MaskedTokens:
+    """``mask_tokens``, token by token, with the same random draws."""
+    input_ids = input_ids.long()
+    is_special = vocabulary.is_special[input_ids]
+    if count is None:
+        count = masks_per_row((~is_special).sum(1), rate)
+    numbers = torch.rand(input_ids.shape, generator=generator)
+    if first is not None:
+        numbers -= (torch.rand(input_ids.shape, generator=generator) < first).float()
+    if whole_words:
+        for row, tokens in enumerate(input_ids.tolist()):
+            keep_words_together(numbers[row], columns_of_words(tokens, vocabulary), count)
+    numbers[is_special] = LAST
+    chosen = [
+        (row, column)
+        for row in range(len(numbers))
+        for column in numbers[row].topk(count, largest=False, sorted=False).indices.tolist()
+    ]
+    weights = torch.ones(vocabulary.size) if random_weights is None else random_weights.float().clone()
+    weights[vocabulary.is_special] = 0.0
+    random_tokens = torch.multinomial(weights, len(chosen), replacement=True, generator=generator)
+    dice = torch.rand(len(chosen), generator=generator)
+
+    shown, labels = input_ids.clone(), torch.full((len(chosen),), IGNORE)
+    for number, (row, column) in enumerate(chosen):
+        if is_special[row, column]:  # the row has fewer than k ordinary tokens
+            continue
+        labels[number] = input_ids[row, column]
+        if dice[number] < mask_share:
+            shown[row, column] = vocabulary.mask_id
+        elif dice[number] < mask_share + random_share:
+            shown[row, column] = random_tokens[number]
+    positions = torch.tensor([row * input_ids.shape[1] + column for row, column in chosen])
+    return MaskedTokens(shown, positions, labels)
 
 
 def test_one_row_by_hand(vocabulary):
@@ -59,9 +129,10 @@ def test_fast_equals_plain(vocabulary, rate, whole_words):
         )
         for got, expected in zip(fast, plain):
             assert torch.equal(got, expected)
-    for mask in (mask_tokens, plain_mask_tokens):
-        same = [mask(each, vocabulary, rate, generator=torch.Generator().manual_seed(3)) for each in (ids, ids.int())]
-        assert all(torch.equal(*both) for both in zip(*same))
+    same = [
+        mask_tokens(each, vocabulary, rate, generator=torch.Generator().manual_seed(3)) for each in (ids, ids.int())
+    ]
+    assert all(torch.equal(*both) for both in zip(*same))
 
 
 def test_every_row_has_the_same_number_of_masks(vocabulary, rows):
@@ -82,11 +153,10 @@ def test_what_is_hidden_first_is_hidden_as_often_as_it_is_said(vocabulary, rows)
     assert (every.labels != 500).all()
 
 
-@pytest.mark.parametrize("mask", [mask_tokens, plain_mask_tokens])
-def test_what_is_hidden_first_does_not_cut_words(vocabulary, mask):
+def test_what_is_hidden_first_does_not_cut_words(vocabulary):
     ids = torch.tensor([[CLS, 10, 800, 801, 11, 12, 13, 14, 15, SEP]]).repeat(200, 1)  # the first word has three tokens
     first = torch.zeros(ids.shape).index_fill(1, torch.tensor([1, 2, 3, 4]), 1.0)
-    masked = mask(ids, vocabulary, count=2, whole_words=True, first=first)
+    masked = mask_tokens(ids, vocabulary, count=2, whole_words=True, first=first)
     hidden = masked.positions.view(200, 2) % 10
     assert (hidden.sort().values[:, 0] == 4).all()  # three do not fit; a single token takes their place
     assert set(hidden.sort().values[:, 1].tolist()) == {5, 6, 7, 8}

@@ -1,5 +1,8 @@
 """Documents to rows: pairs of which half follow one another, and rows packed full."""
 
+import itertools
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import torch
@@ -14,9 +17,9 @@ from bertcourse.pretraining import (
     pack_documents,
     sentence_pairs,
 )
-from bertcourse.pretraining.pairs import plain_packing, plain_sentence_pairs, truncate_pair
 from bertcourse.pretraining.pairs_fast import truncate_pairs, uniform_numbers
 
+Sentences = list[list[int]]  # each a list of token ids
 VOCABULARY = Vocabulary(20_000, 0, 2, 3, 4, torch.arange(20_000) < 5, torch.zeros(20_000, dtype=torch.bool))
 
 
@@ -39,6 +42,76 @@ def as_lists(documents: Documents) -> list[list[list[int]]]:
         [tokens[i].tolist() for i in range(first, last)]
         for first, last in zip(documents.documents, documents.documents[1:])
     ]
+
+
+def plain_sentence_pairs(
+    documents: list[Sentences], length: int, draw: Callable[[], float], short_rate: float
+) -> list[tuple[list[int], list[int], int]]:
+    """(A, B, label) of each row, before anything is cut off."""
+    room = length - 3  # beside [CLS], [SEP] and [SEP]
+    pairs = []
+    for place, document in enumerate(documents):
+        while len(document) > 1:
+            target = room if draw() >= short_rate else 2 + int(draw() * (room - 1))
+            taken = sentences_to_fill(document, target, least=2)
+            middle = 1 + int(draw() * (taken - 1))
+            a = flat(document[:middle])
+            if draw() < 0.5:
+                pairs.append((a, flat(document[middle:taken]), IS_NEXT))
+                document = document[taken:]
+            else:
+                other = int(draw() * (len(documents) - 1))
+                source = documents[other + (other >= place)]
+                source = source[int(draw() * len(source)) :]
+                b = source[: sentences_to_fill(source, max(1, target - len(a)), least=1)]
+                pairs.append((a, flat(b), NOT_NEXT))
+                document = document[middle:]
+    return pairs
+
+
+def sentences_to_fill(sentences: Sentences, target: int, least: int) -> int:
+    """How many of the first sentences it takes to reach ``target`` tokens: at least ``least``, at most all."""
+    count = least
+    while count < len(sentences) and len(flat(sentences[:count])) < target:
+        count += 1
+    return count
+
+
+def flat(sentences: Sentences) -> list[int]:
+    """The tokens of all sentences, in one list."""
+    return list(itertools.chain.from_iterable(sentences))
+
+
+def truncate_pair(a: list[int], b: list[int], room: int, draw: Callable[[], float]) -> tuple[list[int], list[int]]:
+    """Shorten the longer segment, token by token from a random end, until both fit into ``room`` tokens."""
+    a, b = list(a), list(b)
+    while len(a) + len(b) > room:
+        longer = a if len(a) > len(b) else b
+        longer.pop(0 if draw() < 0.5 else -1)
+    return a, b
+
+
+def plain_packing(documents: list[Sentences], length: int, cross_documents: bool = True) -> list[list[list[int]]]:
+    """The texts of each row, each to be followed by a [SEP]."""
+    rows: list[list[list[int]]] = [[]]
+
+    def room() -> int:
+        return length - 1 - sum(len(text) + 1 for text in rows[-1])  # beside [CLS], and each text with its [SEP]
+
+    for document in documents:
+        if not cross_documents or room() < 2:
+            rows.append([])
+        text: list[int] = []
+        for sentence in document:
+            while len(text) + len(sentence) + 1 > room():
+                if not text and not rows[-1]:  # longer than a row: it is cut
+                    text, sentence = sentence[: length - 2], sentence[length - 2 :]
+                rows[-1] += [text] if text else []
+                rows.append([])
+                text = []
+            text = text + sentence
+        rows[-1].append(text)
+    return [row for row in rows if row]
 
 
 def plain_pairs(documents: Documents, length: int, seed: int, short_rate: float = 0.0):
@@ -68,10 +141,10 @@ def test_a_pair_by_hand():
 
 
 @pytest.mark.parametrize("short_rate", [0.0, 0.3])
-def test_fast_pairs_equal_plain_ones(documents, short_rate):
+def test_fast_pairs_equal_plain_ones(documents, rng, short_rate):
     """Where nothing is cut off, as in rows that end with the sentences of a document."""
     rows = sentence_pairs(documents, 64, np.random.default_rng(5), short_rate)
-    plain = plain_pairs(documents, 64, 5, short_rate)
+    plain = [(*truncate_pair(a, b, 61, rng.random), label) for a, b, label in plain_pairs(documents, 64, 5, short_rate)]
     assert rows.nsp_labels.tolist() == [label for _, _, label in plain]
     untouched = 0
     for (first, second), (a, b, _) in zip(rows.spans.reshape(-1, 2, 2).tolist(), plain):
@@ -82,8 +155,7 @@ def test_fast_pairs_equal_plain_ones(documents, short_rate):
     assert untouched > 100
 
 
-def test_fast_pairs_are_cut_out_of_plain_ones(documents, monkeypatch):
-    monkeypatch.setattr("bertcourse.pretraining.pairs.truncate_pair", lambda a, b, room, draw: (a, b))
+def test_fast_pairs_are_cut_out_of_plain_ones(documents):
     rows = sentence_pairs(documents, 64, np.random.default_rng(5))
     for (first, second), (a, b, _) in zip(rows.spans.reshape(-1, 2, 2).tolist(), plain_pairs(documents, 64, 5)):
         assert a[0] <= first[0] < first[1] <= a[-1] + 1 and b[0] <= second[0] < second[1] <= b[-1] + 1

@@ -22,7 +22,7 @@ from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.folders import find_folder
 from bertcourse.word_senses import NearestSense, sense_sentences, word_vectors
 from bertcourse.word_senses.nearest import unit
-from bertcourse_lab.benchmarks.pseudo_likelihood import plain_pseudo_log_likelihood
+from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from browsers import drawn_map, same_map, script_of_the_site, serious_findings
 
 ROOT = Path(__file__).parents[2]
@@ -428,13 +428,13 @@ def test_pairs_are_scored_as_by_the_package_and_the_last_three_are_wrong(tab, co
     assert len(lines) == 18
     for line in lines:
         score, text = re.fullmatch(r"(\S+)\s+(?:\* )?(.+)", line).groups()
-        assert float(score.replace("−", "-")) == pytest.approx(plain_pseudo_log_likelihood(*course, text), abs=0.0051)
+        assert float(score.replace("−", "-")) == pytest.approx(pseudo_log_likelihoods(*course, [text])[0], abs=0.0051)
     verdicts = panel.root.locator(".verdict").all_inner_texts()
     assert [verdict[0] for verdict in verdicts[:8]] == [*"✓✓✓✓✓✗✗✗"]
     panel.type("The letters are cold.", 0)
     panel.type("The letters is cold.", 1)
     texts = ("The letters are cold.", "The letters is cold.")
-    lead = np.subtract(*[plain_pseudo_log_likelihood(*course, text) for text in texts])
+    lead = np.subtract(*pseudo_log_likelihoods(*course, texts))
     panel.wait_for(f"Your own pair: right, by {lead:.2f}.")
 
 

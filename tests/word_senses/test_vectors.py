@@ -7,7 +7,7 @@ import torch
 from bertcourse.bert import encode_batch
 from bertcourse.bert.windows import best_window, window_starts
 from bertcourse.word_senses import word_vectors
-from bertcourse.word_senses.vectors import POOLINGS, check_layers, plain_word_vectors
+from bertcourse.word_senses.vectors import POOLINGS, check_layers
 
 SENTENCES = [["ab", "c", "abc"], ["d"], ["a b", "cd", "ef", "g"], ["e"] * 9]
 
@@ -16,6 +16,19 @@ def hidden_states(model, tokenizer, text: str) -> torch.Tensor:
     """(layers + 1, tokens, D) of one sentence, without [CLS] and [SEP]."""
     with torch.inference_mode():
         return torch.stack(model(*encode_batch(tokenizer, [text]), output_hidden_states=True).hidden_states)[:, 0, 1:-1]
+
+
+def plain_word_vectors(model, tokenizer, words: list[str], layers=(-4, -3, -2, -1)) -> np.ndarray:
+    """(n, D), one sentence: add up layers, take the mean over a word's tokens."""
+    encoding = tokenizer.encode(words, is_pretokenized=True)  # [CLS] and [SEP] have word None
+    with torch.inference_mode():
+        hidden_states = model(torch.tensor([encoding.ids]), output_hidden_states=True).hidden_states
+    states = sum(hidden_states[layer][0] for layer in layers)  # (L, D)
+    vectors = []
+    for word in range(len(words)):
+        tokens = [position for position, of_word in enumerate(encoding.word_ids) if of_word == word]
+        vectors.append(states[tokens].mean(dim=0))
+    return torch.stack(vectors).numpy()
 
 
 @pytest.mark.parametrize("layers", [(-2, -1), (0,), (0, 1, 2)])

@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer
 
 from bertcourse.bert import BertForPreTraining, BertModel
 from bertcourse_lab import cli
@@ -18,7 +19,6 @@ from bertcourse_lab.benchmarks.blimp import (
     grammar_table,
     groups,
     is_right,
-    plain_pseudo_log_likelihood,
     pseudo_log_likelihoods,
     read_published,
     run_benchmark,
@@ -43,13 +43,23 @@ def small_blimp(monkeypatch, small_mlm, small_tokenizer):
     monkeypatch.setattr(benchmark, "load_pretrained", lambda name, model_class: (small_mlm, small_tokenizer))
 
 
+def plain_pseudo_log_likelihood(model: BertForPreTraining, tokenizer: Tokenizer, text: str) -> float:
+    """In nats, a token at a time, by the whole model."""
+    ids, total = tokenizer.encode(text).ids, 0.0
+    for place in range(1, len(ids) - 1):  # [CLS] and [SEP] are not part of the text
+        hidden = torch.tensor([ids])
+        hidden[0, place] = tokenizer.token_to_id("[MASK]")
+        with torch.inference_mode():
+            total += model(hidden).mlm_logits[0, place].log_softmax(-1)[ids[place]].item()
+    return total
+
+
 def test_a_token_counts_with_its_probability_where_it_is_hidden(small_mlm, small_tokenizer):
-    """By the whole model, without the shortcut to the hidden token."""
     ids = small_tokenizer.encode("a b").ids
     with torch.no_grad():
         logits = [small_mlm(torch.tensor([row])).mlm_logits[0] for row in ([2, 4, ids[2], 3], [2, ids[1], 4, 3])]
     expected = [row.softmax(-1)[where, ids[where]].log().item() for where, row in enumerate(logits, start=1)]
-    assert plain_pseudo_log_likelihood(small_mlm, small_tokenizer, "a b") == pytest.approx(sum(expected), abs=1e-5)
+    assert pseudo_log_likelihoods(small_mlm, small_tokenizer, ["a b"]) == pytest.approx([sum(expected)], abs=1e-5)
 
 
 def test_a_model_that_guesses_blindly_finds_all_tokens_equally_likely(small_mlm, small_tokenizer):
@@ -106,7 +116,7 @@ def test_scores_know_no_dropout_and_leave_the_mode_as_it_was(small_mlm, small_to
     expected = plain_pseudo_log_likelihood(small_mlm, small_tokenizer, "a b c")
     small_mlm.train()
     assert pseudo_log_likelihoods(small_mlm, small_tokenizer, ["a b c"]) == pytest.approx([expected], abs=1e-5)
-    assert plain_pseudo_log_likelihood(small_mlm, small_tokenizer, "a b c") == expected and small_mlm.training
+    assert small_mlm.training
 
 
 def test_robertas_mask_hides_too(small_mlm, small_tokenizer):
@@ -117,12 +127,11 @@ def test_robertas_mask_hides_too(small_mlm, small_tokenizer):
 
 
 def test_a_model_that_cannot_guess_is_refused(small_model, small_mlm, small_tokenizer):
-    for score in (plain_pseudo_log_likelihood, lambda *a: pseudo_log_likelihoods(*a[:2], [a[2]])):
-        with pytest.raises(ValueError, match="MLM head"):
-            score(small_model, small_tokenizer, "a")
+    with pytest.raises(ValueError, match="MLM head"):
+        pseudo_log_likelihoods(small_model, small_tokenizer, ["a"])
     nameless = type(small_tokenizer).from_str(small_tokenizer.to_str().replace("[MASK]", "[HIDDEN]"))
     with pytest.raises(ValueError, match="hides"):
-        plain_pseudo_log_likelihood(small_mlm, nameless, "a")
+        pseudo_log_likelihoods(small_mlm, nameless, ["a"])
 
 
 def test_one_text_is_no_list_of_texts(small_mlm, small_tokenizer):

@@ -22,14 +22,13 @@ from torch import nn
 
 from bertcourse.bert import BertForPreTraining, encode_batch, load_pretrained
 from bertcourse.training.metering import faster_precision, progress_bar
-from bertcourse_lab.benchmarks.pseudo_likelihood import plain_pseudo_log_likelihood, pseudo_log_likelihoods
+from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions
 from bertcourse_lab.datasets.blimp import MinimalPair, blimp_pairs
 
 __all__ = [
     "MinimalPair",
     "blimp_pairs",
-    "plain_pseudo_log_likelihood",
     "pseudo_log_likelihoods",
     "run_benchmark",
     "score_pairs",

@@ -16,31 +16,13 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
-from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_batch, pad_rows, whole_texts
+from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_rows, whole_texts
 from bertcourse.multi_head_attention import fused_attention
 from bertcourse.self_attention import padding_mask
 from bertcourse.training.metering import autocast
 from bertcourse.training.modes import evaluation_mode
 
 MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
-
-
-def plain_pseudo_log_likelihood(model: nn.Module, tokenizer: Tokenizer, text: str) -> float:
-    """PLL in nats of one text, a token at a time: the specification of ``pseudo_log_likelihoods``."""
-    mask_id = mask_token_id(model, tokenizer)
-    word_embeddings = model.bert.embeddings.word_embeddings.weight
-    encoding = whole_texts(tokenizer).encode(text)
-    total = 0.0
-    with evaluation_mode(model):
-        for position, token in enumerate(encoding.ids):
-            if encoding.special_tokens_mask[position]:  # [CLS] and [SEP] are not part of the text
-                continue
-            batch = pad_batch([encoding])
-            batch.input_ids[0, position] = mask_id
-            hidden = model.bert(*batch).last_hidden_state
-            log_probabilities = model.mlm_head(hidden[0, position], word_embeddings).log_softmax(dim=-1)
-            total += log_probabilities[token].item()
-    return total
 
 
 def pseudo_log_likelihoods(
@@ -58,7 +40,7 @@ def pseudo_log_likelihoods(
         precision: of matrix products, "float32" or "bfloat16".
 
     Returns:
-        (N,), the same as ``plain_pseudo_log_likelihood`` of each.
+        (N,).
     """
     if isinstance(texts, str):
         raise ValueError(f"texts must be a list of strings; got one string, {texts!r:.40}. Put it into [ ].")
