@@ -7,11 +7,11 @@ objective (``span_corruption``); a BERT that is made to write (``bert_writes``);
 that write (``small_world_texts``).
 """
 
-from bertcourse.decoders.bert_writes import Writer, fill_masks, gibbs_sample, mask_predict, write_left_to_right
+from bertcourse.decoders.bert_writes import Writer, mask_predict, write_left_to_right
 from bertcourse.decoders.decoder import DecoderBlock, DecoderOutput, KeyValueCache, TransformerDecoder
 from bertcourse.decoders.encoder_decoder import EncoderDecoder, EncoderDecoderOutput, teacher_forcing_loss, translate
 from bertcourse.decoders.generation import generate, keep_top_k, keep_top_p, next_token_distribution
-from bertcourse.decoders.gpt2 import load_gpt2, save_gpt2
+from bertcourse.decoders.gpt2 import load_gpt2
 from bertcourse.decoders.language_model import (
     CausalLanguageModel,
     DecoderConfig,
@@ -19,13 +19,12 @@ from bertcourse.decoders.language_model import (
     mean_loss,
     next_token_loss,
     pad_texts,
-    perplexity,
     text_batches,
     train_language_model,
 )
 from bertcourse.decoders.poem import POEM
 from bertcourse.decoders.small_world_texts import WORLD_MODEL, bigram_loss, grammar_loss, world_texts
-from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, sentinel_tokens, span_corruption
+from bertcourse.decoders.span_corruption import corrupt, fill, random_spans, span_corruption
 from bertcourse.decoders.tasks import DATE_MODEL, CharacterVocabulary, date_examples, pair_batches, translations
 
 __all__ = [
@@ -47,9 +46,7 @@ __all__ = [
     "corrupt",
     "date_examples",
     "fill",
-    "fill_masks",
     "generate",
-    "gibbs_sample",
     "grammar_loss",
     "keep_top_k",
     "keep_top_p",
@@ -60,10 +57,7 @@ __all__ = [
     "next_token_loss",
     "pad_texts",
     "pair_batches",
-    "perplexity",
     "random_spans",
-    "save_gpt2",
-    "sentinel_tokens",
     "span_corruption",
     "teacher_forcing_loss",
     "text_batches",

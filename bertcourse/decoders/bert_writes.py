@@ -1,14 +1,12 @@
 """Chapter 12: what happens if a BERT is made to write, which it was not trained to do.
 
 BERT knows P(x_i | all others), for a few hidden x_i at a time. These distributions need not belong to any distribution
-of whole texts, and none of them says how a text goes on. The literature tries three ways: filling one mask at the end
-of the text, again and again; many masks at once, filled in some order (Ghazvininejad et al. 2019, "Mask-Predict"); and
-Gibbs sampling, which hides one token of a whole text after another and draws it again (Wang & Cho 2019, "BERT has a
-Mouth, and It Must Speak").
+of whole texts, and none of them says how a text goes on. Two ways that the literature tries: filling one mask at the
+end of the text, again and again; and many masks at once, the least certain of which are filled again (Ghazvininejad et
+al. 2019, "Mask-Predict").
 """
 
 from collections.abc import Sequence
-from typing import Literal, get_args
 
 import torch
 from tokenizers import Tokenizer
@@ -18,8 +16,6 @@ from bertcourse.bert import BertForPreTraining
 from bertcourse.decoders.generation import choose, next_token_distribution
 from bertcourse.pretraining.masking import Vocabulary
 from bertcourse.training.modes import evaluation_mode
-
-Order = Literal["left to right", "random", "most certain first"]
 
 
 class Writer:
@@ -85,37 +81,6 @@ def write_left_to_right(writer: Writer, text: str, num_tokens: int, num_masks: i
     return written
 
 
-def fill_masks(
-    writer: Writer, ids: Sequence[int], places: Sequence[int], order: Order = "most certain first"
-) -> list[tuple[int, int]]:
-    """Fill masks one by one; what has been filled in is seen from then on.
-
-    Args:
-        writer: a BERT.
-        ids: a row with masks, such as ``Writer.frame`` makes.
-        places: of the masks.
-        order: "left to right", "random", or "most certain first": next is the place whose best token is most likely.
-
-    Returns:
-        ``[(place, token id), …]`` in the order of filling.
-    """
-    if order not in get_args(Order):
-        raise ValueError(f"order must be one of {', '.join(get_args(Order))}; got {order!r}.")
-    row, left, filled = list(ids), list(places), []
-    while left:
-        logits = writer.logits(row, left)
-        if order == "most certain first":
-            number = int(logits.softmax(-1).amax(-1).argmax())
-        elif order == "random":
-            number = int(torch.randint(len(left), (), generator=writer.generator))
-        else:
-            number = left.index(min(left))
-        place, (token,) = left.pop(number), writer.draw(logits[number : number + 1])
-        row[place] = token
-        filled.append((place, token))
-    return filled
-
-
 def mask_predict(writer: Writer, ids: Sequence[int], places: Sequence[int], iterations: int = 4) -> list[list[int]]:
     """Fill all masks at once; then hide the least certain tokens and fill them again, ever fewer of them (Ghazvininejad
     et al. 2019, section 3).
@@ -149,28 +114,4 @@ def mask_predict(writer: Writer, ids: Sequence[int], places: Sequence[int], iter
             break
         for place in hidden:
             row[place] = writer.vocabulary.mask_id
-    return rows
-
-
-def gibbs_sample(writer: Writer, ids: Sequence[int], places: Sequence[int], sweeps: int = 10) -> list[list[int]]:
-    """Hide one token after another and draw it again, given all others (Wang & Cho 2019, section 4).
-
-    Each sweep visits every place once, in random order. The first sweep fills masks that are there at the start.
-
-    Args:
-        writer: a BERT, with a temperature above 0.
-        ids: a row, with masks or with a first draft.
-        places: the places to draw.
-        sweeps: how often each is drawn.
-
-    Returns:
-        The row after each sweep.
-    """
-    row, rows = list(ids), []
-    for _ in range(sweeps):
-        for number in torch.randperm(len(places), generator=writer.generator).tolist():
-            place = places[number]
-            row[place] = writer.vocabulary.mask_id
-            (row[place],) = writer.draw(writer.logits(row, [place]))
-        rows.append(list(row))
     return rows

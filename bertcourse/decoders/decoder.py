@@ -55,12 +55,6 @@ class KeyValueCache:
         keys = self.layers[0].keys
         return 0 if keys is None else keys.shape[2]
 
-    @property
-    def num_bytes(self) -> int:
-        """How much memory its tensors take."""
-        tensors = [tensor for layer in self.layers for tensor in vars(layer).values() if tensor is not None]
-        return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
-
 
 class CachedAttention(MultiHeadAttention):
     """Chapter 2's attention, which can continue where it stopped: new positions ask, old and new ones answer."""

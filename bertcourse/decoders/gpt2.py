@@ -1,26 +1,22 @@
-"""Chapter 12: GPT-2's files: what ``transformers`` saves as GPT2LMHeadModel loads here, and the other way round.
+"""Chapter 12: GPT-2's files: what ``transformers`` saves as GPT2LMHeadModel loads here.
 
 Two things differ in these files. Linear maps are stored transposed ("Conv1D", from OpenAI's release), and queries, keys
 and values share one matrix.
 """
 
-import json
 import os
 import re
 from pathlib import Path
 
-import safetensors.torch
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
-from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.pretrained import check_settings, read_settings
 from bertcourse.bert.tokenizer_files import check_vocabulary, read_tokenizer
 from bertcourse.bert.weights import Names, copy_tensors, read_tensors
 from bertcourse.decoders.language_model import CausalLanguageModel, DecoderConfig
-from bertcourse.files import replace_files
 
 NAMES = Names(
     pairs=[
@@ -65,7 +61,6 @@ LIKE_OURS = {
     "scale_attn_weights": True,
     "scale_attn_by_inverse_layer_idx": False,
 }
-FILES = ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "config.json"]
 PARTS = ("query", "key", "value")
 TRANSPOSED = re.compile(r"\.(c_attn|c_proj|c_fc)(\.(query|key|value))?\.weight$")
 MASKS = re.compile(r"\.attn\.(masked_)?bias$")  # the causal mask, which older files have
@@ -98,37 +93,6 @@ def load_gpt2(name_or_path: str | os.PathLike) -> tuple[CausalLanguageModel, Tok
     model.to_empty(device="cpu")
     copy_tensors(model, tensors, folder, NAMES)
     return model.eval(), tokenizer
-
-
-def save_gpt2(model: CausalLanguageModel, tokenizer: Tokenizer, folder: str | os.PathLike) -> None:
-    """Write config.json, model.safetensors, tokenizer.json and tokenizer_config.json, all or none.
-
-    ``AutoModelForCausalLM`` and ``AutoTokenizer`` of ``transformers`` read the folder, and so does ``load_gpt2``.
-
-    Args:
-        model: what to save; its dtype is kept.
-        tokenizer: its tokenizer, of any kind, with ids below the model's vocabulary size.
-        folder: where to write; created if it does not exist, and files of these names are replaced.
-    """
-    check_tokenizer(tokenizer)
-    check_vocabulary(tokenizer, model.config.vocab_size)
-    end = tokenizer.token_to_id(END_OF_TEXT)
-    config = {
-        "architectures": ["GPT2LMHeadModel"],
-        "dtype": str(next(model.parameters()).dtype).removeprefix("torch."),
-        **LIKE_OURS,
-        **{theirs: getattr(model.config, ours) for ours, theirs, _ in FIELDS},
-        **dict.fromkeys(("bos_token_id", "eos_token_id"), end),
-    }
-    special = {} if end is None else dict.fromkeys(("bos_token", "eos_token", "unk_token"), END_OF_TEXT)
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast", **special}
-    tensors = pack({NAMES.theirs(name): tensor for name, tensor in model.state_dict().items()})
-    with replace_files(folder, FILES) as draft:
-        safetensors.torch.save_file(tensors, draft / "model.safetensors", metadata={"format": "pt"})
-        for file, content in {"config.json": config, "tokenizer_config.json": settings}.items():
-            (draft / file).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-        tokenizer.save(str(draft / "tokenizer.json"))
-        (draft / "model.safetensors").chmod((draft / "config.json").stat().st_mode)  # else only its owner may read it
 
 
 def read_gpt2_config(folder: Path) -> DecoderConfig:
@@ -179,16 +143,3 @@ def unpack(tensors: dict[str, Tensor], folder: Path) -> dict[str, Tensor]:
         else:
             apart[name] = tensor
     return apart
-
-
-def pack(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The reverse of ``unpack``: what it takes apart, put together again."""
-    whole = {}
-    for name, tensor in tensors.items():
-        if ".c_attn." in name:
-            if ".query." not in name:
-                continue
-            tensor = torch.cat([tensors[name.replace(".query.", f".{part}.")] for part in PARTS])
-            name = name.replace(".query.", ".")
-        whole[name] = (tensor.t() if TRANSPOSED.search(name) else tensor).contiguous()
-    return whole

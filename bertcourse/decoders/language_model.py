@@ -353,12 +353,3 @@ def mean_loss(model: nn.Module, texts: Sequence[Sequence[int]], batch_size: int 
     if not count:
         raise ValueError("texts must have a token after the first, which is guessed; got none.")
     return total / count
-
-
-def perplexity(model: nn.Module, texts: Sequence[Sequence[int]], batch_size: int = 64) -> float:
-    """exp of the mean loss: the model is as unsure as if it chose among this many equally likely tokens.
-
-    Args:
-        model, texts, batch_size: as for ``mean_loss``.
-    """
-    return math.exp(mean_loss(model, texts, batch_size))

@@ -84,7 +84,7 @@ def document_ids(document: Document, tokenizer: Tokenizer) -> list[int]:
 
 
 def world_texts(world: SmallWorld, seed: int, num_tokens: int = 0, count: int = 0) -> list[list[int]]:
-    """Documents as token ids, [CLS] words [SEP]: texts for ``text_batches`` and ``perplexity``.
+    """Documents as token ids, [CLS] words [SEP]: texts for ``text_batches`` and ``mean_loss``.
 
     Args:
         world: the language.

@@ -18,15 +18,6 @@ Token = TypeVar("Token", bound=Hashable)  # a word or a token id
 Span = tuple[int, int]  # the first position of a span, and the first after it
 
 
-def sentinel_tokens(count: int) -> list[str]:
-    """T5's names of the sentinels.
-
-    >>> sentinel_tokens(2)
-    ['<extra_id_0>', '<extra_id_1>']
-    """
-    return [f"<extra_id_{number}>" for number in range(count)]
-
-
 class Corrupted(NamedTuple):
     """A text in two parts.
 
@@ -120,7 +111,8 @@ def span_corruption(
     """Cut random spans out of a text; arguments as for ``corrupt`` and ``random_spans``.
 
     >>> words = "Thank you for inviting me to your party last week .".split()
-    >>> inputs, targets = span_corruption(words, sentinel_tokens(9), generator=torch.Generator().manual_seed(0))
+    >>> sentinels = [f"<extra_id_{number}>" for number in range(9)]
+    >>> inputs, targets = span_corruption(words, sentinels, generator=torch.Generator().manual_seed(0))
     >>> " ".join(targets)
     '<extra_id_0> me to <extra_id_1>'
     """

@@ -6,7 +6,7 @@ In reading order: ``readers``, ``heads``, ``classifiers``, ``config``, ``freezin
 from bertcourse.fine_tuning.classifiers import SequenceClassifier
 from bertcourse.fine_tuning.config import FineTuningConfig
 from bertcourse.fine_tuning.freezing import freeze
-from bertcourse.fine_tuning.readers import LabeledText, read_nli, read_tsv
+from bertcourse.fine_tuning.readers import LabeledText, read_tsv
 from bertcourse.fine_tuning.trainer import FineTuned, fine_tune
 
 __all__ = [
@@ -16,6 +16,5 @@ __all__ = [
     "SequenceClassifier",
     "fine_tune",
     "freeze",
-    "read_nli",
     "read_tsv",
 ]

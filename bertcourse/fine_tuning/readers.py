@@ -3,7 +3,6 @@
 The error for a bad file names the file, the line, what was expected and what was there.
 """
 
-import json
 import os
 import zipfile
 import zlib
@@ -58,31 +57,6 @@ def read_tsv(path: str | os.PathLike, columns: Sequence[str] | None = None) -> l
             raise invalid_line(path, number, "a label", line)
         parts = tuple(row[name].strip() for name in texts)
         examples.append(LabeledText(parts if len(parts) > 1 else parts[0], row["label"].strip()))
-    return at_least_one(examples, path)
-
-
-def read_nli(path: str | os.PathLike) -> list[LabeledText]:
-    """Pairs of premise and hypothesis from SNLI (Bowman et al. 2015) or MultiNLI (Williams et al. 2018).
-
-    Args:
-        path: a UTF-8 file, with one JSON object per line that has sentence1, sentence2 and gold_label. Pairs on which
-            the annotators did not agree, with gold_label "-", are left out, as in the papers.
-
-    Raises:
-        FileNotFoundError: if there is no such file.
-        ValueError: naming the file (and the line), if it is not in this format or holds no example.
-    """
-    examples = []
-    for number, line in read_lines(path):
-        try:
-            row = json.loads(line)
-            pair, label = (row["sentence1"], row["sentence2"]), row["gold_label"]
-        except (ValueError, KeyError, TypeError):
-            raise invalid_line(path, number, "a JSON object with sentence1, sentence2 and gold_label", line) from None
-        if not all(isinstance(text, str) for text in (*pair, label)):
-            raise invalid_line(path, number, "strings for sentence1, sentence2 and gold_label", line)
-        if label != "-":
-            examples.append(LabeledText(pair, label))
     return at_least_one(examples, path)
 
 

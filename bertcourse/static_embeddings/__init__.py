@@ -23,7 +23,7 @@ from bertcourse.static_embeddings.bias import (
     without_direction,
     word_lists,
 )
-from bertcourse.static_embeddings.counts import cooccurrence, one_hot, ppmi, svd_vectors, words_of
+from bertcourse.static_embeddings.counts import cooccurrence, ppmi, svd_vectors, words_of
 from bertcourse.static_embeddings.counts_fast import count_pairs, frequent_words, word_ids
 from bertcourse.static_embeddings.ngrams import KneserNey
 from bertcourse.static_embeddings.recurrent import (
@@ -40,7 +40,6 @@ from bertcourse.static_embeddings.word2vec import (
     keep_probability,
     negative_sampling_loss,
     noise_distribution,
-    plain_word2vec,
     window_pairs,
 )
 from bertcourse.static_embeddings.word2vec_fast import expected_loss, expected_pairs, train_word2vec
@@ -73,8 +72,6 @@ __all__ = [
     "negative_sampling_loss",
     "neighbours_gender",
     "noise_distribution",
-    "one_hot",
-    "plain_word2vec",
     "ppmi",
     "projections",
     "svd_vectors",

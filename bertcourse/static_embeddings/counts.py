@@ -1,4 +1,4 @@
-"""Chapter 0: words as rows of numbers, from one-hot to counts of neighbours, and from counts to short vectors.
+"""Chapter 0: words as rows of numbers: counts of their neighbours, and from these to short vectors.
 
 A word is known by the company it keeps (Firth 1957): count its neighbours, weight the counts by how surprising they are
 (PPMI, the positive part of Church & Hanks's PMI, 1990; Bullinaria & Levy 2007), and keep the main directions
@@ -24,17 +24,6 @@ def words_of(text: str) -> list[str]:
     ['the', 'king', 's', 'horse', 'it', 's', 'said', 'was']
     """
     return WORD.findall(text.lower())
-
-
-def one_hot(index: int, size: int) -> NDArray[np.float64]:
-    """A vector (V,) with a single 1. Any two words have dot product 0: one-hot vectors know nothing of meaning.
-
-    >>> one_hot(2, 4)
-    array([0., 0., 1., 0.])
-    """
-    vector = np.zeros(size)
-    vector[index] = 1
-    return vector
 
 
 def cooccurrence(sentences: Sequence[Sequence[str]], words: Sequence[str], window: int = 4) -> NDArray[np.float64]:

@@ -127,14 +127,6 @@ class FusedNetwork(nn.Module):
         check_cell(cell)
         self.network = TWINS[cell](input_size, hidden_size, batch_first=True)
 
-    def copy_from(self, plain: RecurrentNetwork) -> "FusedNetwork":
-        """Copy the weights of a plain network into this one, and return it."""
-        names = {"weight_ih_l0": "input.weight", "bias_ih_l0": "input.bias"}
-        names |= {"weight_hh_l0": "recurrent.weight", "bias_hh_l0": "recurrent.bias"}
-        weights = plain.cell.state_dict()
-        self.network.load_state_dict({theirs: weights[ours] for theirs, ours in names.items()})
-        return self
-
     def forward(self, x: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
         """Arguments and result as for ``RecurrentNetwork.forward``."""
         if state is not None:

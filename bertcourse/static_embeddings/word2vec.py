@@ -8,15 +8,13 @@ neighbour c, and k words n drawn from the noise distribution, the loss is
 (Mikolov et al. 2013, "Distributed Representations of Words and Phrases and their Compositionality", equation 4). With
 g = σ(u · v) - 1 for the neighbour and g = σ(u · v) for noise, the gradients are Σ g u for v, and g v for each u.
 
-This is the specification. ``word2vec_fast`` minimizes the same loss with all draws replaced by their expectation.
+``word2vec_fast`` minimizes the same loss with all draws replaced by their expectation.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-
-from bertcourse.static_embeddings.vectors import WordVectors
 
 
 def keep_probability(counts: NDArray, threshold: float) -> NDArray[np.float64]:
@@ -109,48 +107,3 @@ def gradient_step(
     centres[centre] -= learning_rate * (g @ u)
     np.subtract.at(contexts, others, learning_rate * np.outer(g, v))
     return loss
-
-
-def plain_word2vec(
-    sentences: Sequence[Sequence[str]],
-    words: Sequence[str],
-    size: int = 50,
-    window: int = 5,
-    negatives: int = 5,
-    epochs: int = 5,
-    learning_rate: float = 0.025,
-    threshold: float = 1e-3,
-    seed: int = 0,
-) -> tuple[WordVectors, list[float]]:
-    """Word vectors from sentences, pair by pair.
-
-    Args:
-        sentences: lists of words.
-        words: the V words to learn; others are removed from the sentences, as word2vec does.
-        size: D.
-        window: how far away a neighbour may be; for each centre a number from 1 to this is drawn.
-        negatives: k, noise words per pair.
-        epochs: how often to read the sentences.
-        learning_rate: at the first step; it falls linearly to 0.
-        threshold: for ``keep_probability``.
-        seed: of the initial vectors, and of everything that is drawn.
-
-    Returns:
-        ``(vectors, losses)``: the centres' vectors (``contexts`` are the neighbours'), and the mean loss of each epoch.
-    """
-    random, row = np.random.default_rng(seed), {word: i for i, word in enumerate(words)}
-    texts = [np.array([row[word] for word in sentence if word in row], dtype=int) for sentence in sentences]
-    counts = np.bincount(np.concatenate(texts), minlength=len(words))
-    keep, noise = keep_probability(counts, threshold), noise_distribution(counts)
-    centres, contexts = (random.random((len(words), size)) - 0.5) / size, np.zeros((len(words), size))
-    losses = []
-    for epoch in range(epochs):
-        epoch_losses = []
-        for number, ids in enumerate(texts):
-            rate = learning_rate * (1 - (epoch + number / len(texts)) / epochs)
-            kept = ids[random.random(len(ids)) < keep[ids]]
-            for centre, neighbour in window_pairs(kept, window, random):
-                drawn = random.choice(len(words), size=negatives, p=noise)
-                epoch_losses.append(gradient_step(centres, contexts, centre, neighbour, drawn, rate))
-        losses.append(float(np.mean(epoch_losses)))
-    return WordVectors(words, centres, contexts), losses

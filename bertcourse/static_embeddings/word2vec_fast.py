@@ -50,8 +50,8 @@ def window_weights(window: int) -> list[float]:
 def expected_pairs(counts: csr_array, word_counts: NDArray, threshold: float) -> csr_array:
     """How many of each pair are left, on average, after frequent words are dropped by ``keep_probability``.
 
-    A dropped word keeps its place here; in ``plain_word2vec`` the words around it move together, so that its windows
-    reach further.
+    A dropped word keeps its place here; in word2vec the words around it move together, so that its windows reach
+    further.
 
     Args:
         counts: (V, V), pairs in the text.

@@ -8,8 +8,7 @@ Words are the same as in Hugging Face's ``tokenizers`` for every character up to
 knew when this was written; a newer ``regex`` may know letters that ``tokenizers`` does not.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import regex
@@ -19,7 +18,7 @@ from tokenizers import decoders, models, pre_tokenizers
 from bertcourse.datasets.unicode_tables import unicode_table
 from bertcourse.tokenization.bpe import BPETokenizer, Merge
 from bertcourse.tokenization.encoding import PlacedWord
-from bertcourse.tokenization.input_checks import check_text, check_texts
+from bertcourse.tokenization.input_checks import check_text
 
 VISIBLE = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
 HIDDEN = [byte for byte in range(256) if byte not in VISIBLE]
@@ -61,21 +60,11 @@ def byte_words(text: str) -> list[str]:
     return [show_bytes(word) for word in gpt2_word().findall(text)]
 
 
-def count_byte_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each of GPT-2's words occurs in texts: the input of ``train_bpe`` for byte-level merges.
-
-    >>> count_byte_words(["new, new"])
-    Counter({'new': 1, ',': 1, 'Ġnew': 1})
-    """
-    words = Counter(word for text in check_texts(texts) for word in gpt2_word().findall(text))
-    return Counter({show_bytes(word): count for word, count in words.items()})
-
-
 class ByteLevelBPETokenizer(BPETokenizer):
     """Byte-pair encoding on bytes: nothing is unknown, and ``decode(encode_ids(text))`` is the text.
 
     Args:
-        merges: as ``train_bpe(count_byte_words(texts), …)`` returns them.
+        merges: as ``train_bpe(Counter(byte_words(text)), …)`` returns them.
         special_tokens: they get the first ids.
 
     >>> tokenizer = ByteLevelBPETokenizer([("Ã", "©")])

@@ -1,8 +1,8 @@
 """Chapter 3: training the unigram language model, fast: the lattices of all words of a corpus at once.
 
-``unigram.Lattice`` holds the segmentations of one word, and ``unigram_training`` the two steps of training in plain
-form; read these first. Training needs the same sums and maxima for every word of a corpus, over and over: here they are
-operations on arrays, and tests check that they equal the plain ones.
+``unigram.Lattice`` holds the segmentations of one word, and ``unigram_training`` tells the two steps of training; read
+these first. Training needs the same sums and maxima for every word of a corpus, over and over: here they are operations
+on arrays, and tests check that they equal those of one lattice after the other.
 """
 
 import math
@@ -129,7 +129,7 @@ class UnigramModel:
         self.lattices = Lattices(list(word_counts), self.tokens, longest)
 
     def expect(self) -> np.ndarray:
-        """E: ``unigram_training.expected_counts`` of each token."""
+        """E: how often each token is used, averaged over all segmentations of the corpus, by their probability."""
         return self.lattices.expected_counts(self.probabilities, self.frequencies)
 
     def maximize(self, counts: np.ndarray) -> None:
@@ -141,7 +141,11 @@ class UnigramModel:
         self.probabilities = np.exp(digamma(counts) - digamma(counts.sum()))
 
     def losses(self) -> np.ndarray:
-        """``unigram_training.losses`` of each token."""
+        """How much log-likelihood the corpus would lose without each token, in its best segmentations.
+
+        Each use of the token would become a use of the tokens of its second-best segmentation (Kudo 2018, section 3.2
+        (3)). The loss is -inf for a token that is never used, inf for one that no other tokens spell.
+        """
         log_probs = np.log(self.probabilities)
         words, tokens = self.lattices.best_paths(log_probs)
         used = np.bincount(tokens, self.frequencies[words], len(self.tokens))

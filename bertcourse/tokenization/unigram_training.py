@@ -7,13 +7,10 @@ averaged over all segmentations, and make that its probability,
 
 (ψ, the digamma function, takes about half a use away from every token, which favours having few: variational Bayes.)
 Then remove the tokens whose loss costs the corpus the least likelihood, and repeat until the vocabulary is small enough
-(Kudo 2018, "Subword Regularization", section 3.2). Steps and constants are those of sentencepiece.
-
-``expected_counts`` and ``losses`` specify the two steps, one lattice at a time; ``train_unigram`` takes them for all
-words at once with ``unigram_fast``, and tests check that the two are equal.
+(Kudo 2018, "Subword Regularization", section 3.2). Steps and constants are those of sentencepiece; ``unigram_fast``
+takes each for all words at once.
 """
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from numbers import Real
@@ -21,7 +18,6 @@ from numbers import Real
 from tqdm import tqdm
 
 from bertcourse.tokenization.input_checks import check_number, check_sizes, check_word_counts
-from bertcourse.tokenization.unigram import Lattice
 from bertcourse.tokenization.unigram_fast import UnigramModel
 
 LONGEST_WORD = 100  # longer words are not learned from: the product of that many probabilities becomes 0
@@ -54,47 +50,6 @@ def seed_tokens(word_counts: Mapping[str, int], size: int, longest: int) -> list
         if count > 1 and len(token) <= longest and not token.endswith(END) and token not in always_goes_on
     ]
     return sorted(scores, key=lambda item: (-item[1], item[0]))[:size]
-
-
-def expected_counts(word_counts: Mapping[str, int], log_probs: Mapping[str, float]) -> Counter[str]:
-    """E: how often each token is used, averaged over all segmentations of the corpus, weighted by their probability.
-
-    >>> expected_counts({"ab": 6}, {"a": math.log(0.5), "b": math.log(0.5), "ab": math.log(0.5)})["ab"]
-    4.0
-    """
-    expected: Counter[str] = Counter()
-    for word, frequency in word_counts.items():
-        for edge, probability in Lattice(word, log_probs).posteriors().items():
-            expected[edge.token] += frequency * probability
-    return expected
-
-
-def losses(word_counts: Mapping[str, int], log_probs: Mapping[str, float]) -> dict[str, float]:
-    """How much log-likelihood the corpus would lose without each token, in its best segmentations.
-
-    Each use of the token would become a use of the tokens of its second-best segmentation (Kudo 2018, section 3.2 (3)).
-
-    Returns:
-        The loss of each token: -inf if it is never used, inf if no other tokens spell it.
-    """
-    used: Counter[str] = Counter()
-    for word, frequency in word_counts.items():
-        for edge in Lattice(word, log_probs).best_path():
-            used[edge.token] += frequency
-    lost = {}
-    for token in log_probs:
-        others = {other: log_prob for other, log_prob in log_probs.items() if other != token}
-        parts = [edge.token for edge in Lattice(token, others).best_path()]
-        if None in parts:
-            lost[token] = math.inf
-        elif not used[token]:
-            lost[token] = -math.inf
-        else:
-            new_total = used.total() + used[token] * (len(parts) - 1)
-            log_share = math.log(used[token] / used.total())
-            log_share_of_parts = sum(math.log((used[part] + used[token]) / new_total) for part in parts)
-            lost[token] = used[token] * (log_share - log_share_of_parts)
-    return lost
 
 
 def train_unigram(

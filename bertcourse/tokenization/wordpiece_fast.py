@@ -1,4 +1,4 @@
-"""Chapter 3: training WordPiece, fast; read the plain form in ``wordpiece_training`` first.
+"""Chapter 3: training WordPiece, fast; read the rules in ``wordpiece_training`` first.
 
 A merge makes its two symbols rarer, which changes the score of every pair that contains one of them; each such pair is
 queued again. A merge also makes the corpus shorter, which lowers every pair's gain in likelihood. When an entry comes

@@ -11,18 +11,14 @@ The ratio alone, P(ij) / (P(i) P(j)), is how the Hugging Face course (chapter 6)
 frequent pair, with pieces inside a word written with ``##``; it is the rule of Hugging Face's WordPieceTrainer, which
 breaks ties differently in each run. The result of all three is a vocabulary, not merges: the encoder looks for the
 longest match.
-
-``plain_train_wordpiece`` is the specification; ``train_wordpiece`` does the same with the fast forms, ``bpe_fast`` and
-``wordpiece_fast``, and a test checks that the two are equal.
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from bertcourse.tokenization.bpe import count_pairs, merge_pair, train_bpe
+from bertcourse.tokenization.bpe import train_bpe
 from bertcourse.tokenization.bpe_fast import PairCounts, spell
 from bertcourse.tokenization.input_checks import check_choice, check_sizes, check_word_counts
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, PREFIX
@@ -51,50 +47,6 @@ def pair_score(rule: Rule, count: int, left: int, right: int, total: int) -> flo
     return count * math.log(count * total / (left * right))
 
 
-def plain_train_wordpiece(
-    word_counts: Mapping[str, int],
-    vocab_size: int,
-    rule: Rule = "bpe",
-    *,
-    min_frequency: int = 1,
-    special_tokens: Sequence[str] = BERT_SPECIAL_TOKENS,
-) -> list[str]:
-    """WordPiece's training as it is defined: count symbols and pairs, merge the pair with the best score, start over.
-
-    The result is the same as that of ``train_wordpiece``, but the time grows with tokens × corpus.
-
-    Args:
-        word_counts, vocab_size, rule, min_frequency, special_tokens: as for ``train_wordpiece``.
-    """
-    word_counts = check_word_counts(word_counts)
-    check_choice("rule", rule, RULES)
-    spelling = {word: [word[0], *(PREFIX + character for character in word[1:])] for word in word_counts}
-    characters = sorted(set("".join(word_counts)))
-    insides = sorted({symbol for symbols in spelling.values() for symbol in symbols[1:]})
-    tokens = list(dict.fromkeys([*special_tokens, *characters, *insides]))
-    check_sizes(vocab_size, tokens)
-    while len(tokens) < vocab_size:
-        symbol_counts: Counter[str] = Counter()
-        for word, symbols in spelling.items():
-            for symbol in symbols:
-                symbol_counts[symbol] += word_counts[word]
-        total = symbol_counts.total()
-        scores = {
-            (left, right): pair_score(rule, count, symbol_counts[left], symbol_counts[right], total)
-            for (left, right), count in count_pairs(spelling, word_counts).items()
-            if count >= min_frequency
-        }
-        if not scores:
-            break
-        ids = {token: i for i, token in enumerate(tokens)}
-        left, right = max(scores, key=lambda pair: (scores[pair], -ids[pair[0]], -ids[pair[1]]))
-        token = left + right.removeprefix(PREFIX)
-        if token not in ids:
-            tokens.append(token)
-        spelling = {word: merge_pair(symbols, (left, right), token) for word, symbols in spelling.items()}
-    return tokens
-
-
 def train_wordpiece(
     word_counts: Mapping[str, int],
     vocab_size: int,
@@ -103,7 +55,7 @@ def train_wordpiece(
     min_frequency: int = 1,
     special_tokens: Sequence[str] = BERT_SPECIAL_TOKENS,
 ) -> list[str]:
-    """Learn the vocabulary of a ``WordPieceTokenizer``, with the fast forms.
+    """Learn the vocabulary of a ``WordPieceTokenizer``: count symbols and pairs, merge the best pair, start over.
 
     Args:
         word_counts: how often each word occurs, the words as ``normalized_words`` returns them.

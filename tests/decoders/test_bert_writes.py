@@ -1,4 +1,4 @@
-"""A BERT that writes: what it is shown at each step, the order of filling, mask-predict's schedule, Gibbs sampling."""
+"""A BERT that writes: what it is shown at each step, mask-predict's schedule."""
 
 import pytest
 import torch
@@ -6,8 +6,6 @@ import torch
 from bertcourse.bert import BertForPreTraining
 from bertcourse.decoders.bert_writes import (
     Writer,
-    fill_masks,
-    gibbs_sample,
     mask_predict,
     write_left_to_right,
 )
@@ -64,31 +62,6 @@ def test_from_left_to_right_the_first_mask_is_filled(writer, shown, num_masks):
         assert row == [CLS, 5, 6, *written[:number], *[MASK] * num_masks, SEP] and places == [3 + number]
 
 
-def test_an_order_that_does_not_exist_is_named(writer):
-    with pytest.raises(ValueError, match="order must be one of left to right.*got 'most certain'"):
-        fill_masks(writer, *writer.frame("a b", 2), "most certain")
-
-
-@pytest.mark.parametrize("order", ["left to right", "random", "most certain first"])
-def test_each_mask_is_filled_once_and_seen_by_those_after(writer, shown, order):
-    ids, places = writer.frame("a b", 5, ".")
-    filled = fill_masks(writer, ids, places, order)
-    assert sorted(place for place, _ in filled) == places
-    row = list(ids)
-    for (asked, _), (place, token) in zip(shown, filled):
-        assert asked == row and token == int(writer.logits(row, [place]).argmax())
-        row[place] = token
-
-
-def test_orders_are_what_they_say(writer):
-    ids, places = writer.frame("a b", 5, ".")
-    assert [place for place, _ in fill_masks(writer, ids, places, "left to right")] == places
-    certainties = writer.logits(ids, places).softmax(-1).amax(-1)
-    assert fill_masks(writer, ids, places)[0][0] == places[int(certainties.argmax())]
-    orders = {tuple(place for place, _ in fill_masks(writer, ids, places, "random")) for _ in range(8)}
-    assert len(orders) > 3
-
-
 def test_mask_predict_hides_ever_fewer_of_the_least_certain(writer, shown):
     ids, places = writer.frame("a b", 8, ".")
     rows = mask_predict(writer, ids, places, iterations=4)
@@ -105,21 +78,3 @@ def test_mask_predict_in_one_step_is_every_mask_by_itself(writer):
     (row,) = mask_predict(writer, ids, places, iterations=1)
     assert [row[place] for place in places] == writer.logits(ids, places).argmax(-1).tolist()
     assert mask_predict(writer, ids, places, iterations=40)[-1].count(MASK) == 0
-
-
-def test_gibbs_sampling_draws_each_place_once_a_sweep_given_all_others(model, small_tokenizer):
-    writer = Writer(model, small_tokenizer, 1.0, torch.Generator().manual_seed(0))
-    ids, places = writer.frame("a b", 3, ".")
-    rows = gibbs_sample(writer, ids, places, sweeps=5)
-    assert len(rows) == 5 and writer.passes == 15 and all(MASK not in row for row in rows)
-    assert all(row[:3] == ids[:3] and row[6:] == ids[6:] for row in rows)
-    assert len({tuple(row) for row in rows}) > 1
-
-
-def test_gibbs_sampling_of_one_place_has_the_models_distribution(model, small_tokenizer):
-    writer = Writer(model, small_tokenizer, 2.0, torch.Generator().manual_seed(0))
-    ids, places = writer.frame("a b", 1, ".")
-    drawn = torch.tensor([row[places[0]] for row in gibbs_sample(writer, ids, places, 400)])
-    expected = (writer.logits(ids, places)[0] / 2.0).softmax(-1)
-    found = torch.bincount(drawn, minlength=50) / 400
-    assert (found - expected).abs().max() < 0.125  # five deviations of a half

@@ -1,4 +1,4 @@
-"""GPT-2's files: random models of transformers compute the same here, ours the same there; what differs is refused."""
+"""GPT-2's files: random models of transformers compute the same here; what differs is refused."""
 
 import json
 import random
@@ -10,13 +10,10 @@ import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
 from bertcourse.decoders import (
-    CausalLanguageModel,
-    DecoderConfig,
     generate,
     load_gpt2,
     next_token_loss,
     pad_texts,
-    save_gpt2,
 )
 from bertcourse.pretraining.masking import IGNORE
 
@@ -82,7 +79,7 @@ def edit(folder: Path, **fields) -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_both_ways_random_models_compute_what_transformers_computes(folder_of, tokenizer, seed):
+def test_random_models_compute_what_transformers_computes(folder_of, tokenizer, seed):
     folder, theirs = folder_of(seed)
     ids = torch.randint(0, theirs.config.vocab_size, (3, LENGTH))
     ours, found = load_gpt2(folder)
@@ -93,17 +90,6 @@ def test_both_ways_random_models_compute_what_transformers_computes(folder_of, t
     assert len(mine.hidden_states) == len(other.hidden_states)
     for a, b in zip(mine.hidden_states, other.hidden_states):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
-
-    for parameter in ours.parameters():
-        parameter.data += 0.05 * torch.randn_like(parameter)
-    save_gpt2(ours, tokenizer, folder / "ours")
-    back, report = transformers.AutoModelForCausalLM.from_pretrained(folder / "ours", output_loading_info=True)
-    assert type(back) is transformers.GPT2LMHeadModel and not any(report.values())
-    with torch.no_grad():
-        torch.testing.assert_close(ours(ids).logits, back.eval()(ids).logits, atol=1e-5, rtol=1e-5)
-    again, _ = load_gpt2(folder / "ours")
-    assert again.config == ours.config
-    assert all(torch.equal(a, b) for a, b in zip(ours.state_dict().values(), again.state_dict().values()))
 
 
 def test_it_writes_what_transformers_writes(folder_of):
@@ -123,14 +109,6 @@ def test_the_loss_is_that_of_transformers(folder_of):
     with torch.no_grad():
         loss = theirs(ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, IGNORE)).loss
         assert next_token_loss(ours, ids, mask).item() == pytest.approx(loss.item(), abs=1e-5)
-
-
-def test_our_folder_gives_transformers_the_tokenizer_too(tmp_path, tokenizer):
-    model = CausalLanguageModel(DecoderConfig(270, 8, 1, 2, 12, max_position_embeddings=9))
-    save_gpt2(model, tokenizer, tmp_path)
-    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    assert theirs("the moon").input_ids == tokenizer.encode("the moon").ids and theirs.eos_token == "<|endoftext|>"
-    assert json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["eos_token_id"] == 259
 
 
 def test_the_hubs_files_are_read(folder_of, tokenizer, edit_safetensors):
@@ -167,6 +145,7 @@ def test_the_hubs_files_are_read(folder_of, tokenizer, edit_safetensors):
         ({"n_head": 7}, "num_heads"),
         ({"n_layer": 9}, "missing"),
         ({"n_embd": "24"}, "hidden_size"),
+        ({"vocab_size": 100}, "ids up to"),
     ],
 )
 def test_another_model_than_gpt2_is_refused(folder_of, fields, noun):
@@ -182,10 +161,3 @@ def test_a_head_that_is_not_the_embedding_is_refused(folder_of, edit_safetensors
     edit_safetensors(folder / "model.safetensors", lambda tensors: tensors.update({"lm_head.weight": head}))
     with pytest.raises(ValueError, match="ties"):
         load_gpt2(folder)
-
-
-def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tmp_path, tokenizer):
-    model = CausalLanguageModel(DecoderConfig(100, 8, 1, 2, 12, max_position_embeddings=9))
-    with pytest.raises(ValueError, match="ids up to"):
-        save_gpt2(model, tokenizer, tmp_path)
-    assert not any(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""The causal language model: its loss beside a loop and beside transformers, perplexity, batches, a short training."""
+"""The causal language model: its loss beside a loop and beside transformers, batches, a short training."""
 
 import math
 from itertools import islice
@@ -12,7 +12,6 @@ from bertcourse.decoders import (
     mean_loss,
     next_token_loss,
     pad_texts,
-    perplexity,
     text_batches,
     train_language_model,
 )
@@ -47,7 +46,7 @@ def test_all_probabilities_at_once_are_those_one_at_a_time(model):
         by_hand = [value for text in TEXTS for value in log_probabilities(model, text)]
         loss = next_token_loss(model, *pad_texts(TEXTS))
     assert loss.item() == pytest.approx(-sum(by_hand) / len(by_hand), abs=1e-5)
-    assert perplexity(model, TEXTS) == pytest.approx(math.exp(-sum(by_hand) / len(by_hand)), rel=1e-5)
+    assert mean_loss(model, TEXTS) == pytest.approx(-sum(by_hand) / len(by_hand), abs=1e-5)
 
 
 def test_probabilities_of_all_texts_of_a_length_sum_to_one(model):

@@ -12,7 +12,6 @@ from bertcourse.decoders.span_corruption import (
     fill,
     random_parts,
     random_spans,
-    sentinel_tokens,
     span_corruption,
 )
 from bertcourse_figures import decoders as figures
@@ -76,7 +75,7 @@ def test_every_way_to_share_out_is_equally_likely():
 
 
 def test_what_a_model_leaves_out_stands_for_nothing():
-    first, second, third = sentinel_tokens(3)
+    first, second, third = "<X>", "<Y>", "<Z>"
     assert fill(["a", first, "b", second], [first, "x"], [first, second, third]) == ["a", "x", "b"]
     assert fill(["a", first], ["stray", third, "y", first, "x"], [first, second, third]) == ["a", "x"]
     assert fill(["a"], [], [first]) == ["a"]
@@ -90,7 +89,7 @@ def test_a_seed_makes_the_spans():
 @pytest.mark.parametrize("spans", [[(2, 2)], [(4, 5), (2, 3)], [(2, 4), (4, 5)], [(9, 12)], [(-1, 2)]])
 def test_spans_that_cannot_be_cut_are_refused(spans):
     with pytest.raises(ValueError, match="spans"):
-        corrupt(WORDS, spans, sentinel_tokens(9))
+        corrupt(WORDS, spans, ["<X>", "<Y>", "<Z>"])
 
 
 def test_too_few_sentinels_and_sentinels_in_the_text_are_refused():

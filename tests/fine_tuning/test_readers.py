@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from bertcourse.datasets import course_file
-from bertcourse.fine_tuning import LabeledText, read_nli, read_tsv
+from bertcourse.fine_tuning import LabeledText, read_tsv
 from bertcourse.named_entities import TaggedSentence, entity_types, read_conll
 from bertcourse.question_answering import Answer, Question, read_squad
 from bertcourse_lab.datasets import classification, entities, registry
@@ -62,11 +62,6 @@ def test_tsv_of_the_course_sst2_and_rte(written):
     assert read_tsv(written('7\tA.\tB "c".\tentailment'), ("index", "sentence1", "sentence2", "label")) == [pair]
 
 
-def test_nli_jsonl_leaves_out_what_annotators_did_not_agree_on(written):
-    lines = [{"sentence1": "A", "sentence2": "B", "gold_label": label, "pairID": 1} for label in ("neutral", "-")]
-    assert read_nli(written("\n".join(map(json.dumps, lines)))) == [LabeledText(("A", "B"), "neutral")]
-
-
 def test_conll_of_four_columns_with_documents(written):
     assert read_conll(written(CONLL_2003)) == [
         TaggedSentence(["U.N.", "official"], ["B-ORG", "O"], 0),
@@ -109,9 +104,6 @@ def misplaced(text: str, start) -> str:
         (read_tsv, "label\ttext\n", "file.txt .*at least one"),
         (read_tsv, "", "file.txt, line 1: expected the columns"),
         (read_tsv, b"label\ttext\nx\t\xff\n", "file.txt .*UTF-8"),
-        (read_nli, '{"sentence1": "A"}', "file.txt, line 1: expected a JSON object"),
-        (read_nli, "A\tB", "file.txt, line 1: expected a JSON object"),
-        (read_nli, '{"sentence1": 1, "sentence2": "B", "gold_label": "x"}', "file.txt, line 1: expected strings"),
         (
             read_conll,
             "a O\nb\n",
@@ -135,7 +127,7 @@ def test_a_broken_file_names_itself_and_the_line(written, read, text, message):
         read(written(text))
 
 
-@pytest.mark.parametrize("read", [read_tsv, read_nli, read_conll, read_squad])
+@pytest.mark.parametrize("read", [read_tsv, read_conll, read_squad])
 def test_a_missing_file_is_named(read, tmp_path):
     with pytest.raises(FileNotFoundError, match="absent"):
         read(tmp_path / "absent")

@@ -16,8 +16,6 @@ from bertcourse.static_embeddings import (
     without_direction,
     word_lists,
 )
-from bertcourse_lab.datasets.registry import states
-from bertcourse_lab.datasets.words import weat_lists
 
 X, Y, A, B = (["x1", "x2", "x3", "x4"], ["y1", "y2", "y3", "y4"], ["a1", "a2"], ["b1", "b2", "b3"])
 
@@ -119,12 +117,6 @@ def test_nothing_of_the_direction_is_left_but_neighbours_still_tell():
     np.testing.assert_allclose(np.linalg.norm(after.matrix, axis=1), 1, atol=1e-6)
     gender, share = neighbours_gender(vectors, after, direction, vectors.words[4:], k=5)
     assert np.corrcoef(gender, share)[0, 1] > 0.7
-
-
-@pytest.mark.skipif(states(["weat"])["weat"] == "absent", reason="WEAT's lists are not on this disk")
-def test_the_lists_of_the_paper_are_read_in_lower_case():
-    lists = weat_lists()
-    assert len(lists["flowers"]) == len(lists["insects"]) == 25 and "amy" in lists["female_names"]
 
 
 def test_the_courses_lists_name_no_word_twice_and_balance():

@@ -9,7 +9,6 @@ from bertcourse.static_embeddings import (
     cooccurrence,
     count_pairs,
     frequent_words,
-    one_hot,
     ppmi,
     svd_vectors,
     word_ids,
@@ -22,11 +21,6 @@ TEXTS = ["The cat sat on the mat; the cat slept.", "A dog sat on the cat's mat, 
 @pytest.fixture
 def words():
     return frequent_words(TEXTS, 6)[0]
-
-
-def test_two_one_hot_vectors_have_nothing_in_common():
-    vectors = np.stack([one_hot(i, 5) for i in range(5)])
-    np.testing.assert_array_equal(vectors @ vectors.T, np.eye(5))
 
 
 def test_words_are_counted_in_lower_case_and_the_most_frequent_come_first():

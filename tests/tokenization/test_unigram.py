@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from bertcourse.tokenization import Lattice, UnigramTokenizer, count_words, train_unigram
 from bertcourse.tokenization.unigram_fast import Lattices, UnigramModel
-from bertcourse.tokenization.unigram_training import expected_counts, losses, seed_tokens
+from bertcourse.tokenization.unigram_training import seed_tokens
 
 LOG_PROBS = {"a": -2.0, "b": -2.5, "c": -4.0, "ab": -3.0, "bc": -3.5, "abc": -6.0, "ca": -5.5}
 TEXT = """It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of foolishness,
@@ -84,6 +84,37 @@ def test_sampling_is_seeded_and_keeps_the_text(trained):
     assert first == second != third
     assert trained.decode(first.ids) == trained.decode(third.ids) == " ".join(TEXT.split())
     assert trained.sample(TEXT, random.Random(0), alpha=1000).tokens == trained.tokenize(TEXT)
+
+
+def expected_counts(word_counts: dict[str, int], log_probs: dict[str, float]) -> Counter[str]:
+    """How often each token is used, averaged over all segmentations, one lattice at a time."""
+    expected: Counter[str] = Counter()
+    for word, frequency in word_counts.items():
+        for edge, probability in Lattice(word, log_probs).posteriors().items():
+            expected[edge.token] += frequency * probability
+    return expected
+
+
+def losses(word_counts: dict[str, int], log_probs: dict[str, float]) -> dict[str, float]:
+    """How much log-likelihood the corpus would lose without each token, in its best segmentations."""
+    used: Counter[str] = Counter()
+    for word, frequency in word_counts.items():
+        for edge in Lattice(word, log_probs).best_path():
+            used[edge.token] += frequency
+    lost = {}
+    for token in log_probs:
+        others = {other: log_prob for other, log_prob in log_probs.items() if other != token}
+        parts = [edge.token for edge in Lattice(token, others).best_path()]
+        if None in parts:
+            lost[token] = math.inf
+        elif not used[token]:
+            lost[token] = -math.inf
+        else:
+            new_total = used.total() + used[token] * (len(parts) - 1)
+            log_share = math.log(used[token] / used.total())
+            log_share_of_parts = sum(math.log((used[part] + used[token]) / new_total) for part in parts)
+            lost[token] = used[token] * (log_share - log_share_of_parts)
+    return lost
 
 
 def test_all_lattices_at_once_count_as_one_by_one():

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from pathlib import Path
 
-from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
+from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word
 from bertcourse_lab.datasets.wordnet import wordnet_folder
 
 
@@ -23,7 +23,7 @@ def open_wordnet(folder: str | os.PathLike):
         folder: the one with WordNet's database files.
 
     Returns:
-        ``nltk.corpus.reader.WordNetCorpusReader``, which works except for ``lemma_from_key``; see ``find_lemma``.
+        ``nltk.corpus.reader.WordNetCorpusReader``, which works except for ``lemma_from_key``.
     """
     check_nltk()
     import nltk.data
@@ -67,32 +67,3 @@ def word_senses(wordnet, words: Iterable[Word]) -> dict[Word, list[str]]:
         if keys:  # NLTK lists a sense twice when a word, such as "woods", is also a form of another, "wood"
             found[lemma, part] = list(dict.fromkeys(keys))
     return found
-
-
-def first_senses(wordnet, words: Iterable[Word]) -> dict[Word, str]:
-    """WordNet's first sense of each word, for ``NearestSense(first_senses=…)`` and as the baseline to beat.
-
-    Args:
-        wordnet: as ``open_wordnet`` returns it.
-        words: (lemma, part of speech).
-
-    Returns:
-        From word to sense key, without the words that WordNet does not have.
-    """
-    return {word: senses[0] for word, senses in word_senses(wordnet, words).items()}
-
-
-def find_lemma(wordnet, key: str):
-    """NLTK's entry for a sense key; ``.synset().definition()`` is its gloss.
-
-    Args:
-        wordnet: as ``open_wordnet`` returns it.
-        key: WordNet's.
-    """
-    lemma, part = sense_word(key)
-    for entry in wordnet.lemmas(lemma, PARTS_OF_SPEECH[part]):
-        if entry.key() == key:
-            return entry
-    raise ValueError(
-        f"WordNet has no sense {key!r}; its senses of {lemma} are {word_senses(wordnet, [(lemma, part)])}."
-    )

@@ -1,6 +1,5 @@
-"""Public questions on words: analogies (Mikolov et al. 2013) and the lists of WEAT (Caliskan et al. 2017)."""
+"""Public questions on words: analogies (Mikolov et al. 2013)."""
 
-import json
 from pathlib import Path
 
 from bertcourse.static_embeddings import Question
@@ -29,10 +28,3 @@ def read_analogies(path: Path) -> dict[str, list[Question]]:
         elif words:
             raise ValueError(f"{path}, line {number}: expected four words, in a section; got {line!r:.80}.")
     return sections
-
-
-def weat_lists() -> dict[str, list[str]]:
-    """The lists of Caliskan et al. 2017, in lower case; fetched if they are not here."""
-    (path,) = fetch("weat")
-    lists = json.loads(path.read_text(encoding="utf-8"))
-    return {name: [word.lower() for word in words] for name, words in lists.items()}
