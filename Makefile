@@ -31,7 +31,7 @@ course: $(READY)
 # What fails fast comes first. Then two at a time: the longer lectures, and all else, with one thread for the tests, as
 # two processes of two threads each would mostly wait for each other.
 FIRST := tests/test_house.py tests/test_lecture_order.py
-NOTEBOOKS := tests/test_notebooks.py tests/test_homework_notebooks.py
+NOTEBOOKS := tests/test_notebooks.py
 SHORTER := solutions or solved_homework or 01_ or 02_ or 03_
 PYTEST := $(BIN)/pytest -m "not weekly" --durations=15
 test: $(READY)

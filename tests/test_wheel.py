@@ -125,7 +125,7 @@ def test_the_package_alone_needs_no_extra(installed, tmp_path):
 import importlib.metadata, re, sys
 required = importlib.metadata.metadata("bertcourse").get_all("Requires-Dist")
 extras = {re.match(r"[\\w-]+", line)[0] for line in required if "extra ==" in line} - {"bertcourse"}
-names = {"psutil", "nbclient", "nbformat", "matplotlib", "ipykernel", "IPython", "transformers", "seqeval", "umap"}
+names = {"psutil", "nbclient", "nbformat", "matplotlib", "ipykernel", "IPython", "transformers", "seqeval"}
 assert {"psutil", "matplotlib", "transformers"} <= extras
 for name in names:
     sys.modules[name] = None  # importing it raises ImportError

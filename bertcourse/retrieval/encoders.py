@@ -137,9 +137,9 @@ def late_interaction(queries: Sequence[Tensor], passages: Sequence[Tensor]) -> n
             f"there must be a query and a passage, none of them empty; got {len(queries)} and {len(passages)}, "
             f"{sum(not len(text) for text in (*queries, *passages))} of them without a token."
         )
-    tokens = torch.cat(list(passages)).numpy()  # (all tokens of all passages, D)
-    starts = np.cumsum([0, *(len(passage) for passage in passages)])[:-1]
-    return np.stack([np.maximum.reduceat(query.numpy() @ tokens.T, starts, axis=1).sum(axis=0) for query in queries])
+    tokens = torch.cat(list(queries))  # (T, D), those of all queries
+    best = torch.stack([(tokens @ passage.T).amax(dim=1) for passage in passages], dim=1)  # (T, passages)
+    return torch.stack([own.sum(dim=0) for own in best.split([len(query) for query in queries])]).numpy()
 
 
 class BiEncoder(Head):

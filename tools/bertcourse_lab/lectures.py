@@ -42,8 +42,9 @@ WORD = re.compile(r"[^\W_][\w'’.,-]*")
 # waiting. If it slept at once, training would take twice as long. The first setting is for GNU's OpenMP (Linux), the
 # second for LLVM's.
 SLEEPING_THREADS = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
-# The environment of a lecture's kernel. No progress bars, as they would be stored.
-LECTURE_ENVIRONMENT = {**SLEEPING_THREADS, "TQDM_DISABLE": "1"}
+# The environment of a lecture's kernel. No progress bars, as they would be stored; and one thread for NumPy, SciPy and
+# scikit-learn, whose matrices here are small: OpenBLAS's second one only waits, at full speed.
+LECTURE_ENVIRONMENT = {**SLEEPING_THREADS, "OPENBLAS_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
 YARDSTICK_SECONDS = 3.0  # CPU time of ``yardstick`` where and when the lectures' costs were measured
 
 
