@@ -1,0 +1,98 @@
+"""What a lecture's page defines is what the package has: one definition, shown in the notebook, imported after it.
+
+A cell tagged ``definition`` holds functions, classes and tables that the chapter has as well. They are compared
+as syntax trees, without docstrings and without annotations of arguments and results: the module documents what the
+lecture explains, and nothing else differs.
+"""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from bertcourse_lab.lectures import read_notebook
+
+ROOT = Path(__file__).parent.parent
+# What each lecture's page must define, and where the package has it: a definition that disappears is noticed.
+PAGES: dict[str, tuple[str, set[str]]] = {}
+
+
+def bare(node: ast.AST) -> str:
+    """A statement without docstrings and annotations, as text that can be compared.
+
+    >>> bare(ast.parse("def f(x: int) -> int:\\n    '''One more.'''\\n    return x + 1"))
+    'def f(x):\\n    return x + 1'
+    """
+    for part in ast.walk(node):
+        if isinstance(part, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(part) is not None:
+            part.body = part.body[1:] or [ast.Pass()]
+        if isinstance(part, ast.FunctionDef):
+            part.returns = None
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    return ast.unparse(node)
+
+
+def definitions(source: str) -> dict[str, str]:
+    """The functions, classes and tables of a program, by name."""
+    found = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found[node.name] = bare(node)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            found[node.targets[0].id] = bare(node.value)
+    return found
+
+
+def of_page(lecture: str) -> dict[str, str]:
+    """What the cells of a lecture that are tagged as definitions define."""
+    cells = read_notebook(ROOT / "notebooks" / f"{lecture}.ipynb").cells
+    shown = [cell.source for cell in cells if "definition" in cell.metadata.get("tags", [])]
+    return definitions("\n".join(shown))
+
+
+def of_package(place: str) -> dict[str, str]:
+    """What a module defines, or all modules of a package."""
+    path = ROOT / "bertcourse" / place
+    files = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    return definitions("\n".join(file.read_text(encoding="utf-8") for file in files))
+
+
+def differences(page: dict[str, str], package: dict[str, str], expected: set[str]) -> list[str]:
+    """Where a page and the package are not of one mind."""
+    found = [f"the page does not define {name}" for name in sorted(expected - page.keys())]
+    for name in sorted(page):
+        if name not in package:
+            found.append(f"the package does not have {name}")
+        elif page[name] != package[name]:
+            found.append(f"{name} is another one in the package:\n{page[name]}\n\n{package[name]}")
+    return found
+
+
+@pytest.mark.parametrize("lecture", PAGES)
+def test_page_and_package_have_one_definition(lecture):
+    place, expected = PAGES[lecture]
+    assert differences(of_page(lecture), of_package(place), expected) == []
+
+
+PAGE = "SCALE = 2\ndef twice(x):\n    return SCALE * x\nclass Pair:\n    def sum(self):\n        return self.a + self.b"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("self.a + self.b", "self.a - self.b", "Pair is another one"),
+        ("SCALE = 2", "SCALE = 3", "SCALE is another one"),
+        ("def twice", "def double", "does not have twice"),
+        ("return SCALE * x", "return SCALE * x + 0", "twice is another one"),
+    ],
+)
+def test_a_definition_that_differs_is_found(old, new, says):
+    found = differences(definitions(PAGE), definitions(PAGE.replace(old, new)), set())
+    assert len(found) == 1 and says in found[0]
+
+
+def test_docstrings_and_annotations_may_differ_and_nothing_may_be_missing():
+    documented = PAGE.replace("(x):\n", "(x: float) -> float:\n    '''Twice as much.'''\n")
+    assert differences(definitions(PAGE), definitions(documented), {"twice", "Pair", "SCALE"}) == []
+    assert differences({}, definitions(PAGE), {"twice"}) == ["the page does not define twice"]
