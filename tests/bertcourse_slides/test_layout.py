@@ -73,6 +73,16 @@ def test_marks_decide_what_is_shown():
     assert "It appears." in shown_text(notebook, ".fragment")
 
 
+def test_a_title_beside_the_mark_stands_above_its_slide_and_small_where_that_goes_on():
+    cells = [prose("## 1.1 Words\n\nThey are long.", "slide"), code(lines("x", 30), slide="subslide")]
+    cells += [code("show()", slide="subslide"), prose("## 1.2 More\n\nOf it.\n\n### And more\n\nStill.", "slide")]
+    cells[1].metadata["slideshow"]["title"] = "A word has *one* row"
+    cells[3].metadata["slideshow"]["title"] = "More is told"
+    found = [(slide.heading, slide.level) for slide in slides_of(*cells)[1:]]
+    title = "A word has *one* row"
+    assert found == [("1.1 Words", 2), (title, 3), (title, 4), (title, 4), ("1.2 More", 2), ("And more", 3)]
+
+
 def test_without_marks_a_rule_decides():
     long = "\n".join(f"line_{number} = {number}" for number in range(30))
     drawing = code("\n".join(f"draw({number})" for number in range(7)))

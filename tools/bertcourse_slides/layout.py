@@ -117,6 +117,8 @@ def make_slides(cells: list[Cell]) -> list[Slide]:
         if blocks and blocks[0].kind == "heading":
             hashes, heading = re.match(r"(#+) *(.*)", blocks.pop(0).html).groups()
             level = len(hashes)
+        elif group[0].title:
+            heading, level = group[0].title, 3
         slides += divided(Slide(heading, level), blocks)
     slides = introduced(slides)
     for slide in slides:

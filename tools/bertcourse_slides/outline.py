@@ -1,7 +1,8 @@
 """Which cells of a lecture are shown, and where a slide begins.
 
-Lectures that are marked up say so themselves, with nbconvert's ``slide_type`` (CONTRIBUTING.md). For the others there
-is a rule: a heading begins a slide, and so does prose; everything beyond the spine is left out.
+Lectures that are marked up say so themselves, with nbconvert's ``slide_type``, and beside it the ``title`` of the slide
+(CONTRIBUTING.md). For the others there is a rule: a heading begins a slide, and so does prose; everything beyond the
+spine is left out.
 """
 
 import re
@@ -25,33 +26,37 @@ class Cell:
             speaker only, "-" continues the slide.
         number: its place in the notebook, from 1.
         may_shorten: whether long code may be left out, because nobody has marked that it belongs on a slide.
+        title: of the slide that it begins, as Markdown; empty if its heading says it, or that of the slide before.
     """
 
     cell: NotebookNode
     kind: str
     number: int
     may_shorten: bool
+    title: str = ""
 
 
 def shown_cells(notebook: NotebookNode) -> list[Cell]:
     """The cells of a lecture's spine, each with its slide type."""
-    kinds = [cell.metadata.get("slideshow", {}).get("slide_type") for cell in notebook.cells]
-    return marked_cells(notebook, kinds) if any(kinds) else unmarked_cells(notebook)
+    marks = [cell.metadata.get("slideshow", {}) for cell in notebook.cells]
+    is_marked = any(mark.get("slide_type") for mark in marks)
+    return marked_cells(notebook, marks) if is_marked else unmarked_cells(notebook)
 
 
-def marked_cells(notebook: NotebookNode, kinds: list[str | None]) -> list[Cell]:
+def marked_cells(notebook: NotebookNode, marks: list[dict[str, str]]) -> list[Cell]:
     """The cells as they are marked; a heading in the middle of a cell begins a slide, too."""
     shown = []
-    for number, (cell, kind) in enumerate(zip(notebook.cells, kinds), start=1):
+    for number, (cell, mark) in enumerate(zip(notebook.cells, marks), start=1):
+        kind, title = mark.get("slide_type") or "-", mark.get("title", "")
         if kind == "skip" or "colab" in cell.metadata.get("tags", []):
             continue
         if cell.cell_type == "code":
-            shown.append(Cell(cell, kind or "-", number, may_shorten=False))
+            shown.append(Cell(cell, kind, number, may_shorten=False, title=title))
             continue
         for text in parts(cell.source):
-            begins = "subslide" if text.startswith("#") else "-"
-            part_kind = begins if shown and shown[-1].number == number else kind or "-"
-            shown.append(Cell(new_markdown_cell(text), part_kind, number, may_shorten=False))
+            if shown and shown[-1].number == number:
+                kind, title = "subslide" if text.startswith("#") else "-", ""
+            shown.append(Cell(new_markdown_cell(text), kind, number, may_shorten=False, title=title))
     return shown
 
 
