@@ -69,32 +69,11 @@ def test_equals_torch(mask_shape):
     torch.testing.assert_close(weights.sum(-1), torch.ones(2, 3, 5))
 
 
-def test_a_row_that_may_attend_nowhere_gives_zeros_and_finite_gradients():
-    query, key, value = (torch.randn(4, 8, requires_grad=True) for _ in range(3))
-    mask = torch.ones(4, 4, dtype=torch.bool)
-    mask[2] = False
-    output, weights = scaled_dot_product_attention(query, key, value, mask)
-    assert torch.equal(output[2], torch.zeros(8)) and torch.equal(weights[2], torch.zeros(4))
-    output.square().sum().backward()
-    for tensor in (query, key, value):
-        assert tensor.grad.isfinite().all() and tensor.grad.abs().sum() > 0
-    assert torch.equal(query.grad[2], torch.zeros(8))
-
-
 def test_huge_scores_do_not_overflow():
     x = 1e4 * torch.randn(6, 8)
     output, weights = scaled_dot_product_attention(x, x, x, causal_mask(6))
     assert output.isfinite().all()
     torch.testing.assert_close(weights.sum(-1), torch.ones(6))
-
-
-def test_half_precision_does_not_overflow_where_the_scaled_scores_fit():
-    x = torch.full((3, 64), 60.0)
-    x[1] += 1  # dot products of 230,400 and more; half precision ends at 65,504
-    output, weights = scaled_dot_product_attention(*[x.half()] * 3)
-    expected, _ = scaled_dot_product_attention(x, x, x)
-    assert weights.isfinite().all()
-    torch.testing.assert_close(output.float(), expected, atol=0.1, rtol=0)
 
 
 def test_masked_positions_have_no_influence_at_all():
@@ -120,36 +99,6 @@ def test_padding_mask_takes_ones_and_zeros_of_any_type_and_no_minus_infinities()
     expected = [[[[True, True, False]]]]
     for dtype in (torch.bool, torch.int64, torch.uint8, torch.float32):
         assert padding_mask(torch.tensor([[1, 1, 0]], dtype=dtype)).tolist() == expected
-    additive = torch.tensor([[0.0, 0.0, -torch.inf]])
-    with pytest.raises(ValueError, match="padding; got -inf"):
-        padding_mask(additive)
-    assert padding_mask((additive == 0).int()).tolist() == expected
-
-
-@pytest.mark.parametrize(
-    ("x", "got"),
-    [([[1.0, 2.0]], "list"), (torch.tensor([[1, 2]]), "torch.int64"), (torch.ones(2, 2) > 0, "torch.bool")],
-)
-def test_attention_is_for_tensors_of_floating_point_numbers(x, got):
-    with pytest.raises(TypeError, match=f"x must be .*; got {got}"):
-        simple_self_attention(x)
-    for place, name in enumerate(("query", "key", "value")):
-        arguments = [torch.ones(1, 2)] * 3
-        arguments[place] = x
-        with pytest.raises(TypeError, match=f"{name} must be .*; got {got}"):
-            scaled_dot_product_attention(*arguments)
-
-
-@pytest.mark.parametrize(("mask", "got"), [([[1, 0]], "list"), (torch.ones(3), r"\(3,\)")])
-def test_padding_mask_is_for_tensors_of_two_dimensions(mask, got):
-    with pytest.raises(TypeError, match=f"attention_mask must be .*; got {got}"):
-        padding_mask(mask)
-
-
-@pytest.mark.parametrize("values", [[7, 3, 0], [1, 2, 0], [1, -1, 0], [0.5, 1.0, 0.0], [1.0, float("nan"), 0.0]])
-def test_padding_mask_refuses_what_is_neither_one_nor_zero(values):
-    with pytest.raises(ValueError, match="attention_mask"):
-        padding_mask(torch.tensor([values]))
 
 
 def test_order_of_words_does_not_matter():
@@ -157,22 +106,6 @@ def test_order_of_words_does_not_matter():
     torch.testing.assert_close(
         scaled_dot_product_attention(x[order], x[order], x[order])[0], scaled_dot_product_attention(x, x, x)[0][order]
     )
-
-
-def test_dropout_drops_weights_and_keeps_their_mean():
-    x = torch.randn(50, 16)
-    plain, weights = scaled_dot_product_attention(x, x, x)
-    dropped = torch.stack([scaled_dot_product_attention(x, x, x, dropout=0.5)[0] for _ in range(400)])
-    assert not torch.allclose(dropped[0], plain)
-    assert (dropped.mean(0) - plain).abs().mean() < 0.1
-    assert torch.equal(scaled_dot_product_attention(x, x, x, dropout=0.5)[1], weights)
-
-
-def test_a_mask_of_numbers_is_refused():
-    with pytest.raises(ValueError, match="mask must be boolean.*torch.float32"):
-        scaled_dot_product_attention(*torch.randn(3, 5, 8), torch.ones(5, 5))
-    with pytest.raises(TypeError, match="mask must be a boolean tensor; got list"):
-        scaled_dot_product_attention(*torch.randn(3, 5, 8), [[True] * 5] * 5)
 
 
 X = torch.randn(5, 8)
@@ -185,7 +118,6 @@ X = torch.randn(5, 8)
         (X, X, torch.randn(4, 8)),
         (torch.randn(2, 5, 8), torch.randn(3, 5, 8), X),
         (X, X, X, torch.ones(4, 5, dtype=torch.bool)),
-        (X, X, X, torch.ones(2, 5, 5, dtype=torch.bool)),
     ],
 )
 def test_shapes_at_odds_do_not_pass_unseen(arguments):

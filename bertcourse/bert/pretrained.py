@@ -7,11 +7,12 @@ in its files.
 
 import dataclasses
 import json
+import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import safetensors
 import safetensors.torch
@@ -20,7 +21,7 @@ from torch import Tensor
 
 from bertcourse.bert.batching import check_tokenizer
 from bertcourse.bert.folders import FILES, open_folder
-from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
+from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel
 from bertcourse.bert.tokenizer_files import (
     BERT_SPELLING,
     check_special_tokens,
@@ -36,7 +37,20 @@ from bertcourse.bert.weights import (
     read_tensors,
 )
 from bertcourse.files import expect_file, read_json, replace_files
+from bertcourse.multi_head_attention import ACTIVATIONS
 
+Config = TypeVar("Config")
+
+# The fields of a configuration that say how large the model is.
+SIZES = (
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+)
 # Fields of a config.json that turn a BERT into a different model, and the one value that ours has.
 LIKE_OURS = {
     "model_type": "bert",
@@ -120,9 +134,47 @@ def read_config(folder: Path) -> BertConfig:
     check_settings(path, {"model_type": None, **settings}, LIKE_OURS)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     try:
-        return BertConfig(**{name: value for name, value in settings.items() if name in known})
+        return checked(BertConfig(**{name: value for name, value in settings.items() if name in known}))
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def checked(config: Config) -> Config:
+    """A model's configuration as a person or a file gives it, refused with the field's name if it makes no model.
+
+    Args:
+        config: a dataclass with the fields of ``BertConfig``, or most of them.
+
+    >>> checked(BertConfig(hidden_size=100))
+    Traceback (most recent call last):
+    ValueError: hidden_size must be a multiple of num_attention_heads, 12; got 100.
+    """
+    told = vars(config)
+    for field in dataclasses.fields(config):
+        value, kind = told[field.name], type(field.default)
+        is_of_kind = isinstance(value, (int, float) if kind is float else kind)
+        if not is_of_kind or isinstance(value, bool) != (kind is bool):
+            raise ValueError(f"{field.name} must be of type {kind.__name__}; got {value!r}.")
+    allowed = {name: (value >= 1, "at least 1") for name, value in told.items() if name in SIZES}
+    for name, value in told.items():
+        if name.endswith("_prob"):
+            allowed[name] = (0 <= value < 1, "at least 0 and below 1")
+    allowed |= {
+        "hidden_act": (config.hidden_act in ACTIVATIONS, f"one of {', '.join(ACTIVATIONS)}"),
+        "initializer_range": (0 <= config.initializer_range < math.inf, "at least 0 and finite"),
+        "layer_norm_eps": (0 < config.layer_norm_eps < math.inf, "above 0 and finite"),
+        "pad_token_id": (
+            0 <= told.get("pad_token_id", 0) < config.vocab_size,
+            f"an id from 0 to {config.vocab_size - 1}",
+        ),
+    }
+    for name, (fits, expected) in allowed.items():
+        if not fits:
+            raise ValueError(f"{name} must be {expected}; got {told[name]!r}.")
+    if config.hidden_size % config.num_attention_heads:
+        heads = config.num_attention_heads
+        raise ValueError(f"hidden_size must be a multiple of num_attention_heads, {heads}; got {config.hidden_size}.")
+    return config
 
 
 def read_settings(folder: Path) -> dict:

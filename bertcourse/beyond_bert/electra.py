@@ -94,16 +94,7 @@ class ElectraGenerator(nn.Module):
         super().__init__()
         is_narrower = config.hidden_size != embedding_size
         self.embeddings_project = nn.Linear(embedding_size, config.hidden_size) if is_narrower else nn.Identity()
-        self.encoder = TransformerEncoder(
-            num_layers=config.num_hidden_layers,
-            hidden_size=config.hidden_size,
-            num_heads=config.num_attention_heads,
-            intermediate_size=config.intermediate_size,
-            activation=config.hidden_act,
-            dropout=config.hidden_dropout_prob,
-            attention_dropout=config.attention_probs_dropout_prob,
-            layer_norm_eps=config.layer_norm_eps,
-        )
+        self.encoder = TransformerEncoder(config)
         self.mlm_head = MLMHead(dataclasses.replace(config, hidden_size=embedding_size, num_attention_heads=1))
         self.mlm_head.dense = nn.Linear(config.hidden_size, embedding_size)
         initialize(self, config)

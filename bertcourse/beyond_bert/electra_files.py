@@ -9,7 +9,7 @@ from torch import nn
 
 from bertcourse.bert import BertConfig, save_pretrained
 from bertcourse.bert.folders import open_folder
-from bertcourse.bert.pretrained import LIKE_OURS, check_settings, read_settings
+from bertcourse.bert.pretrained import LIKE_OURS, check_settings, checked, read_settings
 from bertcourse.bert.tokenizer_files import check_special_tokens, check_vocabulary, read_tokenizer
 from bertcourse.bert.weights import check_sizes, copy_tensors, read_tensors
 from bertcourse.beyond_bert.electra import ElectraDiscriminator
@@ -68,6 +68,6 @@ def read_electra_config(folder: Path) -> BertConfig:
     check_settings(folder / "config.json", {"model_type": None, "embedding_size": None, **told}, expected)
     known = {field.name for field in dataclasses.fields(BertConfig)}
     try:
-        return BertConfig(**{name: value for name, value in told.items() if name in known})
+        return checked(BertConfig(**{name: value for name, value in told.items() if name in known}))
     except ValueError as error:
         raise ValueError(f"{folder / 'config.json'}: {error}") from error

@@ -11,19 +11,15 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertcourse.bert.model import (
-    BertConfig,
-    BertEmbeddings,
-    BertForPreTraining,
-    BertModel,
-    MLMHead,
-    check_ids,
-    check_same_shape,
-    initialize,
+from bertcourse.bert.model import BertConfig, BertEmbeddings, BertForPreTraining, BertModel, MLMHead, initialize
+from bertcourse.multi_head_attention import (
+    ACTIVATIONS,
+    EncoderBlock,
+    EncoderOutput,
+    MultiHeadAttention,
+    PreNormBlock,
+    TransformerEncoder,
 )
-from bertcourse.multi_head_attention import ACTIVATIONS, EncoderBlock, MultiHeadAttention, TransformerEncoder
-from bertcourse.multi_head_attention.fast import fused_attention
-from bertcourse.self_attention import scaled_dot_product_attention
 
 CHOICES = {
     "positions": ("learned", "rotary", "none"),
@@ -63,7 +59,6 @@ class EncoderConfig(BertConfig):
     local_rope_theta: float = 10_000.0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
@@ -176,7 +171,7 @@ class Attention(MultiHeadAttention):
     """
 
     def __init__(self, config: EncoderConfig, layer: int):
-        super().__init__(config.hidden_size, config.num_attention_heads, config.attention_probs_dropout_prob)
+        super().__init__(config)
         self.reach = config.local_reach if config.is_local(layer) else None
         self.theta = None
         if config.positions == "rotary":
@@ -215,9 +210,8 @@ class Attention(MultiHeadAttention):
         if self.reach is not None:
             nearby = local_mask(length, self.reach, x.device)
             mask = nearby if mask is None else mask & nearby
-        attend = scaled_dot_product_attention if need_weights else fused_attention
-        heads, weights = attend(query, key, value, mask, self.dropout if self.training else 0.0)
-        return self.output(self.merge_heads(heads)), weights
+            mask = mask | ~mask.any(dim=-1, keepdim=True)  # padding far from every token looks anywhere, or it is NaN
+        return self.gather(query, key, value, mask, need_weights)
 
 
 class FeedForward(nn.Module):
@@ -255,6 +249,13 @@ class Block(EncoderBlock):
         self.feed_forward_norm = new_norm(config)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
+    def forward(
+        self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """As ``EncoderBlock.forward`` or ``PreNormBlock.forward``."""
+        order = PreNormBlock if self.norm == "pre" else EncoderBlock
+        return order.forward(self, x, mask, need_weights)
+
 
 class Stack(TransformerEncoder):
     """Chapter 2's stack, built from these blocks."""
@@ -263,6 +264,12 @@ class Stack(TransformerEncoder):
         nn.Module.__init__(self)
         self.blocks = nn.ModuleList(Block(config, layer) for layer in range(config.num_hidden_layers))
         self.final_norm = new_norm(config) if config.norm == "pre" else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None, output_attentions: bool = False) -> EncoderOutput:
+        """As ``TransformerEncoder.forward``; the last of the hidden states is normalized in a pre-LN stack."""
+        output = super().forward(x, mask, output_attentions)
+        last = self.final_norm(output.last_hidden_state)
+        return EncoderOutput(last, (*output.hidden_states[:-1], last), output.attentions)
 
 
 class Embeddings(BertEmbeddings):
@@ -278,16 +285,13 @@ class Embeddings(BertEmbeddings):
 
     def forward(self, input_ids: Tensor, token_type_ids: Tensor | None = None) -> Tensor:
         """(B, L) token ids, and segment ids (zeros if None; ignored without segments), to (B, L, D)."""
-        check_ids("input_ids", input_ids, self.word_embeddings, "does the tokenizer belong to this model?")
         x = self.word_embeddings(input_ids)
         if self.token_type_embeddings is not None:
             if token_type_ids is None:
                 token_type_ids = torch.zeros_like(input_ids)
-            check_ids("token_type_ids", token_type_ids, self.token_type_embeddings, "0 is the first segment.")
-            check_same_shape("token_type_ids", token_type_ids, input_ids)
             x = x + self.token_type_embeddings(token_type_ids)
         if self.position_embeddings is not None:
-            x = x + self.position_embeddings(input_ids.shape[1])
+            x = x + self.position_embeddings.weight[: input_ids.shape[1]]
         return self.dropout(self.layer_norm(x))
 
 

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.model import BertForPreTraining, BertModel
-from bertcourse.bert.pretrained import check_settings, read_settings, write_files
+from bertcourse.bert.pretrained import check_settings, checked, read_settings, write_files
 from bertcourse.bert.tokenizer_files import check_special_tokens, check_vocabulary, read_tokenizer
 from bertcourse.bert.weights import matched_tensors, read_tensors
 from bertcourse.beyond_bert.encoder import Encoder, EncoderConfig, EncoderForPreTraining
@@ -99,6 +99,6 @@ def read_config(folder: Path) -> tuple[Format, EncoderConfig]:
         raise ValueError(f"{path}: model_type must be one of {expected} for this chapter's encoder; got {got!r}.{hint}")
     check_settings(path, told, form.expected, form.sizes)
     try:
-        return form, EncoderConfig(**form.read(told))
+        return form, checked(EncoderConfig(**form.read(told)))
     except (AttributeError, TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error

@@ -8,8 +8,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bertcourse.bert.model import SIZES, BertConfig, BertForPreTraining, BertModel
-from bertcourse.bert.pretrained import LIKE_OURS
+from bertcourse.bert.model import BertConfig, BertForPreTraining, BertModel
+from bertcourse.bert.pretrained import LIKE_OURS, SIZES
 from bertcourse.bert.tokenizer_files import BERT_SPELLING, spelling_of
 from bertcourse.bert.weights import BERT_NAMES, Names
 from bertcourse.beyond_bert.encoder import MODERN, EncoderConfig

@@ -10,13 +10,13 @@ loops read rows of similar length, which have little padding.
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+import torch.nn.functional as F
+from torch import Tensor, nn
 
 from bertcourse.bert.batching import Batch
 from bertcourse.bert.model import BertModel
 from bertcourse.beyond_bert.encoder import Attention, are_near
 from bertcourse.multi_head_attention import EncoderBlock
-from bertcourse.multi_head_attention.fast import fused_attention
 from bertcourse.self_attention import padding_mask
 
 
@@ -80,7 +80,7 @@ def unpadded_attention(
     """
     rows = zip(*(x.split(places.lengths, dim=-2) for x in (query, key, value)))
     masks = (None if reach is None else are_near(each, reach) for each in places.positions.split(places.lengths))
-    return torch.cat([fused_attention(*row, mask, dropout)[0] for row, mask in zip(rows, masks)], dim=-2)
+    return torch.cat([F.scaled_dot_product_attention(*row, mask, dropout) for row, mask in zip(rows, masks)], dim=-2)
 
 
 def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
@@ -95,7 +95,7 @@ def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
         attended = unpadded_attention(*heads, places, reach, attention.dropout if block.training else 0.0)
         return block.dropout(attention.output(attention.merge_heads(attended)))
 
-    if block.norm == "post":
+    if getattr(block, "norm", "post") == "post":
         x = block.attention_norm(x + attend(x))
         return block.feed_forward_norm(x + block.dropout(block.feed_forward(x)))
     x = x + attend(block.attention_norm(x))
@@ -113,4 +113,5 @@ def unpadded_vectors(model: BertModel, batch: Batch) -> Tensor:
     x = tokens[None]
     for block in model.encoder.blocks:
         x = unpadded_block(block, x, places)
-    return repad(model.encoder.final_norm(x)[0], places)
+    final_norm = getattr(model.encoder, "final_norm", nn.Identity())
+    return repad(final_norm(x)[0], places)

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from bertcourse.multi_head_attention import FeedForward, MultiHeadAttention, fused_attention
-from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
+from bertcourse.multi_head_attention import FeedForward, MultiHeadAttention
+from bertcourse.self_attention import causal_mask
 
 
 class LayerCache:
@@ -74,7 +74,7 @@ class CachedAttention(MultiHeadAttention):
         query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
         if cache is not None:
             key, value = cache.append(key, value)
-        return gather(self, query, key, value, mask, need_weights)
+        return self.gather(query, key, value, mask, need_weights)
 
 
 class CrossAttention(MultiHeadAttention):
@@ -104,16 +104,7 @@ class CrossAttention(MultiHeadAttention):
                 cache.memory_keys, cache.memory_values = key, value
         else:
             key, value = cache.memory_keys, cache.memory_values
-        return gather(self, self.split_heads(self.query(x)), key, value, mask, need_weights)
-
-
-def gather(
-    attention: MultiHeadAttention, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
-) -> tuple[Tensor, Tensor | None]:
-    """The second half of ``MultiHeadAttention.forward``: queries (B, H, L, D/H) gather from M keys and values."""
-    attend = scaled_dot_product_attention if need_weights else fused_attention
-    heads, weights = attend(query, key, value, mask, attention.dropout if attention.training else 0.0)
-    return attention.output(attention.merge_heads(heads)), weights
+        return self.gather(self.split_heads(self.query(x)), key, value, mask, need_weights)
 
 
 class DecoderBlock(nn.Module):
@@ -123,43 +114,20 @@ class DecoderBlock(nn.Module):
     al. 2019, section 2.3), post-LN that of Vaswani et al. 2017.
 
     Args:
-        hidden_size: D.
-        num_heads: H.
-        intermediate_size: width of the feed-forward network.
-        norm: "pre" or "post".
-        activation: of the feed-forward network.
+        config: as for ``EncoderBlock``, such as ``DecoderConfig``.
         cross_attention: whether the block also attends to a source.
-        dropout: probability of dropping a value of a sublayer's result in training.
-        attention_dropout: probability of dropping an attention weight in training.
-        layer_norm_eps: added to the variance in layer normalization.
+        norm: "pre" or "post".
     """
 
-    def __init__(
-        self,
-        hidden_size: int,
-        num_heads: int,
-        intermediate_size: int,
-        norm: Literal["post", "pre"] = "pre",
-        activation: str = "gelu_new",
-        cross_attention: bool = False,
-        dropout: float = 0.0,
-        attention_dropout: float = 0.0,
-        layer_norm_eps: float = 1e-5,
-    ):
+    def __init__(self, config, cross_attention: bool = False, norm: Literal["post", "pre"] = "pre"):
         super().__init__()
-        if norm not in ("post", "pre"):
-            raise ValueError(f'norm must be "post" or "pre"; got {norm!r}.')
+        D, eps = config.hidden_size, config.layer_norm_eps
         self.norm = norm
-        self.attention = CachedAttention(hidden_size, num_heads, attention_dropout)
-        self.attention_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
-        if cross_attention:
-            self.cross_attention = CrossAttention(hidden_size, num_heads, attention_dropout)
-            self.cross_attention_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
-        else:
-            self.cross_attention = None
-        self.feed_forward = FeedForward(hidden_size, intermediate_size, activation)
-        self.feed_forward_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps)
-        self.dropout = nn.Dropout(dropout)
+        self.attention, self.attention_norm = CachedAttention(config), nn.LayerNorm(D, eps)
+        self.cross_attention = CrossAttention(config) if cross_attention else None
+        self.cross_attention_norm = nn.LayerNorm(D, eps) if cross_attention else None
+        self.feed_forward, self.feed_forward_norm = FeedForward(config), nn.LayerNorm(D, eps)
+        self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
         self,
@@ -202,14 +170,14 @@ class DecoderOutput(NamedTuple):
 
     Attributes:
         last_hidden_state: (B, L, D).
-        hidden_states: None, or what went into each layer and what came out of the last, after the final normalization
-            of a pre-LN stack: layers + 1 tensors (B, L, D).
+        hidden_states: what went into each layer and what came out of the last, after the final normalization of a
+            pre-LN stack: layers + 1 tensors (B, L, D).
         attentions: None, or the weights (B, H, L, M) of each layer.
         cross_attentions: None, or the weights (B, H, L, S) of each layer.
     """
 
     last_hidden_state: Tensor
-    hidden_states: tuple[Tensor, ...] | None = None
+    hidden_states: tuple[Tensor, ...]
     attentions: tuple[Tensor, ...] | None = None
     cross_attentions: tuple[Tensor, ...] | None = None
 
@@ -218,29 +186,17 @@ class TransformerDecoder(nn.Module):
     """A stack of decoder blocks. Pre-LN adds a layer normalization at the end.
 
     Args:
-        num_layers: how many blocks.
-        hidden_size, num_heads, intermediate_size, norm, activation: as for ``DecoderBlock``.
-        cross_attention, dropout, attention_dropout, layer_norm_eps: as for ``DecoderBlock``.
+        config: as for ``DecoderBlock``, with ``num_hidden_layers``.
+        cross_attention, norm: as for ``DecoderBlock``.
     """
 
-    def __init__(
-        self,
-        num_layers: int,
-        hidden_size: int,
-        num_heads: int,
-        intermediate_size: int,
-        norm: Literal["post", "pre"] = "pre",
-        activation: str = "gelu_new",
-        cross_attention: bool = False,
-        dropout: float = 0.0,
-        attention_dropout: float = 0.0,
-        layer_norm_eps: float = 1e-5,
-    ):
+    def __init__(self, config, cross_attention: bool = False, norm: Literal["post", "pre"] = "pre"):
         super().__init__()
-        sizes = (hidden_size, num_heads, intermediate_size)
-        options = (norm, activation, cross_attention, dropout, attention_dropout, layer_norm_eps)
-        self.blocks = nn.ModuleList(DecoderBlock(*sizes, *options) for _ in range(num_layers))
-        self.final_norm = nn.LayerNorm(hidden_size, eps=layer_norm_eps) if norm == "pre" else nn.Identity()
+        self.blocks = nn.ModuleList(
+            DecoderBlock(config, cross_attention, norm) for _ in range(config.num_hidden_layers)
+        )
+        is_pre = norm == "pre"
+        self.final_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps) if is_pre else nn.Identity()
 
     def forward(
         self,
@@ -249,7 +205,6 @@ class TransformerDecoder(nn.Module):
         memory: Tensor | None = None,
         memory_mask: Tensor | None = None,
         cache: KeyValueCache | None = None,
-        output_hidden_states: bool = False,
         output_attentions: bool = False,
     ) -> DecoderOutput:
         """Run the stack.
@@ -260,7 +215,6 @@ class TransformerDecoder(nn.Module):
             memory: (B, S, D), what the encoder made of the source, for blocks with cross-attention.
             memory_mask: the same for the source, broadcastable to (B, H, L, S); its ``padding_mask``.
             cache: keys and values of earlier positions; those of the new positions are added.
-            output_hidden_states: keep what goes into each layer.
             output_attentions: keep each layer's weights; this needs the plain attention, not the fused one.
         """
         old, new = (0 if cache is None else cache.length), x.shape[1]
@@ -270,11 +224,10 @@ class TransformerDecoder(nn.Module):
         if memory is not None and not has_cross_attention:
             raise ValueError("a decoder without cross-attention takes no memory; make it with cross_attention=True.")
         if mask is None and new > 1:  # a single position may see everything before it, and itself
-            mask = causal_mask(old + new, x.device)[old:]
+            mask = causal_mask(old + new).to(x.device)[old:]
         hidden_states, weights = [], []
         for number, block in enumerate(self.blocks):
-            if output_hidden_states:
-                hidden_states.append(x)
+            hidden_states.append(x)
             layer = None if cache is None else cache.layers[number]
             x, *both = block(x, mask, memory, memory_mask, output_attentions, layer)
             weights.append(both)
@@ -282,7 +235,7 @@ class TransformerDecoder(nn.Module):
         attentions, cross_attentions = zip(*weights) if output_attentions else (None, None)
         return DecoderOutput(
             last_hidden_state=x,
-            hidden_states=(*hidden_states, x) if output_hidden_states else None,
+            hidden_states=(*hidden_states, x),
             attentions=attentions,
             cross_attentions=cross_attentions if output_attentions and memory is not None else None,
         )

@@ -5,17 +5,18 @@ learned positions, GELU, and embeddings that are not scaled. In each decoder blo
 encoder's result; source, target and final map share one table of embeddings (section 3.4).
 """
 
+import dataclasses
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertcourse.bert.model import check_ids, initialize
-from bertcourse.decoders.decoder import KeyValueCache
+from bertcourse.bert.model import initialize
+from bertcourse.decoders.decoder import KeyValueCache, TransformerDecoder
 from bertcourse.decoders.generation import choose
-from bertcourse.decoders.language_model import DecoderConfig, new_decoder, next_tokens, shrink_outputs
-from bertcourse.multi_head_attention import LearnedPositions, TransformerEncoder
+from bertcourse.decoders.language_model import DecoderConfig, next_tokens, shrink_outputs
+from bertcourse.multi_head_attention import PreNormEncoder
 from bertcourse.pretraining.masking import IGNORE
 from bertcourse.self_attention import padding_mask
 from bertcourse.training.modes import evaluation_mode
@@ -50,21 +51,12 @@ class EncoderDecoder(nn.Module):
         super().__init__()
         self.config = config
         self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.source_positions = LearnedPositions(config.max_position_embeddings, config.hidden_size)
-        self.target_positions = LearnedPositions(config.max_position_embeddings, config.hidden_size)
+        self.source_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
+        self.target_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.dropout = nn.Dropout(config.embedding_dropout_prob)
-        self.encoder = TransformerEncoder(
-            num_layers=config.num_hidden_layers if num_encoder_layers is None else num_encoder_layers,
-            hidden_size=config.hidden_size,
-            num_heads=config.num_attention_heads,
-            intermediate_size=config.intermediate_size,
-            norm="pre",
-            activation=config.hidden_act,
-            dropout=config.hidden_dropout_prob,
-            attention_dropout=config.attention_probs_dropout_prob,
-            layer_norm_eps=config.layer_norm_eps,
-        )
-        self.decoder = new_decoder(config, cross_attention=True)
+        layers = config.num_hidden_layers if num_encoder_layers is None else num_encoder_layers
+        self.encoder = PreNormEncoder(dataclasses.replace(config, num_hidden_layers=layers))
+        self.decoder = TransformerDecoder(config, cross_attention=True)
         initialize(self, config)
         shrink_outputs(self.decoder)
 
@@ -78,11 +70,10 @@ class EncoderDecoder(nn.Module):
             source_mask: (B, S), 1 for a token, 0 for padding; None if nothing is padded.
             output_attentions: return each layer's weights.
         """
-        check_ids("source_ids", source_ids, self.word_embeddings, "does the vocabulary belong to this model?")
-        x = self.word_embeddings(source_ids) + self.source_positions(source_ids.shape[1])
+        x = self.word_embeddings(source_ids) + self.source_positions.weight[: source_ids.shape[1]]
         mask = None if source_mask is None else padding_mask(source_mask)
-        output = self.encoder(self.dropout(x), mask, output_attentions=output_attentions)
-        return output.last_hidden_state, output.attentions
+        output = self.encoder(self.dropout(x), mask, output_attentions)
+        return output.last_hidden_state, output.attentions if output_attentions else None
 
     def decode(
         self,
@@ -101,9 +92,8 @@ class EncoderDecoder(nn.Module):
             cache: keys and values of earlier positions; those of the new positions are added.
             output_attentions: return each layer's weights.
         """
-        check_ids("target_ids", target_ids, self.word_embeddings, "does the vocabulary belong to this model?")
         start = 0 if cache is None else cache.length
-        positions = self.target_positions(start + target_ids.shape[1])[start:]
+        positions = self.target_positions.weight[start : start + target_ids.shape[1]]
         output = self.decoder(
             self.dropout(self.word_embeddings(target_ids) + positions),
             memory=memory,

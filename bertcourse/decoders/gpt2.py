@@ -13,7 +13,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
 
 from bertcourse.bert.folders import open_folder
-from bertcourse.bert.pretrained import check_settings, read_settings
+from bertcourse.bert.pretrained import check_settings, checked, read_settings
 from bertcourse.bert.tokenizer_files import check_vocabulary, read_tokenizer
 from bertcourse.bert.weights import Names, copy_tensors, read_tensors
 from bertcourse.decoders.language_model import CausalLanguageModel, DecoderConfig
@@ -103,7 +103,7 @@ def read_gpt2_config(folder: Path) -> DecoderConfig:
     if sizes["intermediate_size"] is None and isinstance(sizes["hidden_size"], int):
         sizes["intermediate_size"] = 4 * sizes["hidden_size"]
     try:
-        return DecoderConfig(**sizes)
+        return checked(DecoderConfig(**sizes))
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
 

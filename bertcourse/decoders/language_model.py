@@ -5,7 +5,6 @@ it, and is trained to make -log P small. With GPT-2's sizes it is GPT-2 (Radford
 Unsupervised Multitask Learners").
 """
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -15,21 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertcourse.bert.model import check_ids, initialize
+from bertcourse.bert.model import initialize
 from bertcourse.decoders.decoder import KeyValueCache, TransformerDecoder
-from bertcourse.multi_head_attention import ACTIVATIONS, LearnedPositions, check_heads
 from bertcourse.pretraining.masking import IGNORE
 from bertcourse.training.modes import evaluation_mode
 from bertcourse.training.steps import adamw_groups, set_learning_rate, trapezoid
-
-SIZES = (
-    "vocab_size",
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "max_position_embeddings",
-)
 
 
 @dataclass(frozen=True)
@@ -63,21 +52,6 @@ class DecoderConfig:
     max_position_embeddings: int = 1024
     initializer_range: float = 0.02
     layer_norm_eps: float = 1e-5
-
-    def __post_init__(self) -> None:
-        for name in SIZES:
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number, at least 1; got {value!r}.")
-        for name in ("embedding_dropout_prob", "hidden_dropout_prob", "attention_probs_dropout_prob"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1; got {getattr(self, name)!r}.")
-        if self.hidden_act not in ACTIVATIONS:
-            raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATIONS)}; got {self.hidden_act!r}.")
-        if not 0 <= self.initializer_range < math.inf or not 0 < self.layer_norm_eps < math.inf:
-            got = f"{self.initializer_range!r} and {self.layer_norm_eps!r}"
-            raise ValueError(f"initializer_range must be at least 0, layer_norm_eps above 0, both finite; got {got}.")
-        check_heads(self.hidden_size, self.num_attention_heads)
 
 
 @dataclass(frozen=True)
@@ -125,12 +99,12 @@ class LanguageModelOutput(NamedTuple):
 
     Attributes:
         logits: (B, L, V): for each position, a score for each token of the vocabulary to come next.
-        hidden_states: None, or layers + 1 tensors (B, L, D).
+        hidden_states: layers + 1 tensors (B, L, D).
         attentions: None, or the weights (B, H, L, M) of each layer.
     """
 
     logits: Tensor
-    hidden_states: tuple[Tensor, ...] | None = None
+    hidden_states: tuple[Tensor, ...]
     attentions: tuple[Tensor, ...] | None = None
 
 
@@ -148,16 +122,15 @@ class CausalLanguageModel(nn.Module):
         super().__init__()
         self.config = config
         self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.position_embeddings = LearnedPositions(config.max_position_embeddings, config.hidden_size)
+        self.position_embeddings = nn.Embedding(config.max_position_embeddings, config.hidden_size)
         self.dropout = nn.Dropout(config.embedding_dropout_prob)
-        self.decoder = new_decoder(config)
+        self.decoder = TransformerDecoder(config)
         initialize(self, config)
         shrink_outputs(self.decoder)
 
     def embed(self, input_ids: Tensor, start: int = 0) -> Tensor:
         """From (B, L) token ids, the first of them at position ``start``, to (B, L, D)."""
-        check_ids("input_ids", input_ids, self.word_embeddings, "does the tokenizer belong to this model?")
-        positions = self.position_embeddings(start + input_ids.shape[1])[start:]
+        positions = self.position_embeddings.weight[start : start + input_ids.shape[1]]
         return self.dropout(self.word_embeddings(input_ids) + positions)
 
     def forward(
@@ -165,7 +138,6 @@ class CausalLanguageModel(nn.Module):
         input_ids: Tensor,
         mask: Tensor | None = None,
         cache: KeyValueCache | None = None,
-        output_hidden_states: bool = False,
         output_attentions: bool = False,
         last_only: bool = False,
     ) -> LanguageModelOutput:
@@ -178,33 +150,15 @@ class CausalLanguageModel(nn.Module):
             input_ids: (B, L), integers below V; with a cache, of the new positions only.
             mask: boolean, broadcastable to (B, H, L, M), True where a position may attend; None for the causal mask.
             cache: keys and values of earlier positions; those of the new positions are added.
-            output_hidden_states: return what goes into each layer, and what comes out of the last.
             output_attentions: return each layer's weights; slower, as they must be stored.
             last_only: only score what comes after the last position: logits are (B, 1, V).
         """
         x = self.embed(input_ids, 0 if cache is None else cache.length)
-        output = self.decoder(
-            x, mask, cache=cache, output_hidden_states=output_hidden_states, output_attentions=output_attentions
-        )
+        output = self.decoder(x, mask, cache=cache, output_attentions=output_attentions)
         hidden = output.last_hidden_state[:, -1:] if last_only else output.last_hidden_state
         return LanguageModelOutput(
             F.linear(hidden, self.word_embeddings.weight), output.hidden_states, output.attentions
         )
-
-
-def new_decoder(config: DecoderConfig, cross_attention: bool = False) -> TransformerDecoder:
-    """A pre-LN decoder of these sizes."""
-    return TransformerDecoder(
-        num_layers=config.num_hidden_layers,
-        hidden_size=config.hidden_size,
-        num_heads=config.num_attention_heads,
-        intermediate_size=config.intermediate_size,
-        activation=config.hidden_act,
-        cross_attention=cross_attention,
-        dropout=config.hidden_dropout_prob,
-        attention_dropout=config.attention_probs_dropout_prob,
-        layer_norm_eps=config.layer_norm_eps,
-    )
 
 
 @torch.no_grad()

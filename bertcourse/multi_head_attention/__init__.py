@@ -1,27 +1,25 @@
-"""Chapter 2: multi-head attention and the encoder block (``encoder``); faster forms of two of its steps (``fast``)."""
+"""Chapter 2: multi-head attention, the encoder block, and stacks of it; ``bertcourse.bert`` makes a BERT of them."""
 
 from bertcourse.multi_head_attention.encoder import (
     ACTIVATIONS,
     EncoderBlock,
     EncoderOutput,
     FeedForward,
-    LearnedPositions,
     MultiHeadAttention,
+    PreNormBlock,
+    PreNormEncoder,
     TransformerEncoder,
-    check_heads,
     sinusoidal_positions,
 )
-from bertcourse.multi_head_attention.fast import fused_attention
 
 __all__ = [
     "ACTIVATIONS",
     "EncoderBlock",
     "EncoderOutput",
     "FeedForward",
-    "LearnedPositions",
     "MultiHeadAttention",
+    "PreNormBlock",
+    "PreNormEncoder",
     "TransformerEncoder",
-    "check_heads",
-    "fused_attention",
     "sinusoidal_positions",
 ]

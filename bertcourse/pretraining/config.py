@@ -4,6 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from bertcourse.bert import BertConfig
+from bertcourse.bert.pretrained import checked
 from bertcourse.pretraining.masking import check_rate, check_shares
 from bertcourse.training.settings import check_fields, require
 from bertcourse.training.steps import trapezoid
@@ -158,7 +159,7 @@ class PretrainingConfig:
 
     def bert_config(self, vocab_size: int, pad_id: int = 0) -> BertConfig:
         """The model's sizes, for a tokenizer with ``vocab_size`` tokens, of which ``pad_id`` is [PAD]."""
-        return BertConfig(
+        config = BertConfig(
             vocab_size=vocab_size,
             hidden_size=self.hidden_size,
             num_hidden_layers=self.num_hidden_layers,
@@ -170,6 +171,7 @@ class PretrainingConfig:
             initializer_range=self.initializer_range,
             pad_token_id=pad_id,
         )
+        return checked(config)
 
     def check_local_heads(self) -> None:
         """Refuse local heads for which the model lacks the layers, heads, columns or position vectors."""

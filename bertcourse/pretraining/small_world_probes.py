@@ -51,7 +51,7 @@ def sense_vectors(
         for start in range(0, len(examples), 128):
             some = examples[start : start + 128]
             batch = encode_batch(tokenizer, [" ".join(example.words) for example in some])
-            states = model(*(tensor.to(device) for tensor in batch), output_hidden_states=True).hidden_states
+            states = model(*(tensor.to(device) for tensor in batch)).hidden_states
             total = sum(states[layer] for layer in layers if -len(states) <= layer < len(states))
             columns = [example.index + 1 for example in some]  # after [CLS]
             vectors.append(total[torch.arange(len(some)), columns].cpu())

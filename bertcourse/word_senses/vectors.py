@@ -100,7 +100,7 @@ def word_vectors(
         for bucket in tqdm(buckets, desc="word vectors", unit=" batches", leave=False, disable=None):
             batch = [windows[i] for i in bucket]
             inputs = pad_rows([window.ids for window in batch], [[0] * len(window.ids) for window in batch])
-            hidden_states = model(*(part.to(device) for part in inputs), output_hidden_states=True).hidden_states
+            hidden_states = model(*(part.to(device) for part in inputs)).hidden_states
             states = pool([hidden_states[layer].float() for layer in layers], pooling).cpu().numpy()  # (B, L, …)
             for window, tokens in zip(batch, states):
                 for row, (first, end) in zip(window.rows, window.spans):

@@ -16,6 +16,7 @@ from bertcourse.bert import (
     find_folder,
     load_pretrained,
 )
+from bertcourse.bert.pretrained import checked
 from bertcourse.bert.weights import copy_tensors, hugging_face_name
 
 transformers.utils.logging.set_verbosity_error()
@@ -80,7 +81,7 @@ def test_every_output_equals_hugging_face(seed, implementation, need_weights):
     ours, theirs = pair_of_models(config, implementation)
     batch = random_batch(config, seed)
     with torch.no_grad():
-        mine = ours(**batch, output_hidden_states=True, output_attentions=need_weights)
+        mine = ours(**batch, output_attentions=need_weights)
         pooled = ours.bert(**batch).pooled
         other = theirs(**batch, output_hidden_states=True, output_attentions=need_weights)
         other_pooled = theirs.bert(**batch).pooler_output
@@ -136,7 +137,7 @@ def test_minilm_equals_hugging_face(minilm, implementation, need_weights):
         ],
     )
     with torch.no_grad():
-        mine = model(*batch, output_hidden_states=True, output_attentions=need_weights)
+        mine = model(*batch, output_attentions=need_weights)
         other = theirs(**batch._asdict(), output_hidden_states=True, output_attentions=need_weights)
     real = batch.attention_mask.bool()
     for x, y in zip(mine.hidden_states, other.hidden_states, strict=True):
@@ -212,15 +213,16 @@ def test_a_model_without_pooler_has_no_pooled_output(small_config):
     assert BertModel(small_config, add_pooler=False)(torch.tensor([[2, 3]])).pooled is None
 
 
-def test_hidden_states_and_attentions_only_when_asked_for(small_model):
-    output = small_model(torch.tensor([[2, 7, 3]]))
-    assert output.hidden_states is None and output.attentions is None
+def test_attentions_only_when_asked_for(small_model):
+    ids = torch.tensor([[2, 7, 3]])
+    assert set(small_model(ids).attentions) == {None}
+    assert small_model(ids, output_attentions=True).attentions[0].shape == (1, 4, 3, 3)
 
 
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"hidden_size": 25}, "hidden_size 25 and num_heads 4"),
+        ({"hidden_size": 25}, "multiple of num_attention_heads, 4; got 25"),
         ({"vocab_size": 0}, "vocab_size"),
         ({"num_hidden_layers": 0}, "num_hidden_layers"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob"),
@@ -234,9 +236,9 @@ def test_hidden_states_and_attentions_only_when_asked_for(small_model):
         ({"num_attention_heads": True}, "num_attention_heads .* int; got True"),
     ],
 )
-def test_config_refuses(small_config, fields, message):
+def test_a_configuration_from_outside_is_checked(small_config, fields, message):
     with pytest.raises(ValueError, match=message):
-        BertConfig(**{**small_config.__dict__, **fields})
+        checked(BertConfig(**{**small_config.__dict__, **fields}))
 
 
 def test_a_subclass_checks_the_fields_it_inherits():
@@ -245,44 +247,25 @@ def test_a_subclass_checks_the_fields_it_inherits():
         num_languages: int = 1
 
     with pytest.raises(ValueError, match="vocab_size"):
-        Wider(vocab_size="60")
+        checked(Wider(vocab_size="60"))
 
 
 IDS = torch.tensor([[2, 7, 3]])
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    "arguments",
     [
-        ((torch.zeros(1, 33, dtype=torch.long),), "33 tokens.* 32 only"),
-        ((torch.tensor([[2, 60]]),), "input_ids .* 59; got 60"),
-        ((torch.tensor([[2, -1]]),), "input_ids .* 59; got -1"),
-        ((torch.zeros(1, 0, dtype=torch.long),), r"input_ids .* shape \(1, 0\)"),
-        ((torch.zeros(0, 4, dtype=torch.long),), r"input_ids .* shape \(0, 4\)"),
-        ((torch.tensor([2, 3]),), r"input_ids .* shape \(2,\)"),
-        ((torch.tensor([[2.0, 3.0]]),), "input_ids .*got torch.float32"),
-        ((torch.tensor([[True, True]]),), "input_ids .*got torch.bool"),
-        ((IDS, torch.ones(1, 4)), r"attention_mask .*\(1, 3\); got \(1, 4\)"),
-        ((IDS, IDS), "attention_mask .* got 2"),
-        ((IDS, None, torch.tensor([[0, 1, 2]])), "token_type_ids .* 1; got 2"),
-        ((IDS, None, torch.tensor([[0, 1]])), r"token_type_ids .*\(1, 3\); got \(1, 2\)"),
+        (torch.zeros(1, 33, dtype=torch.long),),  # there are 32 positions
+        (torch.tensor([[2, 60]]),),  # and 60 tokens
+        (torch.tensor([[2, -1]]),),
+        (IDS, torch.ones(1, 4)),
+        (IDS, None, torch.tensor([[0, 1, 2]])),
+        (IDS, None, torch.tensor([[0, 1]])),
     ],
 )
-def test_model_refuses(small_model, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        small_model(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        (([[2, 7, 3]],), "input_ids"),
-        ((IDS, [[1, 1, 1]]), "attention_mask"),
-        ((IDS, None, [[0, 0, 0]]), "token_type_ids"),
-    ],
-)
-def test_model_refuses_what_is_no_tensor(small_model, arguments, name):
-    with pytest.raises(TypeError, match=f"{name} .*got list"):
+def test_what_does_not_fit_does_not_pass_unseen(small_model, arguments):
+    with pytest.raises((IndexError, RuntimeError)):
         small_model(*arguments)
 
 

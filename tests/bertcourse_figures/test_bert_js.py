@@ -158,7 +158,7 @@ def python_reads(model: str | Path, count: int = len(TEXTS)) -> list[dict]:
         position = len(encoding) // 2
         ids = [*encoding.ids]
         ids[position] = tokenizer.token_to_id("[MASK]")
-        settings = dict(token_type_ids=torch.tensor([encoding.type_ids]), output_hidden_states=True)
+        settings = dict(token_type_ids=torch.tensor([encoding.type_ids]))
         with torch.inference_mode():
             output = model(torch.tensor([ids]), output_attentions=True, **settings)
         top = output.mlm_logits[0, position].softmax(-1).topk(5) if has_mlm_head else None

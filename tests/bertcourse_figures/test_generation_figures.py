@@ -6,6 +6,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
+from bertcourse.bert import BertConfig
 from bertcourse.multi_head_attention import EncoderBlock
 from bertcourse.self_attention import causal_mask
 from bertcourse_figures.generation import (
@@ -143,7 +144,7 @@ def long_cache() -> Figure:
 
 
 def test_multiplications_are_those_that_torch_counts():
-    block = EncoderBlock(hidden_size=32, num_heads=4, intermediate_size=96).eval()
+    block = EncoderBlock(BertConfig(hidden_size=32, num_attention_heads=4, intermediate_size=96)).eval()
     with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
         block(torch.randn(1, 7, 32))
     assert counter.get_total_flops() == 2 * multiplications(7, 7, 32, 96)  # a multiplication and an addition

@@ -297,7 +297,7 @@ def test_boundaries_and_places_by_hand(model, batch, monkeypatch):
     """The token in row r and column c has the vector [10 r + c, …]; the head sees those around each span."""
     seen = []
     numbers = torch.arange(20.0).view(2, 10, 1).expand(-1, -1, model.config.hidden_size)
-    monkeypatch.setattr(model.bert, "forward", lambda *rows: BertOutput(numbers, None))
+    monkeypatch.setattr(model.bert, "forward", lambda *rows: BertOutput(numbers, None, (), ()))
 
     def transform(before: Tensor, after: Tensor, place: Tensor) -> Tensor:
         seen.extend(zip(before[:, 0].tolist(), after[:, 0].tolist(), place.tolist()))

@@ -1,5 +1,7 @@
 """The decoder: what a position may see, the cache, cross-attention; beside torch's own layers."""
 
+import dataclasses
+
 import pytest
 import torch
 from torch import nn
@@ -12,10 +14,19 @@ from bertcourse.decoders.decoder import (
     LayerCache,
     TransformerDecoder,
 )
-from bertcourse.multi_head_attention import EncoderBlock, MultiHeadAttention
+from bertcourse.decoders.language_model import DecoderConfig
+from bertcourse.multi_head_attention import EncoderBlock, MultiHeadAttention, PreNormBlock
 from bertcourse.self_attention import causal_mask, padding_mask
 
 B, L, S, D, H, LAYERS = 3, 7, 5, 24, 4, 2
+SIZES = DecoderConfig(
+    hidden_size=D,
+    num_hidden_layers=LAYERS,
+    num_attention_heads=H,
+    intermediate_size=40,
+    hidden_dropout_prob=0.0,
+    attention_probs_dropout_prob=0.0,
+)
 
 
 def spread(module: nn.Module) -> nn.Module:
@@ -37,8 +48,8 @@ def memory():
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_without_a_source_the_block_is_chapter_2s_with_a_causal_mask(x, norm):
-    block = spread(DecoderBlock(D, H, 40, norm))
-    encoder_block = EncoderBlock(D, H, 40, norm, "gelu_new", layer_norm_eps=1e-5).eval()
+    block = spread(DecoderBlock(SIZES, norm=norm))
+    encoder_block = (PreNormBlock if norm == "pre" else EncoderBlock)(SIZES).eval()
     encoder_block.load_state_dict(block.state_dict())
     ours, weights, cross = block(x, causal_mask(L), need_weights=True)
     theirs, their_weights = encoder_block(x, causal_mask(L), need_weights=True)
@@ -47,7 +58,7 @@ def test_without_a_source_the_block_is_chapter_2s_with_a_causal_mask(x, norm):
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_with_a_source_it_is_torchs_decoder_layer(x, memory, norm):
-    ours = spread(DecoderBlock(D, H, 40, norm, "relu", cross_attention=True))
+    ours = spread(DecoderBlock(dataclasses.replace(SIZES, hidden_act="relu"), cross_attention=True, norm=norm))
     theirs = nn.TransformerDecoderLayer(D, H, 40, 0.0, "relu", batch_first=True, norm_first=norm == "pre").eval()
     names = {"self_attn": ours.attention, "multihead_attn": ours.cross_attention}
     pairs = {"linear1": ours.feed_forward.expand, "linear2": ours.feed_forward.contract, "norm1": ours.attention_norm}
@@ -66,7 +77,7 @@ def test_with_a_source_it_is_torchs_decoder_layer(x, memory, norm):
 
 @pytest.mark.parametrize("cross_attention", [False, True])
 def test_no_position_sees_what_comes_after_it(x, memory, cross_attention):
-    decoder = spread(TransformerDecoder(LAYERS, D, H, 40, cross_attention=cross_attention))
+    decoder = spread(TransformerDecoder(SIZES, cross_attention))
     source = memory if cross_attention else None
     before = decoder(x, memory=source).last_hidden_state
     for place in range(L):
@@ -80,7 +91,7 @@ def test_no_position_sees_what_comes_after_it(x, memory, cross_attention):
 @pytest.mark.parametrize("cross_attention", [False, True])
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_with_the_cache_all_is_as_without(x, memory, steps, cross_attention, norm):
-    decoder = spread(TransformerDecoder(LAYERS, D, H, 40, norm, cross_attention=cross_attention))
+    decoder = spread(TransformerDecoder(SIZES, cross_attention, norm))
     further = {"memory": memory, "memory_mask": padding_mask(torch.tensor([[1, 1, 1, 1, 0]] * B))}
     further = further if cross_attention else {}
     whole = decoder(x, **further, output_attentions=True)
@@ -97,7 +108,7 @@ def test_with_the_cache_all_is_as_without(x, memory, steps, cross_attention, nor
 
 
 def test_the_cache_holds_keys_and_values_of_each_layer_once(x, memory):
-    decoder = spread(TransformerDecoder(LAYERS, D, H, 40, cross_attention=True))
+    decoder = spread(TransformerDecoder(SIZES, cross_attention=True))
     cache = KeyValueCache(LAYERS)
     decoder(x[:, :4], memory=memory, cache=cache)
     decoder(x[:, 4:], memory=memory, cache=cache)
@@ -106,7 +117,7 @@ def test_the_cache_holds_keys_and_values_of_each_layer_once(x, memory):
 
 
 def test_the_sources_keys_are_computed_once(x, memory, monkeypatch):
-    attention, cache = spread(CrossAttention(D, H)), LayerCache()
+    attention, cache = spread(CrossAttention(SIZES)), LayerCache()
     first, _ = attention(x, memory, cache=cache)
     monkeypatch.setattr(attention.key, "forward", lambda _: pytest.fail("computed again"))
     again, _ = attention(x, memory, cache=cache)
@@ -114,8 +125,8 @@ def test_the_sources_keys_are_computed_once(x, memory, monkeypatch):
 
 
 def test_attention_to_itself_is_chapter_2s(x):
-    plain = spread(MultiHeadAttention(D, H))
-    for attention, arguments in ((CachedAttention(D, H), (x,)), (CrossAttention(D, H), (x, x))):
+    plain = spread(MultiHeadAttention(SIZES))
+    for attention, arguments in ((CachedAttention(SIZES), (x,)), (CrossAttention(SIZES), (x, x))):
         attention.load_state_dict(plain.state_dict())
         for need_weights in (False, True):
             for ours, theirs in zip(attention(*arguments, None, need_weights), plain(x, None, need_weights)):
@@ -123,7 +134,7 @@ def test_attention_to_itself_is_chapter_2s(x):
 
 
 def test_cross_attention_leaves_padding_out(x, memory):
-    attention = spread(CrossAttention(D, H))
+    attention = spread(CrossAttention(SIZES))
     mask = padding_mask(torch.tensor([[1, 1, 0, 0, 0]] * B))
     output, weights = attention(x, memory, mask, need_weights=True)
     assert weights.shape == (B, H, L, S) and (weights[..., 2:] == 0).all()
@@ -132,13 +143,8 @@ def test_cross_attention_leaves_padding_out(x, memory):
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_hidden_states_are_what_goes_into_each_layer_and_comes_out_of_the_last(x, norm):
-    decoder = spread(TransformerDecoder(LAYERS, D, H, 40, norm))
-    output = decoder(x, output_hidden_states=True)
+    decoder = spread(TransformerDecoder(SIZES, norm=norm))
+    output = decoder(x)
     assert len(output.hidden_states) == LAYERS + 1 and torch.equal(output.hidden_states[0], x)
     assert torch.equal(output.hidden_states[-1], output.last_hidden_state)
     assert torch.equal(decoder.blocks[0](x, causal_mask(L))[0], output.hidden_states[1])
-
-
-def test_another_order_of_norms_is_refused():
-    with pytest.raises(ValueError, match="norm"):
-        DecoderBlock(D, H, 40, norm="both")

@@ -135,7 +135,7 @@ def hidden_states(model: BertForPreTraining, tokenizer, text: str) -> tuple[list
     """The tokens of a text, and their vectors in all layers, (layers, L, D)."""
     encoding = tokenizer.encode(text)
     with torch.inference_mode():
-        output = model.bert(torch.tensor([encoding.ids]), output_hidden_states=True)
+        output = model.bert(torch.tensor([encoding.ids]))
     return encoding.tokens, torch.cat(output.hidden_states).numpy()
 
 

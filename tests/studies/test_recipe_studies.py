@@ -117,7 +117,7 @@ def test_space_is_that_of_the_tokens_of_a_text(measures, model, small_tokenizer)
         [documents(count=1)], Vocabulary.of(small_tokenizer), RowMaker("full-sentences", 0.0), 128, rows=1
     )
     with torch.no_grad():
-        states = model.bert(batch.input_ids, output_hidden_states=True).hidden_states[-1][0]
+        states = model.bert(batch.input_ids).hidden_states[-1][0]
     contributions = dimension_contributions(states[batch.input_ids[0] > 4].numpy())  # no special tokens
     assert last["expected_cosine"] == pytest.approx(contributions.sum(), abs=1e-5)
     assert last["largest"][0]["dimension"] == contributions.argmax() and last["layer"] == 2

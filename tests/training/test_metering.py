@@ -66,8 +66,8 @@ def test_a_bar_is_shown_on_a_terminal(monkeypatch):
 
 
 def test_an_unknown_precision_is_refused():
-    with pytest.raises(ValueError, match="float32.*bfloat16.*got 'bf16'"):
-        autocast(torch.device("cpu"), "bf16")
+    with pytest.raises(ValueError, match="float32.*bfloat16.*got 'bf16'"), autocast(torch.device("cpu"), "bf16"):
+        pass
 
 
 @pytest.mark.parametrize(("seconds", "expected"), [((1.0, 0.95), "float32"), ((1.0, 0.8), "bfloat16")])

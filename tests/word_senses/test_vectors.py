@@ -15,14 +15,14 @@ SENTENCES = [["ab", "c", "abc"], ["d"], ["a b", "cd", "ef", "g"], ["e"] * 9]
 def hidden_states(model, tokenizer, text: str) -> torch.Tensor:
     """(layers + 1, tokens, D) of one sentence, without [CLS] and [SEP]."""
     with torch.inference_mode():
-        return torch.stack(model(*encode_batch(tokenizer, [text]), output_hidden_states=True).hidden_states)[:, 0, 1:-1]
+        return torch.stack(model(*encode_batch(tokenizer, [text])).hidden_states)[:, 0, 1:-1]
 
 
 def plain_word_vectors(model, tokenizer, words: list[str], layers=(-4, -3, -2, -1)) -> np.ndarray:
     """(n, D), one sentence: add up layers, take the mean over a word's tokens."""
     encoding = tokenizer.encode(words, is_pretokenized=True)  # [CLS] and [SEP] have word None
     with torch.inference_mode():
-        hidden_states = model(torch.tensor([encoding.ids]), output_hidden_states=True).hidden_states
+        hidden_states = model(torch.tensor([encoding.ids])).hidden_states
     states = sum(hidden_states[layer][0] for layer in layers)  # (L, D)
     vectors = []
     for word in range(len(words)):

@@ -280,7 +280,7 @@ def measure_space(
         for _, batch in fixed_batches(held_out, vocabulary, RowMaker("full-sentences", 0.0), length, rows):
             inputs = batch.input_ids, batch.attention_mask, batch.token_type_ids
             of_text = ~vocabulary.is_special[batch.input_ids]
-            hidden_states = model.bert(*inputs, output_hidden_states=True).hidden_states
+            hidden_states = model.bert(*inputs).hidden_states
             states.append([each[of_text].float().numpy() for each in hidden_states])
     layers = []
     for number, of_layer in enumerate(zip(*states)):

@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
 from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_rows, whole_texts
-from bertcourse.multi_head_attention import fused_attention
 from bertcourse.self_attention import padding_mask
 from bertcourse.training.metering import autocast
 from bertcourse.training.modes import evaluation_mode
@@ -89,8 +88,8 @@ def hidden_states_at(bert: nn.Module, batch: Batch, places: tuple[Tensor, Tensor
         x, _ = block(x, mask)
     asking, attention = x[places][:, None], last.attention
     query, key, value = attention.query(asking), attention.key(x), attention.value(x)
-    heads, _ = fused_attention(*(attention.split_heads(each) for each in (query, key, value)), mask)
-    asking = last.attention_norm(asking + attention.output(attention.merge_heads(heads)))
+    heads = (attention.split_heads(each) for each in (query, key, value))
+    asking = last.attention_norm(asking + attention.gather(*heads, mask, need_weights=False)[0])
     return last.feed_forward_norm(asking + last.feed_forward(asking))[:, 0]
 
 
