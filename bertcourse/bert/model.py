@@ -100,7 +100,8 @@ class BertModel(nn.Module):
         self.config = config
         self.embeddings = BertEmbeddings(config)
         self.encoder = TransformerEncoder(config)
-        self.pooler = nn.Linear(config.hidden_size, config.hidden_size) if add_pooler else None
+        D = config.hidden_size
+        self.pooler = nn.Linear(D, D) if add_pooler else None
         initialize(self, config)
 
     def forward(
@@ -120,10 +121,10 @@ class BertModel(nn.Module):
             output_attentions: return each layer's weights; slower, as they have to be stored.
         """
         mask = None if attention_mask is None else padding_mask(attention_mask)
-        output = self.encoder(self.embeddings(input_ids, token_type_ids), mask, output_attentions)
-        hidden = output.last_hidden_state
+        x = self.embeddings(input_ids, token_type_ids)
+        hidden, states, attentions = self.encoder(x, mask, output_attentions)
         pooled = None if self.pooler is None else torch.tanh(self.pooler(hidden[:, 0]))
-        return BertOutput(hidden, pooled, output.hidden_states, output.attentions)
+        return BertOutput(hidden, pooled, states, attentions)
 
 
 class MLMHead(nn.Module):

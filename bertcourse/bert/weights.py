@@ -31,6 +31,8 @@ HUGGING_FACE_NAMES = [
     (".feed_forward.contract.", ".output.dense."),
     (".feed_forward_norm.", ".output.LayerNorm."),
     ("pooler.", "pooler.dense."),
+]
+HEAD_NAMES = [
     ("mlm_head.dense.", "cls.predictions.transform.dense."),
     ("mlm_head.layer_norm.", "cls.predictions.transform.LayerNorm."),
     ("mlm_head.bias", "cls.predictions.bias"),
@@ -56,6 +58,13 @@ NO_HEADS = (
 )
 
 
+def renamed(name: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """A name after the replacements of ``pairs``, one after the other."""
+    for ours, theirs in pairs:
+        name = name.replace(ours, theirs)
+    return name
+
+
 class Names(NamedTuple):
     """How the files of one kind of model name the tensors of ours.
 
@@ -73,9 +82,7 @@ class Names(NamedTuple):
 
     def theirs(self, name: str) -> str:
         """Their name for one of our tensors."""
-        for ours, theirs in self.pairs:
-            name = name.replace(ours, theirs)
-        return name
+        return renamed(name, self.pairs)
 
     def standard(self, name: str) -> str:
         """The name that a tensor has in a current model with heads, whatever saved it: DataParallel and torch.compile
@@ -86,7 +93,7 @@ class Names(NamedTuple):
         return re.sub(r"LayerNorm\.gamma$", "LayerNorm.weight", re.sub(r"LayerNorm\.beta$", "LayerNorm.bias", name))
 
 
-BERT_NAMES = Names(HUGGING_FACE_NAMES, TIED, "bert.", ("embeddings", "encoder", "pooler"))
+BERT_NAMES = Names([*HUGGING_FACE_NAMES, *HEAD_NAMES], TIED, "bert.", ("embeddings", "encoder", "pooler"))
 
 
 def hugging_face_name(name: str) -> str:

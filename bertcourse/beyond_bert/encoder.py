@@ -19,6 +19,7 @@ from bertcourse.multi_head_attention import (
     MultiHeadAttention,
     PreNormBlock,
     TransformerEncoder,
+    split_heads,
 )
 
 CHOICES = {
@@ -192,7 +193,7 @@ class Attention(MultiHeadAttention):
         Returns:
             Three tensors (B, H, L, d).
         """
-        query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
+        query, key, value = (split_heads(project(x), self.num_heads) for project in (self.query, self.key, self.value))
         head_size = query.shape[-1]
         if self.qk_norm:  # after Henry et al. 2020, "Query-Key Normalization for Transformers", whose scale is learned
             query, key = (F.rms_norm(vectors, (head_size,)) for vectors in (query, key))

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from bertcourse.bert.batching import Batch
 from bertcourse.bert.model import BertModel
 from bertcourse.beyond_bert.encoder import Attention, are_near
-from bertcourse.multi_head_attention import EncoderBlock
+from bertcourse.multi_head_attention import EncoderBlock, merge_heads, split_heads
 from bertcourse.self_attention import padding_mask
 
 
@@ -91,9 +91,10 @@ def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
         if isinstance(attention, Attention):
             heads, reach = attention.heads(x, places.shape[1], places.positions), attention.reach
         else:
-            heads = (attention.split_heads(project(x)) for project in (attention.query, attention.key, attention.value))
+            projections = (attention.query, attention.key, attention.value)
+            heads = (split_heads(project(x), attention.num_heads) for project in projections)
         attended = unpadded_attention(*heads, places, reach, attention.dropout if block.training else 0.0)
-        return block.dropout(attention.output(attention.merge_heads(attended)))
+        return block.dropout(attention.output(merge_heads(attended)))
 
     if getattr(block, "norm", "post") == "post":
         x = block.attention_norm(x + attend(x))

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from bertcourse.multi_head_attention import FeedForward, MultiHeadAttention
+from bertcourse.multi_head_attention import FeedForward, MultiHeadAttention, split_heads
 from bertcourse.self_attention import causal_mask
 
 
@@ -71,7 +71,7 @@ class CachedAttention(MultiHeadAttention):
             need_weights: return the weights, (B, H, L, M).
             cache: this layer's; the new keys and values are added to it.
         """
-        query, key, value = (self.split_heads(project(x)) for project in (self.query, self.key, self.value))
+        query, key, value = (split_heads(project(x), self.num_heads) for project in (self.query, self.key, self.value))
         if cache is not None:
             key, value = cache.append(key, value)
         return self.gather(query, key, value, mask, need_weights)
@@ -99,12 +99,12 @@ class CrossAttention(MultiHeadAttention):
             cache: this layer's; the source's keys and values are computed once, and kept there.
         """
         if cache is None or cache.memory_keys is None:
-            key, value = (self.split_heads(project(memory)) for project in (self.key, self.value))
+            key, value = (split_heads(project(memory), self.num_heads) for project in (self.key, self.value))
             if cache is not None:
                 cache.memory_keys, cache.memory_values = key, value
         else:
             key, value = cache.memory_keys, cache.memory_values
-        return self.gather(self.split_heads(self.query(x)), key, value, mask, need_weights)
+        return self.gather(split_heads(self.query(x), self.num_heads), key, value, mask, need_weights)
 
 
 class DecoderBlock(nn.Module):

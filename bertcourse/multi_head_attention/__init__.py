@@ -9,7 +9,9 @@ from bertcourse.multi_head_attention.encoder import (
     PreNormBlock,
     PreNormEncoder,
     TransformerEncoder,
+    merge_heads,
     sinusoidal_positions,
+    split_heads,
 )
 
 __all__ = [
@@ -21,5 +23,7 @@ __all__ = [
     "PreNormBlock",
     "PreNormEncoder",
     "TransformerEncoder",
+    "merge_heads",
     "sinusoidal_positions",
+    "split_heads",
 ]

@@ -44,6 +44,16 @@ def sinusoidal_positions(length: int, hidden_size: int) -> Tensor:
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
 
 
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    """(B, L, D) to (B, H, L, D/H): head h is the h-th slice of the last dimension."""
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def merge_heads(x: Tensor) -> Tensor:
+    """(B, H, L, D/H) to (B, L, D): the heads' results side by side."""
+    return x.transpose(1, 2).flatten(2)
+
+
 class MultiHeadAttention(nn.Module):
     """H scaled dot-product attentions over slices of one projection, then a linear map that mixes their results.
 
@@ -55,28 +65,10 @@ class MultiHeadAttention(nn.Module):
 
     def __init__(self, config):
         super().__init__()
-        D = config.hidden_size
-        self.num_heads, self.dropout = config.num_attention_heads, config.attention_probs_dropout_prob
-        self.query, self.key, self.value, self.output = (nn.Linear(D, D) for _ in range(4))
-
-    def split_heads(self, x: Tensor) -> Tensor:
-        """(B, L, D) to (B, H, L, D/H): head h is the h-th slice of the last dimension."""
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
-
-    def merge_heads(self, x: Tensor) -> Tensor:
-        """(B, H, L, D/H) to (B, L, D): the heads' results side by side."""
-        return x.transpose(1, 2).flatten(2)
-
-    def gather(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
-    ) -> tuple[Tensor, Tensor | None]:
-        """What queries (B, H, L, D/H) gather from (B, H, M, D/H) keys and values, as (B, L, D), and the weights."""
-        if need_weights:
-            heads, weights = scaled_dot_product_attention(query, key, value, mask)
-        else:
-            dropout = self.dropout if self.training else 0.0
-            heads, weights = F.scaled_dot_product_attention(query, key, value, mask, dropout), None
-        return self.output(self.merge_heads(heads)), weights
+        D, self.num_heads = config.hidden_size, config.num_attention_heads
+        self.dropout = config.attention_probs_dropout_prob
+        self.query, self.key = nn.Linear(D, D), nn.Linear(D, D)
+        self.value, self.output = nn.Linear(D, D), nn.Linear(D, D)
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
@@ -92,8 +84,20 @@ class MultiHeadAttention(nn.Module):
         Returns:
             ``(output, weights)``: (B, L, D), and (B, H, L, L) or None.
         """
-        query, key, value = (self.split_heads(part(x)) for part in (self.query, self.key, self.value))
+        projected = self.query(x), self.key(x), self.value(x)
+        query, key, value = (split_heads(each, self.num_heads) for each in projected)
         return self.gather(query, key, value, mask, need_weights)
+
+    def gather(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """What queries (B, H, L, D/H) gather from (B, H, M, D/H) keys and values, as (B, L, D), and the weights."""
+        if need_weights:
+            heads, weights = scaled_dot_product_attention(query, key, value, mask)
+        else:
+            dropout, weights = self.dropout if self.training else 0.0, None
+            heads = F.scaled_dot_product_attention(query, key, value, mask, dropout)
+        return self.output(merge_heads(heads)), weights
 
 
 class FeedForward(nn.Module):
@@ -129,8 +133,10 @@ class EncoderBlock(nn.Module):
     def __init__(self, config):
         super().__init__()
         D, eps = config.hidden_size, config.layer_norm_eps
-        self.attention, self.attention_norm = MultiHeadAttention(config), nn.LayerNorm(D, eps)
-        self.feed_forward, self.feed_forward_norm = FeedForward(config), nn.LayerNorm(D, eps)
+        self.attention = MultiHeadAttention(config)
+        self.attention_norm = nn.LayerNorm(D, eps)
+        self.feed_forward = FeedForward(config)
+        self.feed_forward_norm = nn.LayerNorm(D, eps)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
 
     def forward(
@@ -192,10 +198,10 @@ class TransformerEncoder(nn.Module):
         """
         states, attentions = [x], []
         for block in self.blocks:
-            x, weights = block(states[-1], mask, output_attentions)
+            x, weights = block(x, mask, output_attentions)
             states.append(x)
             attentions.append(weights)
-        return EncoderOutput(states[-1], tuple(states), tuple(attentions))
+        return EncoderOutput(x, tuple(states), tuple(attentions))
 
 
 class PreNormEncoder(TransformerEncoder):

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
 from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_rows, whole_texts
+from bertcourse.multi_head_attention import split_heads
 from bertcourse.self_attention import padding_mask
 from bertcourse.training.metering import autocast
 from bertcourse.training.modes import evaluation_mode
@@ -88,7 +89,7 @@ def hidden_states_at(bert: nn.Module, batch: Batch, places: tuple[Tensor, Tensor
         x, _ = block(x, mask)
     asking, attention = x[places][:, None], last.attention
     query, key, value = attention.query(asking), attention.key(x), attention.value(x)
-    heads = (attention.split_heads(each) for each in (query, key, value))
+    heads = (split_heads(each, attention.num_heads) for each in (query, key, value))
     asking = last.attention_norm(asking + attention.gather(*heads, mask, need_weights=False)[0])
     return last.feed_forward_norm(asking + last.feed_forward(asking))[:, 0]
 
