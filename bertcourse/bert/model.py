@@ -82,7 +82,8 @@ class BertEmbeddings(nn.Module):
         """(B, L) token ids, and segment ids (zeros if None), to (B, L, D)."""
         if token_type_ids is None:
             token_type_ids = torch.zeros_like(input_ids)
-        x = self.word_embeddings(input_ids) + self.token_type_embeddings(token_type_ids)
+        x = self.word_embeddings(input_ids)
+        x = x + self.token_type_embeddings(token_type_ids)
         x = x + self.position_embeddings.weight[: input_ids.shape[1]]
         return self.dropout(self.layer_norm(x))
 
@@ -123,7 +124,8 @@ class BertModel(nn.Module):
         mask = None if attention_mask is None else padding_mask(attention_mask)
         x = self.embeddings(input_ids, token_type_ids)
         hidden, states, attentions = self.encoder(x, mask, output_attentions)
-        pooled = None if self.pooler is None else torch.tanh(self.pooler(hidden[:, 0]))
+        first = hidden[:, 0]
+        pooled = None if self.pooler is None else torch.tanh(self.pooler(first))
         return BertOutput(hidden, pooled, states, attentions)
 
 

@@ -84,8 +84,8 @@ class MultiHeadAttention(nn.Module):
         Returns:
             ``(output, weights)``: (B, L, D), and (B, H, L, L) or None.
         """
-        projected = self.query(x), self.key(x), self.value(x)
-        query, key, value = (split_heads(each, self.num_heads) for each in projected)
+        parts = self.query(x), self.key(x), self.value(x)
+        query, key, value = (split_heads(each, self.num_heads) for each in parts)
         return self.gather(query, key, value, mask, need_weights)
 
     def gather(
@@ -186,7 +186,8 @@ class TransformerEncoder(nn.Module):
 
     def __init__(self, config):
         super().__init__()
-        self.blocks = nn.ModuleList(EncoderBlock(config) for _ in range(config.num_hidden_layers))
+        blocks = (EncoderBlock(config) for _ in range(config.num_hidden_layers))
+        self.blocks = nn.ModuleList(blocks)
 
     def forward(self, x: Tensor, mask: Tensor | None = None, output_attentions: bool = False) -> EncoderOutput:
         """Run the stack.
