@@ -1,12 +1,11 @@
 """Chapter 11: SpanBERT's masks and losses for whole batches at once."""
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertcourse.beyond_bert.spans import LONGEST_SPAN, SpanBertForPreTraining, SpanLosses, span_lengths
-from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, check_shares, masks_per_row
-from bertcourse.pretraining.masking_fast import check_masking
-from bertcourse.pretraining.objective_fast import vocabulary_loss
+from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, hide, masks_per_row
 from bertcourse.pretraining.pairs import RowBatch
 
 
@@ -23,27 +22,23 @@ def mask_spans(
 ) -> MaskedTokens:
     """Hide exactly k tokens of every row, in spans: 80 % of the spans become [MASK], 10 % random tokens, 10 % stay.
 
-    All tokens of a span share one fate; spans that touch count as one, as in the authors' code. This function takes the
-    arguments of ``mask_tokens`` but ``first``, and can replace it.
+    All tokens of a span share one fate; spans that touch count as one, as in the authors' code.
 
     Args:
         input_ids: (B, L), token ids; special tokens, including padding, are never hidden and end a span. Rows begin
             and end with one, so that each span has a token on either side, as ``SpanLoss`` requires.
-        vocabulary, rate, count: as for ``mask_tokens``.
+        vocabulary, rate: as for ``mask_tokens``.
+        count: k itself, instead of ``rate``.
         whole_words: has no effect: only the last span of a row, which must stop at k, can cut a word.
-        random_weights, generator: as for ``mask_tokens``.
+        random_weights: (V,), how often to draw each token as the random one; None for all equally often.
+        generator: source of randomness.
         mask_share, random_share: the shares of spans that become [MASK] and random tokens; the rest stay.
 
     Returns:
         ``MaskedTokens``, the positions of each row in order.
 
-    Raises:
-        ValueError: as for ``mask_tokens``.
-
     Source: Joshi et al. 2020, section 3.1.
     """
-    check_masking(input_ids, vocabulary, rate, count)
-    check_shares(mask_share, random_share)
     input_ids = input_ids.long()
     rows, length = input_ids.shape
     device = input_ids.device
@@ -62,13 +57,10 @@ def mask_spans(
     random_tokens = torch.multinomial(weights, len(positions), replacement=True, generator=generator)
     first = (span_edges(hidden)[0].gather(1, columns) + 1).clamp(max=length - 1)  # column of each token's span
     dice = torch.rand(rows, length, generator=generator, device=device).gather(1, first).flatten()
-    tokens = input_ids.flatten()[positions]
-    is_hidden = hidden.flatten()[positions]
-    shown = torch.where(dice < mask_share + random_share, random_tokens, tokens)
-    shown = torch.where(dice < mask_share, vocabulary.mask_id, shown)
-    masked = input_ids.flatten().clone()
-    masked[positions] = torch.where(is_hidden, shown, tokens)
-    return MaskedTokens(masked.view_as(input_ids), positions, tokens.masked_fill(~is_hidden, IGNORE))
+    stays = ~hidden.flatten()[positions]  # a row had too few tokens to hide
+    dice = dice.masked_fill(stays, 2.0)
+    masked = hide(input_ids, positions, random_tokens, dice, vocabulary.mask_id, mask_share, random_share)
+    return masked._replace(labels=masked.labels.masked_fill(stays, IGNORE))
 
 
 def choose_spans(order: Tensor, lengths: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:
@@ -142,14 +134,12 @@ class SpanLoss(nn.Module):
         """
         x = self.model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids).last_hidden_state.flatten(0, 1)
         table = self.model.bert.embeddings.word_embeddings.weight
-        head = self.model.mlm_head
-        transformed = head.layer_norm(head.activation(head.dense(x[masked.positions])))
-        mlm = vocabulary_loss(transformed, table, head.bias, masked.labels)
+        mlm = F.cross_entropy(self.model.mlm_head(x[masked.positions], table), masked.labels)
 
         length = masked.input_ids.shape[1]
         before, after = (edge.flatten()[masked.positions] for edge in span_edges(masked.all_labels() != IGNORE))
         column = masked.positions % length
         row = masked.positions - column  # where its row begins
-        head = self.model.boundary_head
-        vectors = head.transform(x[row + before], x[row + after], (column - before - 1).clamp(min=0))
-        return SpanLosses(mlm, vocabulary_loss(vectors, table, head.bias, masked.labels))
+        place = (column - before - 1).clamp(min=0)
+        boundary = self.model.boundary_head(x[row + before], x[row + after], place, table)
+        return SpanLosses(mlm, F.cross_entropy(boundary, masked.labels))

@@ -16,8 +16,8 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from bertcourse.decoders.language_model import SmallModel
+from bertcourse.pretraining.corpus import Documents
 from bertcourse.pretraining.evaluation import CountModel
-from bertcourse.pretraining.pairs import Documents
 from bertcourse.pretraining.small_world import (
     FIRST_SENTENCES,
     TELLING_SENTENCES,

@@ -1,6 +1,5 @@
 """Chapter 4: what a model knows, measured on text that it has not seen; and what a table of counts would know."""
 
-import itertools
 from collections.abc import Iterable
 
 import numpy as np
@@ -9,43 +8,48 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertcourse.bert import BertForPreTraining
-from bertcourse.pretraining.batches import to_device
+from bertcourse.pretraining.corpus import Documents
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens
-from bertcourse.pretraining.pairs import Documents, RowBatch
+from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.training.modes import evaluation_mode
-from bertcourse.training.processes import Processes
 
 
-def evaluate(
-    model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]], processes: Processes | None = None
-) -> dict[str, float]:
-    """Both of BERT's tasks on fixed batches, in evaluation mode.
-
-    Args:
-        model: to measure.
-        batches: as ``fixed_batches`` makes them; all processes get the same ones, and share the work.
-        processes: all of them; None for this one alone.
+def evaluate(model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:
+    """Both of BERT's tasks on some batches, in evaluation mode.
 
     Returns:
-        ``mlm_loss`` (nats), ``mlm_accuracy`` (0 to 1), and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``: the
-        same numbers in each process, however many there are.
+        ``mlm_loss`` (nats), ``mlm_accuracy`` (0 to 1), and, if there are pairs, ``nsp_loss`` and ``nsp_accuracy``.
     """
-    processes = processes or Processes(0, 1, 0, next(model.parameters()).device)
-    sums = np.zeros(6)
+    return means(sums(model, batches))
+
+
+def sums(model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> NDArray:
+    """(6,), of hidden tokens and then of pairs: the sum of their losses, how many are right, and how many there are."""
+    device, total = next(model.parameters()).device, np.zeros(6)
     with evaluation_mode(model):
-        for masked, rows in itertools.islice(batches, processes.rank, None, processes.count):
-            masked, rows = to_device(masked, processes.device), to_device(rows, processes.device)
+        for masked, rows in batches:
+            masked, rows = to_device(masked, device), to_device(rows, device)
             output = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids)
             hidden = output.last_hidden_state.flatten(0, 1)[masked.positions]
             mlm = model.mlm_head(hidden, model.bert.embeddings.word_embeddings.weight)
-            sums[:3] += score(mlm, masked.labels)
+            total[:3] += score(mlm, masked.labels)
             if output.pooled is not None:
-                sums[3:] += score(model.nsp_head(output.pooled), rows.nsp_labels)
-    sums = np.array(processes.total(*sums))
-    if not sums[2]:
+                total[3:] += score(model.nsp_head(output.pooled), rows.nsp_labels)
+    return total
+
+
+def means(total: NDArray) -> dict[str, float]:
+    """What ``evaluate`` returns, from ``sums``."""
+    if not total[2]:
         raise ValueError("evaluation needs at least one hidden token; got none. Is the held-out text empty?")
-    result = {"mlm_loss": sums[0] / sums[2], "mlm_accuracy": sums[1] / sums[2]}
-    return result | ({"nsp_loss": sums[3] / sums[5], "nsp_accuracy": sums[4] / sums[5]} if sums[5] else {})
+    result = {"mlm_loss": total[0] / total[2], "mlm_accuracy": total[1] / total[2]}
+    return result | ({"nsp_loss": total[3] / total[5], "nsp_accuracy": total[4] / total[5]} if total[5] else {})
+
+
+def to_device(tensors: tuple, device: torch.device) -> tuple:
+    """A named tuple of tensors, moved to another device."""
+    moved = [t.to(device, non_blocking=True) if isinstance(t, Tensor) else t for t in tensors]
+    return type(tensors)(*moved)
 
 
 def score(logits: Tensor, labels: Tensor) -> tuple[float, float, float]:

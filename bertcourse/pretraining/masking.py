@@ -1,11 +1,7 @@
 """Chapter 4: masked language modelling: which tokens to hide, and what to put in their place.
 
 BERT hides 15 % of the tokens and has to guess them. Of those hidden, 80 % become [MASK], 10 % a random token, and 10 %
-stay as they are, so that the model must make sense of every position, not just of [MASK] (Devlin et al. 2019, section
-3.1 and appendix C.2). Every row gets the same number of masks: this keeps shapes static, and the mean over the masks
-of several processes is then the mean of their means.
-
-What a vocabulary and hidden tokens are is defined here; ``mask_tokens`` in ``masking_fast`` hides them.
+stay as they are (Devlin et al. 2019, section 3.1 and appendix C.2). Every row of a batch gets the same number of holes.
 """
 
 from typing import NamedTuple
@@ -17,7 +13,6 @@ from torch import Tensor
 from bertcourse.bert.batching import check_tokenizer
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, PREFIX
 
-LAST = 4.0  # the number of a token that is hidden after all others; a token of a word that would be cut has 1 to 3
 IGNORE = -100  # a label where nothing is to be guessed: the default of torch's cross-entropy, and not a class of NSP
 
 
@@ -73,25 +68,78 @@ class MaskedTokens(NamedTuple):
         return labels
 
 
-def masks_per_row(candidates: Tensor, rate: float) -> int:
-    """The k of ``mask_tokens``, for rows with this many tokens each that may be hidden.
+def hide(
+    input_ids: Tensor,
+    positions: Tensor,
+    others: Tensor,
+    dice: Tensor,
+    mask_id: int,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
+) -> MaskedTokens:
+    """Hide the tokens at some positions: by the fall of a die, each becomes [MASK] or another token, or stays.
+
+    Args:
+        input_ids: (B, L), token ids.
+        positions: (N,), where to hide, as indices into the B·L tokens.
+        others: (N,), the token that takes a place if the die says so.
+        dice: (N,), numbers from 0 to 1: below ``mask_share``, the place shows [MASK]; in the ``random_share`` above
+            that, another token; at the top, what was there.
+        mask_id: of [MASK].
+        mask_share, random_share: 80 % and 10 %.
+    """
+    tokens = input_ids.flatten()[positions]
+    shown = torch.where(dice < mask_share + random_share, others, tokens)
+    shown = torch.where(dice < mask_share, mask_id, shown)
+    masked = input_ids.flatten().clone()
+    masked[positions] = shown
+    return MaskedTokens(masked.view_as(input_ids), positions, tokens)
+
+
+def mask_tokens(
+    input_ids: Tensor,
+    vocabulary: Vocabulary,
+    rate: float = 0.15,
+    generator: torch.Generator | None = None,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
+) -> MaskedTokens:
+    """Hide as many tokens of each row as there are in ``rate`` of an average one, chosen at random, by 80/10/10.
+
+    Args:
+        input_ids: (B, L), token ids; special tokens, padding among them, are never hidden.
+        vocabulary: of the tokenizer that made them.
+        rate: the share of tokens to hide.
+        generator: source of randomness.
+        mask_share, random_share: the shares of the hidden tokens that become [MASK] and a random token; the rest stay.
+
+    Source: Devlin et al. 2019, section 3.1.
+    """
+    ordinary = ~vocabulary.is_special[input_ids]
+    count = masks_per_row(ordinary.sum(1), rate)
+    order = torch.rand(input_ids.shape, generator=generator)
+    positions = first_of_each_row(order.masked_fill(~ordinary, 2.0), count)
+    words = (~vocabulary.is_special).float()  # any of them, equally often
+    others = torch.multinomial(words, len(positions), replacement=True, generator=generator)
+    dice = torch.rand(len(positions), generator=generator)
+    return hide(input_ids, positions, others, dice, vocabulary.mask_id, mask_share, random_share)
+
+
+def masks_per_row(ordinary: Tensor, rate: float) -> int:
+    """How many tokens to hide in each row, if rows have this many that may be hidden: at least one, at most all.
 
     >>> masks_per_row(torch.tensor([61, 61, 50]), 0.15)
     9
     """
-    return max(1, min(round(rate * candidates.double().mean().item()), int(candidates.min())))
+    return max(1, min(round(rate * ordinary.double().mean().item()), int(ordinary.min())))
 
 
-def check_rate(rate: float, name: str = "the masking rate") -> None:
-    """Refuse a masking rate that hides nothing or everything."""
-    if not 0 < rate < 1:
-        raise ValueError(f"{name} must be above 0 and below 1, such as 0.15 for 15 %; got {rate}.")
+def first_of_each_row(order: Tensor, count: int) -> Tensor:
+    """Where the ``count`` smallest numbers of each row are, for (B, L) numbers, as indices into all of them.
 
-
-def check_shares(mask_share: float, random_share: float) -> None:
-    """Refuse shares of the hidden tokens that are negative or add up to more than 1."""
-    if not (mask_share >= 0 and random_share >= 0 and mask_share + random_share <= 1 + 1e-9):
-        raise ValueError(
-            f"mask_share and random_share must be at least 0 and together at most 1, as BERT's 0.8 and 0.1 are; got "
-            f"{mask_share} and {random_share}."
-        )
+    >>> first_of_each_row(torch.tensor([[0.3, 0.1, 0.2], [0.5, 0.7, 0.6]]), 1)
+    tensor([1, 3])
+    """
+    columns = order.topk(count, largest=False, sorted=False).indices
+    rows = torch.arange(len(order), device=order.device)[:, None]
+    return (rows * order.shape[1] + columns).flatten()

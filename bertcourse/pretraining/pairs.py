@@ -1,71 +1,21 @@
-"""Chapter 4: from documents to rows: pairs of segments for next-sentence prediction, or rows packed with sentences.
+"""Chapter 4: from documents to rows: pairs of segments, of which half follow each other, as batches of tensors.
 
 A row is [CLS] A [SEP] B [SEP], where B follows A in its document half of the time (Devlin et al. 2019, section 3.1,
-task 2), or [CLS] and as many sentences as fit, for training without that task. (Liu et al. 2019, "RoBERTa", section
-4.2, call the former SEGMENT-PAIR, the latter FULL-SENTENCES or DOC-SENTENCES.) ``sentence_pairs`` and
-``pack_documents`` in ``pairs_fast`` copy no tokens but say where rows lie in one long array, which may be on disk.
-``collate`` turns such rows into tensors.
+task 2, and appendix A.2).
 """
 
-import itertools
-from collections.abc import Iterable, Sequence
+import random
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from bertcourse.pretraining.masking import Vocabulary
+from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, mask_tokens
 
 IS_NEXT, NOT_NEXT = 0, 1  # classes of next-sentence prediction, as in the authors' release
 
-
-class Documents(NamedTuple):
-    """Tokenized documents, end to end.
-
-    Attributes:
-        tokens: (N,), ids of all tokens, without special ones.
-        sentences: (S + 1,), where each sentence starts in ``tokens``, and where the last ends.
-        documents: (M + 1,), where each document starts in ``sentences``, and where the last ends.
-    """
-
-    tokens: NDArray
-    sentences: NDArray
-    documents: NDArray
-
-    @classmethod
-    def of(cls, documents: Sequence[Sequence[Sequence[int]]]) -> "Documents":
-        """From lists: documents of sentences of token ids. Empty sentences and documents are left out.
-
-        >>> Documents.of([[[5, 6], [7]], [[8, 9]]]).sentences.tolist()
-        [0, 2, 3, 5]
-        """
-        documents = [kept for document in documents if (kept := [sentence for sentence in document if len(sentence)])]
-        sentences = [sentence for document in documents for sentence in document]
-        tokens = np.fromiter(itertools.chain.from_iterable(sentences), np.int64)
-        return cls(tokens, ends(map(len, sentences)), ends(map(len, documents)))
-
-
-class Rows(NamedTuple):
-    """Rows as spans of ``Documents.tokens``.
-
-    Attributes:
-        spans: (P, 2), start and end of each segment.
-        first_span: (R + 1,), where each row starts in ``spans``, and where the last ends.
-        segments: (P,), the ``token_type_ids`` of each span.
-        nsp_labels: (R,), ``IS_NEXT``, ``NOT_NEXT``, or ``IGNORE`` for a row that is not a pair.
-        lengths: (R,), how many tokens each row has, special ones included.
-    """
-
-    spans: NDArray
-    first_span: NDArray
-    segments: NDArray
-    nsp_labels: NDArray
-    lengths: NDArray
-
-    def __len__(self) -> int:
-        return len(self.lengths)
+Pair = tuple[list[int], list[int], int]  # tokens of A, tokens of B, and the label
 
 
 class RowBatch(NamedTuple):
@@ -89,48 +39,95 @@ class RowBatch(NamedTuple):
         return self.input_ids.numel() if self.attention_mask is None else int(self.attention_mask.sum())
 
 
-def collate(
-    documents: Documents, rows: Rows, indices: NDArray, vocabulary: Vocabulary, width: int | None = None
-) -> RowBatch:
-    """Some rows as tensors, padded to the longest of them: [CLS], then each span and a [SEP].
+def sentence_pairs(documents: Sequence[list[list[int]]], length: int, rng: random.Random) -> list[Pair]:
+    """Cut documents into pairs of segments; half of the time, the second follows the first.
+
+    Sentences are taken from a document until they fill a row, and split into A and B between two of them. Half of the
+    time B is replaced by sentences of another document, and the sentences it would have had are taken again. Where one
+    sentence fills a row, the authors' script never lets its own continuation follow; this one adds a sentence, so that
+    both classes are equally frequent however long sentences are.
 
     Args:
-        documents: what the rows were cut from.
-        rows: all rows of these documents.
-        indices: (B,), which rows to take.
-        vocabulary: for [CLS], [SEP] and [PAD].
-        width: pad to this length; None for that of the longest row.
+        documents: at least two, each a list of sentences of token ids. One of a single sentence is only a B for others.
+        length: L, the maximum number of tokens in a row, [CLS] and both [SEP] included.
+        rng: source of randomness.
 
-    Source: input format of Devlin et al. 2019, figure 2.
+    Source: Devlin et al. 2019, appendix A.2, and the authors' create_pretraining_data.py.
     """
-    lengths = rows.lengths[indices]
-    width = width or int(lengths.max())
-    input_ids = np.full((len(indices), width), vocabulary.pad_id)
-    segments = np.zeros_like(input_ids)
-    input_ids[:, 0] = vocabulary.cls_id
-    tokens = np.asarray(documents.tokens)  # a memory map is not copied
-    for row, index in enumerate(indices):
-        spans = slice(rows.first_span[index], rows.first_span[index + 1])
-        column = 1
-        for (start, stop), segment in zip(rows.spans[spans].tolist(), rows.segments[spans].tolist()):
-            separator = column + stop - start
-            input_ids[row, column:separator] = tokens[start:stop]
-            input_ids[row, separator] = vocabulary.sep_id
-            segments[row, column : separator + 1] = segment
-            column = separator + 1
-    is_token = np.arange(width) < lengths[:, None]
-    return RowBatch(
-        input_ids=torch.from_numpy(input_ids),
-        attention_mask=None if is_token.all() else torch.from_numpy(is_token.astype(np.int64)),
-        token_type_ids=torch.from_numpy(segments),
-        nsp_labels=torch.from_numpy(rows.nsp_labels[indices]),
-    )
+    room, pairs = length - 3, []  # beside [CLS] and two [SEP]
+    for number, sentences in enumerate(documents):
+        first = 0
+        while len(sentences) - first > 1:
+            last = fill(sentences, first, room, least=2)
+            middle = rng.randrange(first + 1, last)
+            a = sum(sentences[first:middle], [])
+            if rng.random() < 0.5:
+                b, label, first = sum(sentences[middle:last], []), IS_NEXT, last
+            else:
+                other = rng.randrange(len(documents) - 1)
+                other = documents[other + (other >= number)]
+                start = rng.randrange(len(other))
+                end = fill(other, start, room - len(a), least=1)
+                b, label, first = sum(other[start:end], []), NOT_NEXT, middle
+            pairs.append((*truncate(a, b, room, rng), label))
+    return pairs
 
 
-def ends(sizes: Iterable[int]) -> NDArray:
-    """Running totals, starting at 0.
+def fill(sentences: list[list[int]], first: int, room: int, least: int) -> int:
+    """The end of the sentences that it takes, from the first on, to fill so many tokens: at least ``least`` of them."""
+    last, size = first, 0
+    while last < len(sentences) and (size < room or last < first + least):
+        size, last = size + len(sentences[last]), last + 1
+    return last
 
-    >>> ends([2, 1]).tolist()
-    [0, 2, 3]
+
+def truncate(a: list[int], b: list[int], room: int, rng: random.Random) -> tuple[list[int], list[int]]:
+    """Shorten the longer segment, token by token from a random end, until both fit."""
+    while len(a) + len(b) > room:
+        longer = a if len(a) > len(b) else b
+        longer.pop(0 if rng.random() < 0.5 else -1)
+    return a, b
+
+
+def collate(pairs: Sequence[Pair], vocabulary: Vocabulary) -> RowBatch:
+    """Pairs as tensors, padded to the longest of them: [CLS] A [SEP] B [SEP] (Devlin et al. 2019, figure 2)."""
+    width = max(len(a) + len(b) for a, b, _ in pairs) + 3
+    input_ids = torch.full((len(pairs), width), vocabulary.pad_id)
+    segments = torch.zeros_like(input_ids)
+    for row, (a, b, _) in enumerate(pairs):
+        tokens = [vocabulary.cls_id, *a, vocabulary.sep_id, *b, vocabulary.sep_id]
+        input_ids[row, : len(tokens)] = torch.tensor(tokens)
+        segments[row, len(a) + 2 : len(tokens)] = 1
+    labels = torch.tensor([label for _, _, label in pairs])
+    attention_mask = (input_ids != vocabulary.pad_id).long()
+    return RowBatch(input_ids, attention_mask, segments, labels)
+
+
+def batches(
+    documents: Sequence[list[list[int]]],
+    vocabulary: Vocabulary,
+    length: int = 64,
+    batch_size: int = 16,
+    rate: float = 0.15,
+    seed: int = 0,
+    **shares: float,
+) -> Iterator[tuple[MaskedTokens, RowBatch]]:
+    """An endless stream of batches: new pairs and new holes each time the documents have been read.
+
+    Args:
+        documents, length: as for ``sentence_pairs``.
+        vocabulary: of the tokenizer that made them.
+        batch_size: rows per batch, of similar length, so that little is padded.
+        rate: the share of tokens to hide.
+        seed: of pairs, order and holes.
+        shares: ``mask_share`` and ``random_share``, as for ``mask_tokens``.
     """
-    return np.cumsum([0, *sizes], dtype=np.int64)
+    rng, generator = random.Random(seed), torch.Generator().manual_seed(seed)
+    while True:
+        pairs = sentence_pairs(documents, length, rng)
+        rng.shuffle(pairs)
+        pairs.sort(key=lambda pair: len(pair[0]) + len(pair[1]))
+        starts = list(range(0, len(pairs) - batch_size + 1, batch_size))
+        for start in rng.sample(starts, len(starts)):
+            rows = collate(pairs[start : start + batch_size], vocabulary)
+            yield mask_tokens(rows.input_ids, vocabulary, rate, generator, **shares), rows

@@ -21,8 +21,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bertcourse.pretraining.corpus import Corpus
-from bertcourse.pretraining.pairs import Documents
+from bertcourse.pretraining.corpus import Corpus, Documents
 from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS, WordPieceTokenizer
 
 # Each word in braces is replaced by a word drawn at random; Scene.draw says from what.

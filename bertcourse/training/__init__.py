@@ -1,4 +1,4 @@
-"""What both training loops share: ``settings``, ``steps``, ``checkpoints``, ``metering``, ``processes``, ``modes``."""
+"""What both training loops share: ``settings``, ``steps``, ``checkpoints``, ``metering``, ``modes``."""
 
 from bertcourse.training.metering import read_log
 from bertcourse.training.steps import Interrupted

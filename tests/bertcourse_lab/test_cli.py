@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from bertcourse.bert import folders
-from bertcourse.pretraining.config import GROUPS
 from bertcourse_lab import cli, doctor
+from bertcourse_lab.pretraining.config import GROUPS
 
 
 def test_doctor_prints_a_line_for_each_check_and_succeeds(capsys, monkeypatch):

@@ -14,13 +14,11 @@ from bertcourse.pretraining import (
     Documents,
     MaskedTokens,
     RowBatch,
-    RowMaker,
     SmallWorld,
     Vocabulary,
     evaluate,
-    fixed_batches,
 )
-from bertcourse.pretraining.batches import Batches, Position, batches_of_like_length
+from bertcourse_lab.pretraining.batches import Batches, Position, RowMaker, batches_of_like_length, fixed_batches
 
 
 @pytest.fixture(scope="module")

@@ -1,271 +1,76 @@
-"""Documents to rows: pairs of which half follow one another, and rows packed full."""
+"""Pairs of which half follow each other, as tensors, in an endless stream."""
 
 import itertools
-from collections.abc import Callable
+import random
 
-import numpy as np
 import pytest
 import torch
 
-from bertcourse.pretraining import (
-    IGNORE,
-    IS_NEXT,
-    NOT_NEXT,
-    Documents,
-    Vocabulary,
-    collate,
-    pack_documents,
-    sentence_pairs,
-)
-from bertcourse.pretraining.pairs_fast import truncate_pairs, uniform_numbers
+from bertcourse.pretraining import IGNORE, IS_NEXT, NOT_NEXT, Documents, Vocabulary, batches, collate, sentence_pairs
+from bertcourse.pretraining.pairs import truncate
 
-Sentences = list[list[int]]  # each a list of token ids
-VOCABULARY = Vocabulary(20_000, 0, 2, 3, 4, torch.arange(20_000) < 5, torch.zeros(20_000, dtype=torch.bool))
+SIZE = 60_000
+VOCABULARY = Vocabulary(SIZE, 0, 2, 3, 4, torch.arange(SIZE) < 5, torch.zeros(SIZE, dtype=torch.bool))
 
 
 @pytest.fixture
-def rng():
-    return np.random.default_rng(0)
+def documents() -> list[list[list[int]]]:
+    """200 documents of 1 to 30 sentences of 1 to 20 tokens, each with an id of its own, from 5 on."""
+    rng, ids = random.Random(0), itertools.count(5)
+    sizes = [[rng.randrange(1, 21) for _ in range(rng.randrange(1, 31))] for _ in range(200)]
+    return [[[next(ids) for _ in range(size)] for size in document] for document in sizes]
 
 
-@pytest.fixture
-def documents(rng) -> Documents:
-    """300 documents of 2 to 30 sentences of 1 to 40 tokens, each token's id telling where it stands."""
-    sizes = [rng.integers(1, 41, rng.integers(2, 31)).tolist() for _ in range(300)]
-    counter = iter(range(10**9))
-    return Documents.of([[[next(counter) for _ in range(size)] for size in document] for document in sizes])
+def test_a_pair_by_hand():
+    documents = [[[5, 6], [7]], [[8], [9, 10]]]
+    for a, b, label in sentence_pairs(documents, 12, random.Random(3)) + sentence_pairs(
+        documents, 12, random.Random(1)
+    ):
+        assert (a + b in ([5, 6, 7], [8, 9, 10])) == (label == IS_NEXT)
+    batch = collate([([5, 6], [7], IS_NEXT), ([8], [5], NOT_NEXT)], VOCABULARY)
+    assert batch.input_ids.tolist() == [[2, 5, 6, 3, 7, 3], [2, 8, 3, 5, 3, 0]]
+    assert batch.token_type_ids.tolist() == [[0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]]
+    assert batch.attention_mask.tolist() == [[1] * 6, [1] * 5 + [0]]
+    assert batch.nsp_labels.tolist() == [IS_NEXT, NOT_NEXT] and batch.num_tokens == 11
+    assert IGNORE not in (IS_NEXT, NOT_NEXT)
 
 
-def as_lists(documents: Documents) -> list[list[list[int]]]:
-    tokens = np.split(documents.tokens, documents.sentences[1:-1])
-    return [
-        [tokens[i].tolist() for i in range(first, last)]
-        for first, last in zip(documents.documents, documents.documents[1:])
-    ]
+def test_half_of_the_pairs_follow_and_the_others_are_of_another_document(documents):
+    home = {token: number for number, each in enumerate(documents) for sentence in each for token in sentence}
+    pairs = sentence_pairs(documents, 40, random.Random(2))
+    for a, b, label in pairs:
+        assert a and b and len(a) + len(b) <= 37
+        assert (home[a[0]] == home[b[0]]) == (label == IS_NEXT)
+        if label == IS_NEXT:
+            assert b[0] > a[-1]
+    share = sum(label for _, _, label in pairs) / len(pairs)
+    assert abs(share - 0.5) < 5 * 0.5 / len(pairs) ** 0.5
+    assert sum(len(a) + len(b) for a, b, _ in pairs) / len(pairs) > 33  # rows are nearly full
 
 
-def plain_sentence_pairs(
-    documents: list[Sentences], length: int, draw: Callable[[], float], short_rate: float
-) -> list[tuple[list[int], list[int], int]]:
-    """(A, B, label) of each row, before anything is cut off."""
-    room = length - 3  # beside [CLS], [SEP] and [SEP]
-    pairs = []
-    for place, document in enumerate(documents):
-        while len(document) > 1:
-            target = room if draw() >= short_rate else 2 + int(draw() * (room - 1))
-            taken = sentences_to_fill(document, target, least=2)
-            middle = 1 + int(draw() * (taken - 1))
-            a = flat(document[:middle])
-            if draw() < 0.5:
-                pairs.append((a, flat(document[middle:taken]), IS_NEXT))
-                document = document[taken:]
-            else:
-                other = int(draw() * (len(documents) - 1))
-                source = documents[other + (other >= place)]
-                source = source[int(draw() * len(source)) :]
-                b = source[: sentences_to_fill(source, max(1, target - len(a)), least=1)]
-                pairs.append((a, flat(b), NOT_NEXT))
-                document = document[middle:]
-    return pairs
+def test_the_longer_segment_is_cut_at_either_end():
+    rng, front = random.Random(0), 0
+    for _ in range(300):
+        a, b = truncate([*range(9)], [*range(4)], 11, rng)
+        assert len(a) == 7 and b == [0, 1, 2, 3]
+        front += a[0]
+    assert 240 < front < 360
 
 
-def sentences_to_fill(sentences: Sentences, target: int, least: int) -> int:
-    """How many of the first sentences it takes to reach ``target`` tokens: at least ``least``, at most all."""
-    count = least
-    while count < len(sentences) and len(flat(sentences[:count])) < target:
-        count += 1
-    return count
-
-
-def flat(sentences: Sentences) -> list[int]:
-    """The tokens of all sentences, in one list."""
-    return list(itertools.chain.from_iterable(sentences))
-
-
-def truncate_pair(a: list[int], b: list[int], room: int, draw: Callable[[], float]) -> tuple[list[int], list[int]]:
-    """Shorten the longer segment, token by token from a random end, until both fit into ``room`` tokens."""
-    a, b = list(a), list(b)
-    while len(a) + len(b) > room:
-        longer = a if len(a) > len(b) else b
-        longer.pop(0 if draw() < 0.5 else -1)
-    return a, b
-
-
-def plain_packing(documents: list[Sentences], length: int, cross_documents: bool = True) -> list[list[list[int]]]:
-    """The texts of each row, each to be followed by a [SEP]."""
-    rows: list[list[list[int]]] = [[]]
-
-    def room() -> int:
-        return length - 1 - sum(len(text) + 1 for text in rows[-1])  # beside [CLS], and each text with its [SEP]
-
-    for document in documents:
-        if not cross_documents or room() < 2:
-            rows.append([])
-        text: list[int] = []
-        for sentence in document:
-            while len(text) + len(sentence) + 1 > room():
-                if not text and not rows[-1]:  # longer than a row: it is cut
-                    text, sentence = sentence[: length - 2], sentence[length - 2 :]
-                rows[-1] += [text] if text else []
-                rows.append([])
-                text = []
-            text = text + sentence
-        rows[-1].append(text)
-    return [row for row in rows if row]
-
-
-def plain_pairs(documents: Documents, length: int, seed: int, short_rate: float = 0.0):
-    """With the draws of ``sentence_pairs``."""
-    draw = uniform_numbers(np.random.default_rng(seed)).__next__
-    return plain_sentence_pairs(as_lists(documents), length, draw, short_rate)
-
-
-def document_of(documents: Documents, token: int) -> int:
-    sentence = np.searchsorted(documents.sentences, token, side="right") - 1
-    return int(np.searchsorted(documents.documents, sentence, side="right") - 1)
+def test_batches_of_like_length_come_for_ever_with_new_holes(documents):
+    stream = batches(documents, VOCABULARY, length=40, batch_size=8, rate=0.3, seed=1)
+    per_epoch = len(sentence_pairs(documents, 40, random.Random(1))) // 8
+    made = list(itertools.islice(stream, 3 * per_epoch))
+    tokens = sum(rows.num_tokens for _, rows in made)
+    assert sum(rows.input_ids.numel() for _, rows in made) < 1.05 * tokens
+    holes = sum(len(masked.labels) for masked, _ in made)
+    assert 0.25 < holes / (tokens - 3 * 8 * len(made)) < 0.32
+    again = list(itertools.islice(batches(documents, VOCABULARY, length=40, batch_size=8, rate=0.3, seed=1), 3))
+    assert all(torch.equal(x.input_ids, y.input_ids) for (x, _), (y, _) in zip(made, again))
+    assert len({tuple(masked.labels.tolist()) for masked, _ in made}) == len(made)
 
 
 def test_documents_leave_out_what_is_empty():
     documents = Documents.of([[[5], []], [], [[6, 7]]])
     assert [part.tolist() for part in documents] == [[5, 6, 7], [0, 1, 3], [0, 1, 2]]
-
-
-def test_a_pair_by_hand():
-    rows = sentence_pairs(Documents.of([[[5, 6], [7]], [[8], [9, 10]]]), 12, np.random.default_rng(3))
-    batch = collate(Documents.of([[[5, 6], [7]], [[8], [9, 10]]]), rows, np.arange(len(rows)), VOCABULARY)
-    for ids, segments, label in zip(batch.input_ids.tolist(), batch.token_type_ids.tolist(), batch.nsp_labels.tolist()):
-        first, second = " ".join(map(str, ids)).rstrip(" 0").removeprefix("2 ").removesuffix(" 3").split(" 3 ")
-        assert (f"{first} {second}" in ("5 6 7", "8 9 10")) == (label == IS_NEXT)
-        assert segments[: 2 + len(first.split())] == [0] * (2 + len(first.split()))
-        assert sum(segments) == len(second.split()) + 1
-
-
-@pytest.mark.parametrize("short_rate", [0.0, 0.3])
-def test_fast_pairs_equal_plain_ones(documents, rng, short_rate):
-    """Where nothing is cut off, as in rows that end with the sentences of a document."""
-    rows = sentence_pairs(documents, 64, np.random.default_rng(5), short_rate)
-    plain = [(*truncate_pair(a, b, 61, rng.random), label) for a, b, label in plain_pairs(documents, 64, 5, short_rate)]
-    assert rows.nsp_labels.tolist() == [label for _, _, label in plain]
-    untouched = 0
-    for (first, second), (a, b, _) in zip(rows.spans.reshape(-1, 2, 2).tolist(), plain):
-        assert (first[1] - first[0], second[1] - second[0]) == (len(a), len(b))
-        if len(a) + len(b) < 61:
-            assert (first, second) == ([a[0], a[-1] + 1], [b[0], b[-1] + 1])
-            untouched += 1
-    assert untouched > 100
-
-
-def test_fast_pairs_are_cut_out_of_plain_ones(documents):
-    rows = sentence_pairs(documents, 64, np.random.default_rng(5))
-    for (first, second), (a, b, _) in zip(rows.spans.reshape(-1, 2, 2).tolist(), plain_pairs(documents, 64, 5)):
-        assert a[0] <= first[0] < first[1] <= a[-1] + 1 and b[0] <= second[0] < second[1] <= b[-1] + 1
-
-
-@pytest.mark.parametrize("cross_documents", [True, False])
-@pytest.mark.parametrize("length", [3, 4, 20, 48, 200])
-def test_fast_packing_equals_plain(documents, rng, length, cross_documents):
-    short_ones = Documents.of([[[5] * size for size in rng.integers(1, 4, 2)] for _ in range(200)])
-    for each in (documents, short_ones):
-        rows = pack_documents(each, length, cross_documents)
-        texts = [each.tokens[start:stop].tolist() for start, stop in rows.spans]
-        fast = [texts[first:last] for first, last in zip(rows.first_span, rows.first_span[1:])]
-        assert fast == plain_packing(as_lists(each), length, cross_documents)
-        assert rows.lengths.tolist() == [1 + sum(len(text) + 1 for text in row) for row in fast]
-
-
-def test_half_of_the_pairs_follow_one_another(documents, rng):
-    labels = np.concatenate([sentence_pairs(documents, 64, rng).nsp_labels for _ in range(5)])
-    assert set(labels) == {IS_NEXT, NOT_NEXT} and IGNORE not in (IS_NEXT, NOT_NEXT)
-    assert abs(labels.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(labels))
-
-
-def test_what_follows_is_of_the_same_document_and_what_does_not_of_another(documents, rng):
-    rows = sentence_pairs(documents, 64, rng)
-    for (a, b), label in zip(rows.spans.reshape(-1, 2, 2), rows.nsp_labels):
-        assert a[0] < a[1] and b[0] < b[1]
-        same = document_of(documents, a[0]) == document_of(documents, b[0])
-        assert same == (label == IS_NEXT)
-        if same:
-            assert b[0] >= a[1]
-
-
-def test_rows_are_full_and_never_too_long(documents, rng):
-    rows = sentence_pairs(documents, 64, rng)
-    assert rows.lengths.max() == 64 and rows.lengths.mean() > 58
-    short = sentence_pairs(documents, 64, rng, short_rate=1.0)
-    assert short.lengths.mean() < rows.lengths.mean() - 5
-
-
-def test_fast_truncation_equals_plain(rng):
-    """Lengths exactly, ends in distribution."""
-    sizes = rng.integers(1, 100, (500, 2))
-    pairs = np.stack([np.zeros_like(sizes), sizes], axis=-1)
-    cut = truncate_pairs(pairs, 61, rng)
-    plain = [truncate_pair([*range(a)], [*range(b)], 61, rng.random) for a, b in sizes.tolist()]
-    assert (cut[:, :, 1] - cut[:, :, 0]).tolist() == [[len(a), len(b)] for a, b in plain]
-    removed = (sizes - (cut[:, :, 1] - cut[:, :, 0])).sum()
-    for removed_at_front in (cut[:, :, 0].sum(), sum(a[0] + b[0] for a, b in plain)):
-        assert abs(removed_at_front - removed / 2) < 5 * np.sqrt(removed) / 2
-
-
-def test_a_document_of_one_sentence_serves_others_only(rng):
-    documents = Documents.of([[[5] * 8]] * 3 + [[[6] * 4] * 6])
-    rows = sentence_pairs(documents, 16, rng)
-    assert all(documents.tokens[a] == 6 for a, _ in rows.spans[::2])
-    assert {int(documents.tokens[a]) for a, _ in rows.spans[1::2]} <= {5, 6}
-
-
-@pytest.mark.parametrize("cross_documents", [True, False])
-def test_packing_keeps_every_token_once_and_in_order(documents, cross_documents):
-    rows = pack_documents(documents, 48, cross_documents)
-    assert np.array_equal(np.concatenate([np.arange(a, b) for a, b in rows.spans]), np.arange(len(documents.tokens)))
-    assert rows.lengths.max() <= 48 and (rows.nsp_labels == IGNORE).all()
-    batch = collate(documents, rows, np.arange(len(rows)), VOCABULARY)
-    assert batch.attention_mask.sum() == rows.lengths.sum()
-    assert batch.token_type_ids.sum() == 0
-
-
-def test_full_sentences_put_a_separator_between_documents():
-    documents = Documents.of([[[5, 6]], [[7], [8]], [[9] * 5]])
-    batch = collate(documents, (rows := pack_documents(documents, 9)), np.arange(len(rows)), VOCABULARY)
-    assert batch.input_ids.tolist() == [[2, 5, 6, 3, 7, 8, 3], [2, 9, 9, 9, 9, 9, 3]]
-
-
-def test_doc_sentences_begin_a_row_with_each_document():
-    documents = Documents.of([[[5, 6]], [[7], [8]]])
-    batch = collate(
-        documents, (rows := pack_documents(documents, 9, cross_documents=False)), np.arange(len(rows)), VOCABULARY
-    )
-    assert batch.input_ids.tolist() == [[2, 5, 6, 3], [2, 7, 8, 3]]
-    assert batch.attention_mask is None
-
-
-def test_a_sentence_longer_than_a_row_is_cut():
-    documents = Documents.of([[list(range(5, 25)), [30]]])
-    rows = pack_documents(documents, 10)
-    batch = collate(documents, rows, np.arange(len(rows)), VOCABULARY)
-    assert batch.input_ids[:, :3].tolist() == [[2, 5, 6], [2, 13, 14], [2, 21, 22]]
-    assert batch.input_ids[2].tolist() == [2, 21, 22, 23, 24, 30, 3, 0, 0, 0]
-
-
-def test_rows_of_a_memory_map_are_the_same(documents, rng, tmp_path):
-    np.save(tmp_path / "tokens.npy", documents.tokens.astype(np.uint32))
-    mapped = documents._replace(tokens=np.load(tmp_path / "tokens.npy", mmap_mode="r"))
-    rows = pack_documents(documents, 32)
-    chosen = rng.permutation(len(rows))[:20]
-    for here, there in zip(collate(documents, rows, chosen, VOCABULARY), collate(mapped, rows, chosen, VOCABULARY)):
-        assert torch.equal(here, there)
-
-
-def test_refuses_what_cannot_be_paired_or_packed(rng, documents):
-    for too_few in ([[[5], [6]]], [[[5]], [[6]]]):
-        with pytest.raises(ValueError, match="at least two documents"):
-            sentence_pairs(Documents.of(too_few), 64, rng)
-    with pytest.raises(ValueError, match="length"):
-        sentence_pairs(documents, 4, rng)
-    with pytest.raises(ValueError, match="short_rate"):
-        sentence_pairs(documents, 64, rng, short_rate=2)
-    with pytest.raises(ValueError, match="one document"):
-        pack_documents(Documents.of([]), 64)
-    with pytest.raises(ValueError, match="length"):
-        pack_documents(documents, 2)
+    assert documents.lists() == [[[5]], [[6, 7]]]

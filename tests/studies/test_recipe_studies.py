@@ -15,9 +15,10 @@ from bertcourse.anisotropy import dimension_contributions
 from bertcourse.bert import BertForPreTraining, load_pretrained, save_pretrained
 from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.files import read_json
-from bertcourse.pretraining import IGNORE, Documents, RowMaker, Vocabulary, evaluate, fixed_batches
+from bertcourse.pretraining import IGNORE, Documents, Vocabulary, evaluate
 from bertcourse.word_senses import NearestSense, is_correct, word_vectors
 from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 
 STUDIES = Path(__file__).parents[2] / "tools" / "studies"
 

@@ -18,8 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bertcourse.decoders.language_model import CausalLanguageModel, next_tokens, pad_texts
-from bertcourse.pretraining.masking import IGNORE, Vocabulary
-from bertcourse.pretraining.masking_fast import mask_tokens
+from bertcourse.pretraining.masking import IGNORE, Vocabulary, mask_tokens
 from bertcourse.self_attention import padding_mask
 from bertcourse.training.modes import evaluation_mode
 

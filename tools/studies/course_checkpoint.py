@@ -16,7 +16,8 @@ import torch
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.files import replace_files
-from bertcourse.pretraining import CountModel, RowMaker, Vocabulary, evaluate, fixed_batches
+from bertcourse.pretraining import CountModel, Vocabulary, evaluate
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.shards import books_corpus
 
 

@@ -42,8 +42,10 @@ from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained, save
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json, write_table
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier, fine_tune
-from bertcourse.pretraining import PRESETS, PretrainingConfig, RowMaker, SmallWorld, Vocabulary, evaluate, fixed_batches
+from bertcourse.pretraining import SmallWorld, Vocabulary, evaluate
 from bertcourse_lab.datasets.classification import Splits
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
+from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.trainer import pretrain
 
 VARIANTS = {"with NSP": {}, "without NSP": {"nsp": False}}

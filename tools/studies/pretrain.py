@@ -29,9 +29,10 @@ import transformers
 
 from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.bert.weights import hugging_face_name
-from bertcourse.pretraining import MaskedTokens, PreTrainingLoss, RowBatch, Vocabulary, mask_tokens
+from bertcourse.pretraining import MaskedTokens, RowBatch, Vocabulary, mask_tokens
 from bertcourse.training.metering import peak_flops
 from bertcourse_lab.pretraining.cost import flops_per_token
+from bertcourse_lab.pretraining.objective import PreTrainingLoss
 
 ROWS, RATE = 64, 0.15
 

@@ -41,7 +41,7 @@ from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained
 from bertcourse.beyond_bert.electra import ElectraDiscriminator
 from bertcourse.bootstrap import Comparison, paired_bootstrap
 from bertcourse.files import replace_files
-from bertcourse.pretraining import IGNORE, Documents, MaskedTokens, RowBatch, RowMaker, Vocabulary, fixed_batches
+from bertcourse.pretraining import IGNORE, Documents, MaskedTokens, RowBatch, Vocabulary
 from bertcourse.tokenization.wordpiece import PREFIX
 from bertcourse.training.modes import evaluation_mode
 from bertcourse.word_senses import word_vectors
@@ -51,6 +51,7 @@ from bertcourse_lab.benchmarks.tables import versions
 from bertcourse_lab.benchmarks.word_senses import first_sentences, right_answers
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
 from bertcourse_lab.datasets.sense_corpora import sense_corpus
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.electra_evaluation import replaced_token_scores
 from bertcourse_lab.pretraining.shards import books_corpus
 

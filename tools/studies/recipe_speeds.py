@@ -3,7 +3,7 @@
     BERTCOURSE_DATA=FOLDER python tools/studies/recipe_speeds.py     # ten minutes of one core; let nothing else run
 
 The result is how many tokens each arm reads in the time that ``bert`` takes for one: the median over rounds, in each of
-which all arms take three steps, in a new order. A step is that of ``plain_pretrain``, including making its batch.
+which all arms take three steps, in a new order. A step is that of chapter 4's loop, including making its batch.
 """
 
 import argparse
@@ -21,8 +21,8 @@ from torch import nn
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.files import replace_files
-from bertcourse.pretraining import Corpus, RowMaker, Vocabulary
-from bertcourse.pretraining.batches import Batches
+from bertcourse.pretraining import Corpus, Vocabulary
+from bertcourse_lab.pretraining.batches import Batches, RowMaker
 from bertcourse_lab.pretraining.recipes import Recipe
 from bertcourse_lab.pretraining.shards import books_corpus
 

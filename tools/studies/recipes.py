@@ -49,9 +49,11 @@ from bertcourse.beyond_bert.encoder import EncoderForPreTraining
 from bertcourse.beyond_bert.files import load_pretrained
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.pretraining import PRESETS, Corpus, CountModel, PretrainingConfig, RowMaker, Vocabulary, fixed_batches
+from bertcourse.pretraining import Corpus, CountModel, Vocabulary
 from bertcourse.training import Interrupted, read_log
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.checkpoints import checkpoints
+from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.recipes import ALL_MASKED, Recipe
 from bertcourse_lab.pretraining.shards import books_corpus
 from bertcourse_lab.pretraining.trainer import pretrain

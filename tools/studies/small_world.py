@@ -16,21 +16,11 @@ import torch
 from bertcourse.bert import BertForPreTraining
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.pretraining import (
-    PRESETS,
-    Documents,
-    PretrainingConfig,
-    RowMaker,
-    SmallWorld,
-    Vocabulary,
-    evaluate,
-    fixed_batches,
-    sense_accuracy,
-    topic_accuracy,
-)
-from bertcourse.pretraining.config import PRECISIONS
+from bertcourse.pretraining import Documents, SmallWorld, Vocabulary, evaluate, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
 from bertcourse.training import read_log
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
+from bertcourse_lab.pretraining.config import PRECISIONS, PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.trainer import pretrain
 
 LOCAL_START = {"initial_positions": "sinusoidal", "local_layers": 2, "initial_outputs": "zero"}

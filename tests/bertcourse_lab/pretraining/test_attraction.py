@@ -5,7 +5,7 @@ import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from bertcourse.pretraining import Documents, RowMaker, collate
+from bertcourse.pretraining import Documents
 from bertcourse.pretraining.masking import IGNORE, Vocabulary
 from bertcourse_lab.pretraining.attraction import (
     PLURAL,
@@ -16,6 +16,8 @@ from bertcourse_lab.pretraining.attraction import (
     pairs_of_noun_and_verb,
     sentences_by_agreement,
 )
+from bertcourse_lab.pretraining.batches import RowMaker
+from bertcourse_lab.pretraining.rows import collate
 
 WORDS = (
     "[PAD] [UNK] [CLS] [SEP] [MASK] ##th if may the a key keys cabinet cabinets to is are never "

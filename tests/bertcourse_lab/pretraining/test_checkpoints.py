@@ -12,10 +12,11 @@ import pytest
 import safetensors.torch
 import torch
 
-from bertcourse.pretraining import PretrainingConfig
-from bertcourse.pretraining.batches import Position
-from bertcourse.pretraining.trainer import new_model, new_optimizer
+from bertcourse_lab.pretraining.batches import Position
 from bertcourse_lab.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
+from bertcourse_lab.pretraining.config import PretrainingConfig
+from bertcourse_lab.pretraining.starts import new_model
+from bertcourse_lab.pretraining.trainer import new_optimizer
 
 CONFIG = PretrainingConfig(
     corpus="small-world",

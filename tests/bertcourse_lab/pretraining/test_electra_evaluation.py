@@ -6,9 +6,10 @@ import torch.nn.functional as F
 
 from bertcourse.bert import BertConfig, encode_batch
 from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraWithGenerator, with_guesses
-from bertcourse.pretraining import MaskedTokens, RowBatch, RowMaker, SmallWorld, Vocabulary, fixed_batches, mask_tokens
-from bertcourse.training.processes import Processes
+from bertcourse.pretraining import MaskedTokens, RowBatch, SmallWorld, Vocabulary, mask_tokens
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.electra_evaluation import evaluate_electra, replaced_token_scores
+from bertcourse_lab.pretraining.processes import Processes
 
 
 @pytest.fixture(scope="module")

@@ -9,19 +9,13 @@ from bertcourse import beyond_bert
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.beyond_bert import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.electra_files import load_electra
-from bertcourse.pretraining import (
-    IGNORE,
-    PretrainingConfig,
-    PreTrainingLoss,
-    RowMaker,
-    SmallWorld,
-    Vocabulary,
-    evaluate,
-    fixed_batches,
-)
+from bertcourse.pretraining import IGNORE, SmallWorld, Vocabulary, evaluate
 from bertcourse.training import Interrupted, read_log
-from bertcourse.training.processes import Processes
 from bertcourse_lab.pretraining import trainer
+from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
+from bertcourse_lab.pretraining.config import PretrainingConfig
+from bertcourse_lab.pretraining.objective import PreTrainingLoss
+from bertcourse_lab.pretraining.processes import Processes
 from bertcourse_lab.pretraining.recipes import ALL_MASKED, Recipe, new_electra, pretrain_recipe
 from bertcourse_lab.pretraining.trainer import pretrain
 

@@ -18,13 +18,15 @@ from tokenizers import Tokenizer, models
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.pretraining import PRESETS, Corpus, Documents, PretrainingConfig, SmallWorld
-from bertcourse.pretraining.trainer import plain_pretrain
+from bertcourse.pretraining import Corpus, Documents, SmallWorld
+from bertcourse.pretraining.trainer import losses, train
 from bertcourse.training import Interrupted, read_log
 from bertcourse_lab import cli
 from bertcourse_lab.pretraining import trainer
 from bertcourse_lab.pretraining.checkpoints import checkpoints
+from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.cost import flops_per_token
+from bertcourse_lab.pretraining.objective import Losses
 from bertcourse_lab.pretraining.trainer import pretrain
 
 TINY = dict(
@@ -101,7 +103,18 @@ def test_a_run_learns_and_leaves_a_model_log_and_checkpoints(config, corpus, tmp
     assert len(checkpoints(tmp_path / "run")) == 2
 
 
-def test_a_run_is_the_plain_loop_bit_by_bit(config, corpus, monkeypatch):
+class PageLosses(torch.nn.Module):
+    """Chapter 4's losses as the module that a run wants."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, masked, rows):
+        return Losses(*losses(self.model, masked, rows))
+
+
+def test_a_run_is_the_pages_loop_bit_by_bit(config, corpus, monkeypatch):
     read = []
     next_batch = trainer.Batches.next_batch
 
@@ -110,11 +123,14 @@ def test_a_run_is_the_plain_loop_bit_by_bit(config, corpus, monkeypatch):
         return read[-1]
 
     monkeypatch.setattr(trainer.Batches, "next_batch", remembered)
-    config = dataclasses.replace(config, dropout=0.0, clip=0.1, threads=torch.get_num_threads())
-    made = pretrain(config, corpus=corpus)
+    settings = dict(dropout=0.0, warmup=0.06, threads=torch.get_num_threads())
+    config = dataclasses.replace(config, **settings)
+    made = pretrain(config, corpus=corpus, parts=trainer.Parts(loss=PageLosses))
     torch.manual_seed(config.seed)
-    plain = trainer.new_model(config, made.config.vocab_size, corpus.train)
-    assert len(plain_pretrain(plain, [batch for (batch,) in read], config)) == len(read) > 3
+    plain, seen = trainer.new_model(config, made.config.vocab_size, corpus.train), []
+    stream = iter([batch for (batch,) in read])
+    train(plain, stream, config.tokens, lambda tokens, loss: seen.append(tokens), peak=config.learning_rate)
+    assert len(seen) == len(read) > 3
     assert equal(plain, made)
 
 

@@ -1,6 +1,7 @@
 """Long pretraining runs: chapter 4's loop with processes, checkpoints and a log around it.
 
-``trainer`` runs it, ``command`` is ``bertcourse pretrain``, ``checkpoints`` saves and resumes, ``shards`` reads large
-texts, ``cost`` counts arithmetic. Chapter 11's runs: ``recipes`` and ``electra_evaluation``; ``attraction`` and
-``growth`` are for a longer one.
+``config`` has the settings, ``trainer`` runs the loop, ``command`` is ``bertcourse pretrain``, ``checkpoints`` saves
+and resumes. ``rows``, ``masking`` and ``batches`` make the batches, ``objective`` is the loss, ``starts`` the model to
+begin with; ``evaluation`` and ``processes`` share the work, ``shards`` reads large texts, ``cost`` counts arithmetic.
+For chapter 11: ``recipes`` and ``electra_evaluation``; ``attraction`` and ``growth`` are for a longer run.
 """

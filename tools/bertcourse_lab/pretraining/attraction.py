@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bertcourse.pretraining import Documents, RowMaker, mask_tokens
+from bertcourse.pretraining.corpus import Documents
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary
-from bertcourse.pretraining.pairs import Rows
+from bertcourse_lab.pretraining.batches import RowMaker
+from bertcourse_lab.pretraining.masking import mask_tokens
+from bertcourse_lab.pretraining.rows import Rows
 
 SINGULAR, PLURAL = 1, -1
 VERBS = {

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from bertcourse.pretraining.config import GROUPS, PRESETS, PretrainingConfig
+from bertcourse_lab.pretraining.config import GROUPS, PRESETS, PretrainingConfig
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -20,12 +20,11 @@ from bertcourse.beyond_bert.files import save_half
 from bertcourse.beyond_bert.muon import Muon, muon_groups
 from bertcourse.beyond_bert.spans import SpanBertForPreTraining
 from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
-from bertcourse.pretraining import PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus
-from bertcourse.pretraining.starts import aim_heads, local_columns, zero_outputs
-from bertcourse.pretraining.trainer import new_model, new_optimizer, start
+from bertcourse_lab.pretraining.config import PretrainingConfig
 from bertcourse_lab.pretraining.electra_evaluation import evaluate_electra
-from bertcourse_lab.pretraining.trainer import Parts, pretrain
+from bertcourse_lab.pretraining.starts import aim_heads, local_columns, new_model, start, zero_outputs
+from bertcourse_lab.pretraining.trainer import Parts, new_optimizer, pretrain
 
 ALL_MASKED = dict(mask_share=1.0, random_share=0.0)  # ELECTRA's generator reads [MASK] at every hidden token
 

@@ -23,8 +23,7 @@ from tqdm import tqdm
 
 from bertcourse.bert.batching import whole_texts
 from bertcourse.files import read_json
-from bertcourse.pretraining.corpus import Corpus
-from bertcourse.pretraining.pairs import Documents
+from bertcourse.pretraining.corpus import Corpus, Documents
 from bertcourse_lab.datasets.books import book_texts, paragraphs, read_books, read_documents, standard_ebooks
 
 HELD_OUT_BOOKS = (

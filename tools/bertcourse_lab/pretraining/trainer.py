@@ -1,6 +1,6 @@
 """Pretraining with one loop, from a laptop to many processes.
 
-``pretrain(config)``, which ``bertcourse pretrain`` calls, does what chapter 4's ``plain_pretrain`` does, with many
+``pretrain(config)``, which ``bertcourse pretrain`` calls, does what chapter 4's ``train`` does, with many
 processes, a log, evaluations and checkpoints; a test checks that the weights are equal, bit by bit. ``PretrainingRun``
 reads from top to bottom: set-up, loop, and what the loop calls.
 """
@@ -26,31 +26,33 @@ from bertcourse.bert import BertForPreTraining, load_pretrained, save_pretrained
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import check_special_tokens, read_tokenizer, tokens_by_id
 from bertcourse.files import make_folder
-from bertcourse.pretraining.batches import Batches, Position, RowMaker, fixed_batches, to_device
-from bertcourse.pretraining.config import PretrainingConfig
 from bertcourse.pretraining.corpus import Corpus
-from bertcourse.pretraining.evaluation import evaluate
+from bertcourse.pretraining.evaluation import to_device
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
-from bertcourse.pretraining.masking_fast import mask_tokens
-from bertcourse.pretraining.objective import PreTrainingLoss
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.small_world_probes import SenseProbe
-from bertcourse.pretraining.trainer import new_model, new_optimizer
 from bertcourse.training.checkpoints import check_output
 from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, peak_flops, progress_bar
-from bertcourse.training.processes import Processes, joined_processes
 from bertcourse.training.steps import (
     DROPOUT,
     Interrupted,
+    adamw_groups,
     crossed,
     seed_of,
     set_learning_rate,
     stop_signals,
 )
+from bertcourse_lab.pretraining.batches import Batches, Position, RowMaker, fixed_batches
 from bertcourse_lab.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
+from bertcourse_lab.pretraining.config import PretrainingConfig
 from bertcourse_lab.pretraining.cost import flops_per_token
+from bertcourse_lab.pretraining.evaluation import evaluate
+from bertcourse_lab.pretraining.masking import mask_tokens
+from bertcourse_lab.pretraining.objective import PreTrainingLoss
+from bertcourse_lab.pretraining.processes import Processes, joined_processes
 from bertcourse_lab.pretraining.shards import books_corpus, text_corpus
+from bertcourse_lab.pretraining.starts import new_model
 
 # What may differ between the configuration of a run and that of the model it starts from.
 ONLY_WHILE_LEARNING = {"initializer_range", "hidden_dropout_prob", "attention_probs_dropout_prob"}
@@ -359,6 +361,12 @@ def save_model(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) ->
     save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)
 
 
+def new_optimizer(model: nn.Module, config: PretrainingConfig) -> torch.optim.AdamW:
+    """AdamW in one fused kernel; weight decay applies to matrices, not to biases and layer norms."""
+    groups = adamw_groups(model, lambda name: config.learning_rate, config.weight_decay)
+    return torch.optim.AdamW(groups, betas=(config.beta1, config.beta2), eps=1e-6, fused=True)
+
+
 class Parts(NamedTuple):
     """What a run trains, and how; the loop is always the same. Chapter 11 has other parts.
 
@@ -368,7 +376,7 @@ class Parts(NamedTuple):
         loss: wraps a model in a module that turns masked tokens and rows into named losses; their sum is minimized.
         row_maker: makes what makes the rows to train on, from packing and short rate.
         mask: hides tokens, as ``mask_tokens`` does.
-        evaluate: measures a model, given held-out batches and the processes, as ``evaluation.evaluate`` does.
+        evaluate: measures a model, given held-out batches and the processes, as ``evaluate`` does.
         held_out_masks: what differs from 80/10/10 in the held-out rows, as arguments of ``mask_tokens``.
         save: writes a model and a tokenizer to a folder.
         about: what settings do not say, for log and checkpoints; a run can only be resumed with the same.

@@ -1,4 +1,4 @@
-"""Chapter 4: initial weights that are more than noise.
+"""The model that a run starts with, and initial weights that are more than noise.
 
 BERT starts from noise, even in its positions. A run can start in other ways: with sines and cosines as position vectors
 (``initial_positions``), so that p + k is a rotation of p for every k; with word vectors made from counts
@@ -12,13 +12,40 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bertcourse.bert import BertModel
+from bertcourse.bert import BertForPreTraining, BertModel
 from bertcourse.multi_head_attention import TransformerEncoder, sinusoidal_positions
-from bertcourse.pretraining.pairs import Documents
+from bertcourse.pretraining.corpus import Documents
+from bertcourse_lab.pretraining.config import PretrainingConfig
 
 SINUSOIDAL_AMPLITUDE = 0.04  # a sine's standard deviation is .7 of it: about that of word vectors
 LOCAL_PAIRS = 16  # of sine and cosine, those of the shortest wavelengths: by these a head finds its neighbour
 LOCAL_GAIN = 2.8  # half to two thirds of a head's attention then goes where it should
+
+
+def new_model(
+    config: PretrainingConfig, vocab_size: int, shards: Iterable[Documents] = (), pad_id: int = 0
+) -> BertForPreTraining:
+    """A BERT with the weights that a run starts from; without NSP, the NSP head and the pooler are frozen."""
+    model = BertForPreTraining(config.bert_config(vocab_size, pad_id))
+    start(model.bert, config, shards)
+    if not config.nsp:
+        for part in (model.bert.pooler, model.nsp_head):
+            part.requires_grad_(False)
+    return model
+
+
+@torch.no_grad()
+def start(bert: BertModel, config: PretrainingConfig, shards: Iterable[Documents] = ()) -> None:
+    """Give a new encoder those of the initial weights below that the settings ask for."""
+    words = bert.embeddings.word_embeddings.weight
+    if config.initial_positions == "sinusoidal" and bert.embeddings.position_embeddings is not None:
+        sinusoidal_start(bert)
+    if config.initial_words == "counts":
+        words.copy_(config.initializer_range * count_vectors(shards, *words.shape))
+    if config.initial_outputs == "zero":
+        zero_outputs(bert.encoder)
+    if config.local_layers:
+        look_at_neighbours(bert, config.local_layers, config.offsets)
 
 
 @torch.no_grad()

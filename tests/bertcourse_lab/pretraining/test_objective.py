@@ -7,9 +7,8 @@ import torch
 import torch.nn.functional as F
 
 from bertcourse.bert import BertConfig, BertForPreTraining
-from bertcourse.pretraining import IGNORE, IS_NEXT, NOT_NEXT, MaskedTokens, PreTrainingLoss, RowBatch
-from bertcourse.pretraining.objective import Losses, pair_loss
-from bertcourse.pretraining.objective_fast import vocabulary_loss
+from bertcourse.pretraining import IGNORE, IS_NEXT, NOT_NEXT, MaskedTokens, RowBatch, losses
+from bertcourse_lab.pretraining.objective import Losses, PreTrainingLoss, pair_loss, vocabulary_loss
 
 
 @pytest.fixture
@@ -40,10 +39,14 @@ def plain_losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch
 def test_equals_the_plain_loss_and_its_gradients(model, batch):
     plain = plain_losses(model, *batch)
     expected = torch.autograd.grad(sum(plain), list(model.parameters()))
-    losses = PreTrainingLoss(model)(*batch)
-    torch.testing.assert_close(tuple(losses), plain)
-    got = torch.autograd.grad(sum(losses), list(model.parameters()))
+    fast = PreTrainingLoss(model)(*batch)
+    torch.testing.assert_close(tuple(fast), plain)
+    got = torch.autograd.grad(sum(fast), list(model.parameters()))
     torch.testing.assert_close(got, expected, atol=1e-6, rtol=1e-4)
+
+
+def test_equals_the_pages_loss(model, batch):
+    torch.testing.assert_close(tuple(PreTrainingLoss(model)(*batch)), losses(model, *batch))
 
 
 def test_where_nothing_is_masked_the_loss_is_zero_and_so_are_its_gradients():
@@ -123,14 +126,14 @@ def test_both_classes_of_nsp_reach_the_loss(model, batch):
 
 def test_rows_that_are_no_pairs_are_left_out_of_the_loss(model, batch):
     masked, rows = batch
-    losses = PreTrainingLoss(model)
+    loss_of = PreTrainingLoss(model)
     only_first = rows._replace(nsp_labels=torch.tensor([1, IGNORE, IGNORE, IGNORE]))
     alone = -torch.log_softmax(
         model(rows.input_ids[:1], rows.attention_mask[:1], rows.token_type_ids[:1]).nsp_logits, 1
     )
-    torch.testing.assert_close(losses(masked, only_first).nsp, alone[0, 1])
+    torch.testing.assert_close(loss_of(masked, only_first).nsp, alone[0, 1])
     none = rows._replace(nsp_labels=torch.full((4,), IGNORE))
-    found = losses(masked, none)
+    found = loss_of(masked, none)
     assert found.nsp == 0
     gradients = torch.autograd.grad(sum(found), list(model.parameters()))
     assert all(gradient.isfinite().all() for gradient in gradients)
@@ -138,8 +141,7 @@ def test_rows_that_are_no_pairs_are_left_out_of_the_loss(model, batch):
 
 def test_without_nsp_there_is_its_loss_no_more(model, batch):
     model.nsp_head.requires_grad_(False)
-    losses = PreTrainingLoss(model)(*batch)
-    assert losses.nsp == 0
+    assert PreTrainingLoss(model)(*batch).nsp == 0
 
 
 def test_equals_hugging_face(model, batch):

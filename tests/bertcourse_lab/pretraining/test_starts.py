@@ -8,9 +8,8 @@ import torch
 
 from bertcourse.bert import BertForPreTraining
 from bertcourse.pretraining import Documents
-from bertcourse.pretraining.config import PretrainingConfig
-from bertcourse.pretraining.starts import count_vectors
-from bertcourse.pretraining.trainer import new_model
+from bertcourse_lab.pretraining.config import PretrainingConfig
+from bertcourse_lab.pretraining.starts import count_vectors, new_model
 
 SIZES = dict(hidden_size=256, num_hidden_layers=3, num_attention_heads=4, intermediate_size=256, initializer_range=0.04)
 

@@ -1,17 +1,22 @@
-"""Chapter 4: masked language modelling for whole batches at once, on any device."""
+"""Masks for long runs: whole words, words by their frequency, a fixed number for all processes; on any device.
+
+Chapter 4's ``hide`` puts [MASK] and other tokens where these functions say. Every row gets the same number of masks:
+this keeps shapes static, and the mean over the masks of several processes is then the mean of their means.
+"""
 
 import torch
 from torch import Tensor
 
 from bertcourse.pretraining.masking import (
     IGNORE,
-    LAST,
     MaskedTokens,
     Vocabulary,
-    check_rate,
-    check_shares,
+    first_of_each_row,
+    hide,
     masks_per_row,
 )
+
+LAST = 4.0  # the number of a token that is hidden after all others; a token of a word that would be cut has 1 to 3
 
 
 def mask_tokens(
@@ -26,7 +31,7 @@ def mask_tokens(
     random_share: float = 0.1,
     first: Tensor | None = None,
 ) -> MaskedTokens:
-    """Hide exactly k tokens of every row: 80 % become [MASK], 10 % a random token, 10 % stay.
+    """Chapter 4's ``mask_tokens``, with more to choose: exactly k tokens of every row are hidden.
 
     Each token x_i of a row gets a random number. The k with the smallest are hidden; in their place the model reads
 
@@ -47,41 +52,29 @@ def mask_tokens(
         mask_share, random_share: the shares of the hidden tokens that become [MASK] and a random token; the rest stay.
         first: (B, L), how probable it is for each token that it is hidden before all others; None for none.
 
-    Raises:
-        ValueError: if ``rate``, the shares or ``count`` are out of range, or ``input_ids`` are not (B, L) ids of the
-            vocabulary.
-
     Source: Devlin et al. 2019, section 3.1; whole words from the authors' later release of BERT (README, May 2019).
     """
-    check_masking(input_ids, vocabulary, rate, count)
-    check_shares(mask_share, random_share)
     input_ids = input_ids.long()
-    rows, length = input_ids.shape
     device = input_ids.device
-    may_be_hidden = ~vocabulary.is_special.to(device)[input_ids]
+    is_special = vocabulary.is_special.to(device)
+    may_be_hidden = ~is_special[input_ids]
     if count is None:
         count = masks_per_row(may_be_hidden.sum(1), rate)
-    order = torch.rand(rows, length, generator=generator, device=device)
+    order = torch.rand(input_ids.shape, generator=generator, device=device)
     if first is not None:
-        order -= (torch.rand(rows, length, generator=generator, device=device) < first.to(device)).float()
+        order -= (torch.rand(input_ids.shape, generator=generator, device=device) < first.to(device)).float()
     if whole_words:
         continues = vocabulary.is_continuation.to(device)[input_ids]
         order = order_of_words(order, continues, may_be_hidden, count)
-    order = order.masked_fill(~may_be_hidden, LAST)
-    chosen = order.topk(count, largest=False, sorted=False).indices
-    positions = (chosen + torch.arange(rows, device=device)[:, None] * length).flatten()
-
-    tokens = input_ids.flatten()[positions]
-    is_hidden = may_be_hidden.flatten()[positions]
+    positions = first_of_each_row(order.masked_fill(~may_be_hidden, LAST), count)
     weights = torch.ones(vocabulary.size) if random_weights is None else random_weights.float()
-    weights = weights.to(device).masked_fill(vocabulary.is_special.to(device), 0.0)
-    random_tokens = torch.multinomial(weights, len(tokens), replacement=True, generator=generator)
-    dice = torch.rand(len(tokens), generator=generator, device=device)
-    shown = torch.where(dice < mask_share + random_share, random_tokens, tokens)
-    shown = torch.where(dice < mask_share, vocabulary.mask_id, shown)
-    masked = input_ids.flatten().clone()
-    masked[positions] = torch.where(is_hidden, shown, tokens)
-    return MaskedTokens(masked.view_as(input_ids), positions, tokens.masked_fill(~is_hidden, IGNORE))
+    weights = weights.to(device).masked_fill(is_special, 0.0)
+    others = torch.multinomial(weights, len(positions), replacement=True, generator=generator)
+    dice = torch.rand(len(positions), generator=generator, device=device)
+    stays = is_special[input_ids.flatten()[positions]]  # a row had too few tokens to hide
+    dice = dice.masked_fill(stays, 2.0)
+    masked = hide(input_ids, positions, others, dice, vocabulary.mask_id, mask_share, random_share)
+    return masked._replace(labels=masked.labels.masked_fill(stays, IGNORE))
 
 
 def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, count: int) -> Tensor:
@@ -112,17 +105,16 @@ def order_of_words(order: Tensor, continues: Tensor, may_be_hidden: Tensor, coun
     return order + 2 * (~is_reached & (sizes > 1))
 
 
-def check_masking(input_ids: Tensor, vocabulary: Vocabulary, rate: float, count: int | None) -> None:
-    """Refuse what cannot be masked."""
-    if input_ids.dim() != 2 or input_ids.numel() == 0 or input_ids.is_floating_point():
-        got = f"{input_ids.dtype} of shape {tuple(input_ids.shape)}"
-        raise ValueError(f"input_ids must be integers of shape (B, L), not empty; got {got}.")
-    low, high = int(input_ids.min()), int(input_ids.max())
-    if low < 0 or high >= vocabulary.size:
+def check_rate(rate: float, name: str) -> None:
+    """Refuse a masking rate that hides nothing or everything."""
+    if not 0 < rate < 1:
+        raise ValueError(f"{name} must be above 0 and below 1, such as 0.15 for 15 %; got {rate}.")
+
+
+def check_shares(mask_share: float, random_share: float) -> None:
+    """Refuse shares of the hidden tokens that are negative or add up to more than 1."""
+    if not (mask_share >= 0 and random_share >= 0 and mask_share + random_share <= 1 + 1e-9):
         raise ValueError(
-            f"input_ids must be ids of the vocabulary, from 0 to {vocabulary.size - 1}; got {low} to {high}. Does the "
-            "tokenizer belong to these ids?"
+            f"mask_share and random_share must be at least 0 and together at most 1, as BERT's 0.8 and 0.1 are; got "
+            f"{mask_share} and {random_share}."
         )
-    check_rate(rate)
-    if count is not None and not 1 <= count <= input_ids.shape[1]:
-        raise ValueError(f"count must be from 1 to the row's {input_ids.shape[1]} tokens; got {count}.")

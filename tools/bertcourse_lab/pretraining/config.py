@@ -1,13 +1,13 @@
-"""Chapter 4: the settings of a run, and ``PRESETS``: the runs behind what the course ships, and one for a GPU."""
+"""The settings of a run, and ``PRESETS``: the runs behind what the course ships, and one for a GPU."""
 
 import dataclasses
 from dataclasses import dataclass
 
 from bertcourse.bert import BertConfig
 from bertcourse.bert.pretrained import checked
-from bertcourse.pretraining.masking import check_rate, check_shares
 from bertcourse.training.settings import check_fields, require
 from bertcourse.training.steps import trapezoid
+from bertcourse_lab.pretraining.masking import check_rate, check_shares
 
 # On the command line the settings come in groups; each group starts at this field.
 GROUPS = {

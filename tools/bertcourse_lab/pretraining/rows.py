@@ -1,13 +1,42 @@
-"""Chapter 4: rows as spans of one long array of tokens, which may be on disk."""
+"""Rows for long runs: spans of one long array of tokens, which may be on disk, so that no token is copied.
+
+``sentence_pairs`` is chapter 4's function for such documents: a test holds both equal. ``pack_documents`` fills rows
+without pairs. (Liu et al. 2019, "RoBERTa", section 4.2, call the former SEGMENT-PAIR, the latter FULL-SENTENCES or
+DOC-SENTENCES.) ``collate`` turns rows into tensors.
+"""
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from bertcourse.pretraining.masking import IGNORE
-from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, Documents, Rows
+from bertcourse.pretraining.corpus import Documents
+from bertcourse.pretraining.masking import IGNORE, Vocabulary
+from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, RowBatch
+
+
+class Rows(NamedTuple):
+    """Rows as spans of ``Documents.tokens``.
+
+    Attributes:
+        spans: (P, 2), start and end of each segment.
+        first_span: (R + 1,), where each row starts in ``spans``, and where the last ends.
+        segments: (P,), the ``token_type_ids`` of each span.
+        nsp_labels: (R,), ``IS_NEXT``, ``NOT_NEXT``, or ``IGNORE`` for a row that is not a pair.
+        lengths: (R,), how many tokens each row has, special ones included.
+    """
+
+    spans: NDArray
+    first_span: NDArray
+    segments: NDArray
+    nsp_labels: NDArray
+    lengths: NDArray
+
+    def __len__(self) -> int:
+        return len(self.lengths)
 
 
 def sentence_pairs(documents: Documents, length: int, rng: np.random.Generator, short_rate: float = 0.0) -> Rows:
@@ -158,3 +187,41 @@ def pack_documents(documents: Documents, length: int, cross_documents: bool = Tr
     array, first = np.array(spans, np.int64), np.array(first_span)
     sizes = np.add.reduceat(array[:, 1] - array[:, 0] + 1, first[:-1]) + 1
     return Rows(array, first, np.zeros(len(array), np.int64), np.full(len(sizes), IGNORE), sizes)
+
+
+def collate(
+    documents: Documents, rows: Rows, indices: NDArray, vocabulary: Vocabulary, width: int | None = None
+) -> RowBatch:
+    """Some rows as tensors, padded to the longest of them: [CLS], then each span and a [SEP].
+
+    Args:
+        documents: what the rows were cut from.
+        rows: all rows of these documents.
+        indices: (B,), which rows to take.
+        vocabulary: for [CLS], [SEP] and [PAD].
+        width: pad to this length; None for that of the longest row.
+
+    Source: input format of Devlin et al. 2019, figure 2.
+    """
+    lengths = rows.lengths[indices]
+    width = width or int(lengths.max())
+    input_ids = np.full((len(indices), width), vocabulary.pad_id)
+    segments = np.zeros_like(input_ids)
+    input_ids[:, 0] = vocabulary.cls_id
+    tokens = np.asarray(documents.tokens)  # a memory map is not copied
+    for row, index in enumerate(indices):
+        spans = slice(rows.first_span[index], rows.first_span[index + 1])
+        column = 1
+        for (start, stop), segment in zip(rows.spans[spans].tolist(), rows.segments[spans].tolist()):
+            separator = column + stop - start
+            input_ids[row, column:separator] = tokens[start:stop]
+            input_ids[row, separator] = vocabulary.sep_id
+            segments[row, column : separator + 1] = segment
+            column = separator + 1
+    is_token = np.arange(width) < lengths[:, None]
+    return RowBatch(
+        input_ids=torch.from_numpy(input_ids),
+        attention_mask=None if is_token.all() else torch.from_numpy(is_token.astype(np.int64)),
+        token_type_ids=torch.from_numpy(segments),
+        nsp_labels=torch.from_numpy(rows.nsp_labels[indices]),
+    )

@@ -1,4 +1,4 @@
-"""Chapter 4: how a run goes through its corpus: shards, rows of similar length and masks, all determined by the seed.
+"""How a run goes through its corpus: shards, rows of similar length and masks, all determined by the seed.
 
 Nothing random is carried over from one step to the next: shuffles and masks are drawn from generators seeded by the
 run's seed and the place in the corpus. So a run can be resumed anywhere; on another number of processes the batches are
@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from bertcourse.pretraining.corpus import Documents
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, masks_per_row
-from bertcourse.pretraining.masking_fast import mask_tokens
-from bertcourse.pretraining.pairs import Documents, RowBatch, Rows, collate
-from bertcourse.pretraining.pairs_fast import pack_documents, sentence_pairs
+from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.training.steps import MASKS, ORDER, seed_of
+from bertcourse_lab.pretraining.masking import mask_tokens
+from bertcourse_lab.pretraining.rows import Rows, collate, pack_documents, sentence_pairs
 
 
 class Position(NamedTuple):
@@ -181,9 +181,3 @@ def fixed_batches(
             alike = np.count_nonzero(made.lengths[chosen[:64]] > 0.8 * made.lengths[chosen[0]])
             batch, chosen = collate(documents, made, chosen[:alike], vocabulary), chosen[alike:]
             yield mask_tokens(batch.input_ids, vocabulary, rate, generator=generator, **masks), batch
-
-
-def to_device(tensors: tuple, device: torch.device) -> tuple:
-    """A named tuple of tensors, moved to another device."""
-    moved = [t.to(device, non_blocking=True) if isinstance(t, Tensor) else t for t in tensors]
-    return type(tensors)(*moved)

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from bertcourse.training import processes
-from bertcourse.training.processes import joined_processes
+from bertcourse_lab.pretraining import processes
+from bertcourse_lab.pretraining.processes import joined_processes
 
 
 def test_a_missing_process_is_named(monkeypatch):
@@ -30,7 +30,7 @@ def test_processes_wait_long_for_the_one_that_tokenizes(tmp_path):
     script = tmp_path / "wait.py"
     script.write_text(
         "import os, pathlib, sys, time\n"
-        "from bertcourse.training.processes import joined_processes\n"
+        "from bertcourse_lab.pretraining.processes import joined_processes\n"
         "pathlib.Path(sys.argv[1], 'here-' + os.environ['RANK']).touch()\n"
         "while len(list(pathlib.Path(sys.argv[1]).glob('here-*'))) < 2:  # one may take long to import torch\n"
         "    time.sleep(0.05)\n"
