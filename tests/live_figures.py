@@ -1,7 +1,20 @@
-"""What the tests of figures in a browser share: two widths, and how they read numbers off a page."""
+"""What the tests of figures in a browser share: two widths, how they read numbers, and how small a text is."""
 
 import re
 
+SMALLEST = """(host) => {
+  const stage = host.shadowRoot.querySelector(".stage"), sizes = [];
+  const scale = stage.getBoundingClientRect().width / stage.offsetWidth;
+  const walker = document.createTreeWalker(stage, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement, own = parseFloat(getComputedStyle(node).fontSize);
+    if (!walker.currentNode.textContent.trim() || node.closest("style, title, option, tspan, .unseen")) continue;
+    const svg = node.closest("svg");
+    if (node.closest("text")) sizes.push((own * svg.getBoundingClientRect().width) / svg.viewBox.baseVal.width);
+    else if (node.getClientRects().length) sizes.push(own * scale);
+  }
+  return Math.min(...sizes);
+}"""  # pixels on the screen: the smallest text of a figure, but for subscripts
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-−+]\d+)?")
 WIDE, NARROW = 1000, 390
 OUTSIDE = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>

@@ -351,7 +351,7 @@ def test_two_figures_of_a_kind_and_two_copies_of_one_live_on_one_page(shown):
     assert tab.locator("[data-live]").count() == 3
     tab.get_by_role("button", name="next step").first.click()
     says = tab.locator(".bar .say").all_inner_texts()
-    assert says[0].startswith("1/3") and says[1].startswith("Finished")
+    assert says[0].startswith("1/3") and says[1].startswith("Press ›")
 
 
 def test_keys_are_kept_from_the_page_but_only_those_that_a_figure_knows(shown):

@@ -123,4 +123,4 @@ def test_a_chain_that_is_wider_than_a_phone_wraps(shown):  # noqa: F811
     for width in (WIDE, NARROW):
         tab = shown(figure(), width=width)
         rows.append(len({cell.get_attribute("y") for cell in tab.locator(".cell rect").all()}))
-    assert rows == [3, 5]
+    assert rows == [2, 4]

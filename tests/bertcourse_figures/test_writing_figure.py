@@ -75,8 +75,11 @@ def test_steps_and_orders_are_walked(shown, width):  # noqa: F811
         assert new == ([steps[-1][1]] if step and step <= len(ORDERS[name]) else [])
         said = tab.locator(".say").inner_text()
         if steps:
-            assert f"place {steps[-1][1] + 1} becomes “{steps[-1][0][steps[-1][1]]}”" in said
-            assert ("was done after" in said) == (step > len(ORDERS[name]))
+            is_over = step > len(ORDERS[name])
+            verb = "became" if is_over else "becomes"
+            assert said.startswith(f"Step {step}, {name}: ")
+            assert f"place {steps[-1][1] + 1} {verb} “{steps[-1][0][steps[-1][1]]}”" in said
+            assert (f"done since step {len(steps)}" in said) == is_over
         else:
             assert said == f"Before the first step, {name}: 3 masks."
         for text, cost, all_steps in zip(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse_figures.interactive import Figure, rounded, show_steps
+from bertcourse_figures.interactive import Figure, place_of, rounded, show_steps
 from bertcourse_figures.schematic import WIDE, Schematic, as_numbers, in_both_widths
 
 MOST_TOKENS, MOST_CLASSES, DRAWN = 12, 4, 8
@@ -406,7 +406,12 @@ def height(percent: float) -> float:
 
 
 def explore_freezing(
-    blocks: Sequence[int], learning: Sequence[int], operations: ArrayLike, accuracy: ArrayLike, num_blocks: int
+    blocks: Sequence[int],
+    learning: Sequence[int],
+    operations: ArrayLike,
+    accuracy: ArrayLike,
+    num_blocks: int,
+    start: int | None = None,
 ) -> Figure:
     """Let more and more layers learn: what does it cost, and what is it worth?
 
@@ -417,6 +422,7 @@ def explore_freezing(
         operations: for each the operations of a training step, as a share of those where everything learns.
         accuracy: (levels, seeds), in percent.
         num_blocks: N.
+        start: the level with which it opens, one of ``blocks``; None for the third.
 
     Raises:
         ValueError: not one of each for each level, or levels that do not rise from 0 to N + 1 at most.
@@ -438,6 +444,7 @@ def explore_freezing(
         "operations": rounded(shares, 4),
         "accuracy": rounded(marks, 2),
         "blocks": num_blocks,
+        "start": min(2, count - 1) if start is None else place_of(start, blocks, "start"),
     }
     told = "; ".join(
         f"{name}: {number:,} numbers learn, {100 * share:.0f} % of the operations, {each.mean():.0f} % right"

@@ -14,7 +14,11 @@ MOST_ANALOGIES, MOST_ON_AXIS = 10, 40
 
 
 def explore_analogies(
-    words: Sequence[str], vectors: ArrayLike, analogies: Sequence[tuple[str, str, str, str]], count: int = 5
+    words: Sequence[str],
+    vectors: ArrayLike,
+    analogies: Sequence[tuple[str, str, str, str]],
+    count: int = 5,
+    leave_out: bool = True,
 ) -> Figure:
     """Pick an analogy: an arrow leads from a to b, the same arrow from c, and the words nearest its tip are listed.
 
@@ -27,6 +31,7 @@ def explore_analogies(
         vectors: (V, D).
         analogies: (a, b, c, expected), such as ("man", "king", "woman", "queen"), at most 10; expected may be "".
         count: how many words are listed, not counting a, b and c.
+        leave_out: whether a, b and c are left out at first. It opens with the first analogy.
 
     Raises:
         ValueError: other shapes, too many analogies, or a word that has no vector or occurs twice.
@@ -53,7 +58,7 @@ expected: 1 of 1; with all words allowed, 1.
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(lengths > 0, lengths, 1)
     items = [analogy(words, unit, [row[word] for word in each if word], count) for each in analogies]
-    data = {"analogies": items, "stops": list(STOPS)}
+    data = {"analogies": items, "stops": list(STOPS), "leaveOut": leave_out}
     still, told = draw(data)
     return Figure(still, told, "analogies", data)
 

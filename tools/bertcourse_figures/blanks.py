@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse_figures.interactive import Figure, rounded, show_steps
+from bertcourse_figures.interactive import Figure, place_of, rounded, show_steps
 from bertcourse_figures.schematic import WIDE, Schematic, as_numbers, in_both_widths
 
 MOST_TOKENS, MOST_WORDS, MOST_BLANKS, BEST = 24, 60, 6, 5
@@ -179,10 +179,8 @@ def draw_heads(
         # slanted where there is no room beside the neighbours
         if is_wide:
             look = "none" if token.startswith("[") and token != MASK else "panel"
-            fit = min(13.0, (step - 4) / (0.62 * max(2, len(token))))
-            figure.box(
-                4 + step * i + 1, low, step - 2, 28, token, "hot" if i == place else "line", look, "code", size=fit
-            )
+            fit, role = min(13.0, (step - 4) / (0.58 * max(2, len(token)))), "hot" if i == place else "line"
+            figure.box(4 + step * i + 1, low, step - 2, 28, token, role, look, size=fit)
         else:
             color = "hot" if i == place else "ink"
             figure.text((middle[i] + 3, low - 4), token, "code", color, "start", size=10.5, turn=50)
@@ -236,6 +234,7 @@ def explore_snapshots(
     vocabulary: Sequence[str],
     read: ArrayLike,
     losses: ArrayLike,
+    start: tuple[int, int] = (0, 0),
 ) -> Figure:
     """Scrub through a training: what did the model put into the blanks of one text, after so many tokens?
 
@@ -246,6 +245,7 @@ def explore_snapshots(
         vocabulary: V words.
         read: (S,), how many tokens the training had read, in millions.
         losses: (S,), the MLM loss on held-out text, in nats.
+        start: the snapshot and the blank with which it opens.
 
     Raises:
         ValueError: shapes that do not fit, or too many words or blanks.
@@ -281,6 +281,7 @@ def explore_snapshots(
         "truth": rounded(np.array(truth).T, 3),
         "read": rounded(seen, 2),
         "loss": rounded(loss, 2),
+        "start": [place_of(at, range(count), "start") for at, count in zip(start, shape)],
     }
     told = "; ".join(f"{text[place]} {each[0]:.2f} and {each[-1]:.2f}" for place, each in zip(places, truth))
     told = f"Probability of the hidden word before the training and at its end: {told}."

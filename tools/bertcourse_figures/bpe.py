@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from bertcourse.tokenization.bpe import BPETokenizer, Merge, count_pairs, merge_pair
 from bertcourse.tokenization.words import MARKER
-from bertcourse_figures.interactive import Figure
+from bertcourse_figures.interactive import Figure, place_of
 from bertcourse_figures.schematic import Schematic
 
 MOST_WORDS, MOST_STEPS = 12, 60  # of a training text that is shown while it is merged
@@ -21,6 +21,7 @@ def explore_bpe(
     alphabet: Iterable[str] = "",
     marker: str = MARKER,
     mark_first: bool = True,
+    start: int | None = None,
 ) -> Figure:
     """Go forwards and backwards through the merges; type a text and see how the merges so far read it.
 
@@ -32,6 +33,7 @@ def explore_bpe(
         stops: the numbers of merges at which one can stop, increasing; None for all.
         alphabet: known characters other than those in ``merges``.
         marker, mark_first: as for ``BPETokenizer``.
+        start: the number of merges at first, one of ``stops``; None for the first of them.
 
     Raises:
         ValueError: a merge is not the most frequent pair or contains white space, a stop does not exist, or there is
@@ -56,6 +58,7 @@ def explore_bpe(
         "markFirst": mark_first,
         "text": text,
         "corpus": corpus,
+        "start": 0 if start is None else place_of(start, stops, "start"),
     }
     few = min(len(stops), ROWS_DRAWN)
     shown = [stops[i * (len(stops) - 1) // max(few - 1, 1)] for i in range(few)]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bertcourse_figures.generation import visible
-from bertcourse_figures.interactive import Figure, rounded, show_steps
+from bertcourse_figures.interactive import Figure, place_of, rounded, show_steps
 from bertcourse_figures.schematic import NARROW, Schematic, as_numbers, in_both_widths
 
 SENTINELS = ("<X>", "<Y>", "<Z>", "<W>", "<V>", "<U>")
@@ -307,7 +307,7 @@ def flow(figure: Schematic, looks: Sequence[tuple[str, str]], left: float, top: 
     return boxes, y + 26
 
 
-def show_cross_attention(source: Sequence[str], target: Sequence[str], weights: ArrayLike) -> Figure:
+def show_cross_attention(source: Sequence[str], target: Sequence[str], weights: ArrayLike, start: int = 1) -> Figure:
     """Token by token of the target: where in the source did the decoder look when it wrote it?
 
     Args:
@@ -315,6 +315,7 @@ def show_cross_attention(source: Sequence[str], target: Sequence[str], weights: 
         target: T tokens that were written, at most 24.
         weights: (T, S), the cross-attention of one head, or the average of several; each row is that of the position
             that wrote the target's token, and sums to 1.
+        start: the step at which it opens; step 1 writes the first token of the target.
 
     Raises:
         ValueError: shapes that do not fit, too many tokens, or numbers that are not weights.
@@ -335,7 +336,8 @@ def show_cross_attention(source: Sequence[str], target: Sequence[str], weights: 
     source, target = [visible(token) for token in source], [visible(token) for token in target]
     most = "; ".join(f"{word} ← {source[row.argmax()]} {row.max():.2f}" for word, row in zip(target, rows))
     told = f"Cross-attention of {len(target)} written tokens over {len(source)} of the source, most of each: {most}."
-    data = {"source": source, "target": target, "weights": rounded(rows, 6)}
+    first = place_of(start, range(1, len(target) + 1), "start")
+    data = {"source": source, "target": target, "weights": rounded(rows, 6), "start": first}
     return Figure(draw_cross(source, target, rows, told), told, "cross", data)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse_figures.interactive import Figure, rounded
+from bertcourse_figures.interactive import Figure, place_of, rounded
 from bertcourse_figures.schematic import Schematic, as_numbers, paint, short
 
 TEMPERATURES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.7, 2.0)
@@ -173,6 +173,7 @@ def explore_cache(
     hidden_size: int,
     prompt: int = 1,
     inner_size: int | None = None,
+    start: int = 1,
 ) -> Figure:
     """Write token by token, with a cache of keys and values or without: what is computed, what is only read?
 
@@ -186,6 +187,7 @@ def explore_cache(
         hidden_size: D.
         prompt: how many of the tokens were given; at least 1.
         inner_size: F; 4 D if None.
+        start: the step at which it opens; the first is 1.
 
     Raises:
         ValueError: shapes that do not fit, too many tokens, weights that are not causal, or nothing written.
@@ -215,6 +217,7 @@ one block: 1,584 with the cache, 2,384 without: 1.5 times as many.
         "prompt": prompt,
         "plain": plain,
         "cached": cached,
+        "start": place_of(start, range(1, len(written) + 1), "start"),
     }
     steps = "; ".join(f"{names[place - 1]} → {names[place]}" for place in written)
     last = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(names, rows[-1]))

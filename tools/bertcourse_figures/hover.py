@@ -21,7 +21,12 @@ MARKS = (
 
 
 def hover_scatter(
-    points: np.ndarray, groups: Sequence[str], texts: Sequence[str], title: str = "", alt: str = ""
+    points: np.ndarray,
+    groups: Sequence[str],
+    texts: Sequence[str],
+    title: str = "",
+    alt: str = "",
+    start: int | None = None,
 ) -> Figure:
     """Points on a plane that show a text when the mouse, or a finger, is on them, or one by one with the arrow keys.
 
@@ -31,6 +36,7 @@ def hover_scatter(
         texts: n texts.
         title: above the figure.
         alt: what one sees, in words, added to a sentence that counts the points of each group.
+        start: the point whose text is shown at first; None for none.
     """
     points = as_numbers(points, "points")
     names = list(dict.fromkeys(groups))
@@ -46,7 +52,8 @@ def hover_scatter(
     told = f"{sentence} {alt}".strip()
     marks = [names.index(group) for group in groups]
     wide = in_both_widths(draw, points, marks, names, title, told)
-    return Figure(wide, told, "hover", {"texts": list(texts), "groups": list(groups), "narrow": data_uri(wide.narrow)})
+    data = {"texts": list(texts), "groups": list(groups), "narrow": data_uri(wide.narrow), "start": start}
+    return Figure(wide, told, "hover", data)
 
 
 def draw(points: np.ndarray, marks: list[int], names: list[str], title: str, told: str, width: int) -> Schematic:

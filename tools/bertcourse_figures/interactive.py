@@ -1,15 +1,23 @@
 """Figures that move: a still picture that any viewer shows, and a script that brings it to life where scripts run.
 
-The output is one piece of HTML: a picture, its note and a script. The script (``js/kit.js``, one file for the scene,
-and what the scene draws with) finds the picture by the figure's key and draws into a shadow root in its place; it needs
-no library and no network. On GitHub, in an untrusted notebook and where a page forbids inline scripts, the picture and
-its note remain.
+The output is one piece of HTML: a headline, if it has one, a picture, its note and a script. The script (``js/kit.js``,
+one file for the scene, and what the scene draws with) finds the picture by the figure's key and draws into a shadow
+root in its place; it needs no library and no network. On GitHub, in an untrusted notebook and where a page forbids
+inline scripts, headline, picture and note remain.
+
+Every figure can be given a headline, and a schematic the step at which it opens::
+
+    show_stack(tokens, states, pooled).with_headline("Six times the same block, each with *its own* weights").at_step(1)
+
+In what state another figure opens, its function's arguments say: ``start``, or what it calls the thing that moves.
 """
 
 import base64
 import hashlib
 import html
 import json
+import re
+from collections.abc import Iterable
 from importlib.resources import files
 
 import numpy as np
@@ -40,6 +48,9 @@ class Figure:
         data: what the scene receives: lists, texts and finite numbers.
         note: the text under the still picture.
 
+    Attributes:
+        headline: one sentence that says the point, with ``*`` around what is emphasized; "" until ``with_headline``.
+
     Raises:
         ValueError: a number is not finite, or the HTML is larger than 300 KB.
 
@@ -52,11 +63,38 @@ class Figure:
         if not words.strip():
             raise ValueError("words must say what the figure draws, with its numbers; got nothing.")
         self.still, self.words, self.scene, self.data, self.note = still, words, scene, data, note
+        self.headline = ""
         if (size := len(self.html().encode())) > MOST_BYTES:
             raise ValueError(f"a figure may hold {MOST_BYTES // 1000} KB; this one is {size // 1000}. Draw less of it.")
 
+    def with_headline(self, headline: str) -> "Figure":
+        """This figure under a headline, which stands above the still picture, too, and is the title of its slide.
+
+        Args:
+            headline: one sentence that says the point, such as "*bank* listens to *tied* by the river".
+
+        >>> figure = Figure(Schematic(100, 40, "A box."), "a box: bank", "steps", {"captions": [], "narrow": ""})
+        >>> figure.with_headline("One box is enough.")
+        One box is enough.
+        a box: bank
+        """
+        self.headline = headline
+        return self
+
+    def at_step(self, step: int) -> "Figure":
+        """This schematic, opened at a step: 1 is the first. Without it, all steps are drawn at first.
+
+        Raises:
+            ValueError: it has no such step.
+        """
+        last = len(self.data["captions"]) if self.scene == "steps" else 0
+        if not 1 <= step <= last:
+            raise ValueError(f"a schematic opens at one of its steps, here 1 to {last}; got {step}.")
+        self.data["start"] = step
+        return self
+
     def html(self) -> str:
-        """The output: picture, note and script."""
+        """The output: headline, picture, note and script."""
         try:
             data = json.dumps(self.data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         except ValueError as error:
@@ -64,8 +102,10 @@ class Figure:
         data = data.replace("<", "\\u003c")  # no text can end the script
         picture = data_uri(self.still)
         key = hashlib.sha256(f"{picture}{self.scene}{data}".encode()).hexdigest()[:12]
+        headline = re.sub(r"\*(.+?)\*", r"<em>\1</em>", html.escape(self.headline, quote=False))
         return (
             f'<div class="bertcourse-figure" data-figure="{key}" data-lm-suppress-shortcuts="true">'
+            f"{headline and f'<p><strong>{headline}</strong></p>'}"
             f'<img src="{picture}" alt="{html.escape(self.still.alt)}" width="{self.still.width}" '
             f'height="{self.still.height}" style="max-width:100%;height:auto">'
             f"<p><small>{html.escape(self.note)}</small></p></div>\n"
@@ -73,10 +113,10 @@ class Figure:
         )
 
     def __repr__(self) -> str:
-        return self.words
+        return f"{self.headline}\n{self.words}" if self.headline else self.words
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        return {"text/html": self.html(), "text/plain": self.words}
+        return {"text/html": self.html(), "text/plain": repr(self)}
 
 
 def scripts_of(scene: str) -> str:
@@ -108,6 +148,17 @@ def show_steps(schematic: Schematic, words: str = "") -> Figure:
         )
     data = {"captions": schematic.captions, "narrow": data_uri(narrow) if narrow else ""}
     return Figure(schematic, words or schematic.alt, "steps", data)
+
+
+def place_of(choice, choices: Iterable, what: str) -> int:
+    """The place of what a caller chose among what can be chosen.
+
+    >>> place_of("bank", ["river", "bank"], "start")
+    1
+    """
+    if choice not in (choices := list(choices)):
+        raise ValueError(f"{what} must be one of {', '.join(map(repr, choices[:20]))}; got {choice!r}.")
+    return choices.index(choice)
 
 
 def rounded(values: ArrayLike, digits: int = 4, name: str = "values") -> list:

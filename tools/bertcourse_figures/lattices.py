@@ -3,13 +3,13 @@
 from collections.abc import Collection, Sequence
 
 from bertcourse.tokenization.unigram import Edge, Lattice
-from bertcourse_figures.interactive import Figure, data_uri, significant
+from bertcourse_figures.interactive import Figure, data_uri, place_of, significant
 from bertcourse_figures.schematic import NARROW, WIDE, Schematic, paint, short, signed
 
 MOST_LETTERS = 16
 
 
-def explore_lattice(lattice: Lattice) -> Figure:
+def explore_lattice(lattice: Lattice, start: str = "") -> Figure:
     """Walk a word's lattice from left to right, edge by edge, with a running sum of the log-probabilities.
 
     An edge is a bar from the node where its token begins to the node where it ends. On demand, the score of the best
@@ -17,6 +17,7 @@ def explore_lattice(lattice: Lattice) -> Figure:
 
     Args:
         lattice: of a word of at most 16 characters, each of which some token covers.
+        start: the path that is drawn at first, "most probable" or "longest first"; "" for none.
 
     Raises:
         ValueError: the word is too long, empty, or has a character that no token covers.
@@ -37,6 +38,7 @@ def explore_lattice(lattice: Lattice) -> Figure:
         "scores": significant([edge.log_prob for edge in edges], 7, "log-probabilities"),
         "best": significant(best, 7, "scores"),
         "paths": [[name, [edges.index(edge) for edge in path]] for name, path in paths.items()],
+        "start": place_of(start, ["", *paths], "start"),
     }
     said = [f"{name}: {' '.join(e.token for e in path)} {score_of(path)}" for name, path in paths.items()]
     told = f"Lattice of {word}: {len(word) + 1} nodes, {len(edges)} tokens that fit between two of them. "

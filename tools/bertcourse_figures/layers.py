@@ -6,14 +6,21 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse_figures.interactive import Figure, rounded
+from bertcourse_figures.interactive import Figure, place_of, rounded
 from bertcourse_figures.schematic import Schematic, as_numbers, signed
 
 SAME = 1e-3  # vectors closer together than this share of their length count as equal
 MARKS, OPEN = "●◆▲", "could be either"  # for the senses; ○ for a sentence that leaves it open
 
 
-def explore_layers(sentences: Sequence[str], states: ArrayLike, word: str, senses: Sequence[str]) -> Figure:
+def explore_layers(
+    sentences: Sequence[str],
+    states: ArrayLike,
+    word: str,
+    senses: Sequence[str],
+    start: int | None = None,
+    layer: int | None = None,
+) -> Figure:
     """Move through the layers: the word's vectors drift apart, and each sentence shows which other one is nearest.
 
     All layers are drawn in the same plane, the one in which the last layer's vectors differ most (its first two
@@ -24,6 +31,8 @@ def explore_layers(sentences: Sequence[str], states: ArrayLike, word: str, sense
         states: (layers, N, D), the word's vectors; layer 0 is the embeddings.
         word: what is printed in bold.
         senses: N names, at most three of them different; "" for a sentence that leaves the sense open.
+        start: the sentence that is chosen at first; None for the last one that leaves the sense open.
+        layer: the layer at which it opens; None for the last.
 
     Raises:
         ValueError: shapes that do not fit, a sentence without the word, or too many senses.
@@ -54,7 +63,10 @@ def explore_layers(sentences: Sequence[str], states: ArrayLike, word: str, sense
         "points": rounded(points, 3),
         "nearest": nearest,
         "own": own,
-        "start": max((i for i, sense in enumerate(senses) if not sense), default=0),
+        "start": max((i for i, sense in enumerate(senses) if not sense), default=0)
+        if start is None
+        else place_of(start, range(len(sentences)), "start"),
+        "layer": place_of(len(states) - 1 if layer is None else layer, range(len(states)), "layer"),
     }
     places = "; ".join(
         f"{label} ({sense or OPEN}) {signed(x, '.2f')} {signed(y, '.2f')}"

@@ -159,7 +159,7 @@ class Line(NamedTuple):
         along, other = (self.starts[place], self.sizes[place]), (self.origin, self.depth)
         (x, width), (y, height) = (other, along) if self.down else (along, other)
         look = dict(color=role or "line", fill=role or "panel", opacity=0.2) | how
-        return self.figure.box(x, y, width, height, text, style="code", size=self.size, corner=4, **look)
+        return self.figure.box(x, y, width, height, text, size=self.size, corner=4, **look)
 
     def at(self, place: int, beyond: float) -> Point:
         """The point so many pixels beyond the middle of a word's box, where its question is."""
@@ -204,8 +204,8 @@ def draw_objectives(asked: Objectives, captions: Sequence[str], told: str, width
         _, y = flow(figure, [(word, "") for word in words], 6, 4)
     else:
         Line(figure, starts, sizes, 4, deep, size, False).sentence(words, {})
-        y = 30.0
-    below = tall + 54 if down else 92.0  # from one model's heading to the next
+        y = 24.0
+    below = tall + 54 if down else 84.0  # from one model's heading to the next
     y += 16
     for name, hidden, place in (
         ("BERT", asked.hidden, (6.0, y)),
@@ -235,7 +235,7 @@ def draw_objectives(asked: Objectives, captions: Sequence[str], told: str, width
         away = (way + 17 + text + 8) if down else (way + 37)
         anchor = "start" if down else "middle"
         figure.text(read.at(place, away), f"place {number}", color="soft", anchor=anchor, size=min(11, size))
-    y += below if down else below + 54
+    y += below if down else below + 50
 
     figure.step(next(steps))
     read = line("ELECTRA", of(len(words)), 6, y)
@@ -245,7 +245,7 @@ def draw_objectives(asked: Objectives, captions: Sequence[str], told: str, width
         is_original = asked.guesses.get(place, word) == word
         verdict, style = VERDICTS[is_original], "" if is_original else "bold"
         read.ask(place, verdict, role="value" if is_original else "hot", style=style)
-    figure.height = round(y + (tall + 40 if down else 86))
+    figure.height = round(y + (tall + 40 if down else 78))
     return figure
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse_figures.interactive import Figure, rounded, show_steps
+from bertcourse_figures.interactive import Figure, place_of, rounded, show_steps
 from bertcourse_figures.schematic import WIDE, Schematic, as_numbers, in_both_widths, signed
 
 MOST_TOKENS, MOST_WORDS, MOST_GROUPS = 10, 20, 4
@@ -55,9 +55,11 @@ def span_steps(tokens: Sequence[str], start: ArrayLike, end: ArrayLike, longest:
 def draw_spans(tokens, start, end, forbidden, best, captions, alt: str, width: int) -> Schematic:
     """Draw both rows of scores, the matrix, crosses on what is not allowed, and a frame around the best cell."""
     is_wide = width == WIDE
-    left, column, top = (110, 60, 84) if is_wide else (56, 34, 84)
+    left, column = (110, 60) if is_wide else (56, 34)
     cell = (width - left - column - 6) / len(tokens)
-    tall = min(cell, 36.0)
+    longest = 0.6 * max(map(len, tokens)) * (13 if is_wide else 11)
+    turn = -45 if longest > cell else 0  # names that have no room beside each other lean
+    top, tall = 84 + (0.7 * longest - 10 if turn else 0), min(cell, 32.0)
     figure = Schematic(width, round(top + tall * len(tokens) + 6), alt, size=13 if is_wide else 10)
     corner = left + column
     limit = float(np.abs(np.concatenate([start, end])).max())
@@ -75,7 +77,8 @@ def draw_spans(tokens, start, end, forbidden, best, captions, alt: str, width: i
     figure.step(captions[1])
     figure.text((corner - 8, top - 40), "end", color="soft", anchor="end")
     for place, token in enumerate(tokens):
-        figure.text((corner + cell * (place + 0.5), 14), token, size=fitting(token, cell - 2))
+        x, anchor = corner + cell * (place + (0.4 if turn else 0.5)), "start" if turn else "middle"
+        figure.text((x, top - 64 if turn else 14), token, anchor=anchor, size=13 if is_wide else 11, turn=turn)
     figure.matrix(corner, top - 54, end, cell, 28, limit=limit, numbers=form, size=size)
     figure.step(captions[2])
     spans = start[:, None] + end
@@ -101,6 +104,7 @@ def explore_question(
     probabilities: ArrayLike,
     answer: tuple[int, int],
     longest: int = 30,
+    start: int | None = None,
 ) -> Figure:
     """Leave out one word of a question: where does the reader look for the answer now?
 
@@ -112,6 +116,7 @@ def explore_question(
             the whole question, and then without each of its words.
         answer: the characters (start, end) that people marked; they are underlined.
         longest: how many tokens an answer may have.
+        start: the place of the word that is left out at first; None for none.
 
     Raises:
         ValueError: shapes that do not fit.
@@ -132,6 +137,7 @@ def explore_question(
         "end": rounded(array[:, 1], 3),
         "found": [list(span) for span in found],
         "answer": list(answer),
+        "without": place_of(start, [None, *range(len(words))], "start"),
     }
     others = [f"without {word}: {text}" for word, text in zip(words, texts[1:]) if text != texts[0]]
     changed = "; ".join(others) or "the same without any one of its words"

@@ -47,13 +47,16 @@ class Clocks(NamedTuple):
         return len(self.scores) // 2
 
 
-def explore_rotary(query: Tensor, key: Tensor, theta: float = 10_000.0, most: int = 64) -> Figure:
+def explore_rotary(
+    query: Tensor, key: Tensor, theta: float = 10_000.0, most: int = 64, start: tuple[int, int] | None = None
+) -> Figure:
     """Move a query and a key together, and the score stays; move them apart, and it changes.
 
     Args:
         query, key: (d,), d even: one vector each, before any rotation.
         theta: the base of the frequencies.
         most: the last position; the first is 0.
+        start: where query and key stand at first; None for the middle, the key three before the query.
 
     Raises:
         ValueError: shapes that do not fit, numbers that are not finite, or settings out of range.
@@ -72,7 +75,9 @@ def explore_rotary(query: Tensor, key: Tensor, theta: float = 10_000.0, most: in
     drift = max(float(scores.max() - scores.min()) for scores in by_distance)
     frequencies = rotary_angles(2, d, theta)[1].numpy().astype(float)
     shown = sorted({round(place) for place in np.linspace(0, d // 2 - 1, FACES)})
-    at = most // 2
+    at, place = start or (most // 2, most // 2 - min(3, most // 2))
+    if not (min(at, place) >= 0 and max(at, place) <= most and abs(place - at) <= reach):
+        raise ValueError(f"start must be two positions from 0 to {most}, at most {reach} apart; got {start}.")
     clocks = Clocks(
         as_numbers(query, "query"),
         as_numbers(key, "key"),
@@ -81,7 +86,7 @@ def explore_rotary(query: Tensor, key: Tensor, theta: float = 10_000.0, most: in
         [places(2 * math.pi / frequencies[pair]) for pair in shown],
         np.array([float(scores.double().mean()) for scores in by_distance]),
         most,
-        (at, -min(3, at)),
+        (at, place - at),
     )
     low, high, ticks = axis(clocks.scores)
     words = describe(clocks, drift)

@@ -138,15 +138,18 @@ class Schematic:
         """
         size, lines = size or self.size, str(text).split("\n")
         how = f' class="{style}"' if style else ""
-        how += f' style="text-anchor:{anchor}"' if anchor != "middle" else ""
         how += f' transform="rotate({short(turn)} {short(at[0])} {short(at[1])})"' if turn else ""
         for number, line in enumerate(lines):
-            y = at[1] + (number - (len(lines) - 1) / 2) * 1.25 * size + 0.35 * size  # .35: half of a small letter
+            down = (number - (len(lines) - 1) / 2) * 1.25 + 0.35  # .35: half of a small letter
+            y = at[1] + down * size
+            looks = [f"text-anchor:{anchor}"] if anchor != "middle" else []
+            looks += [f"--down:{short(down)}"] if len(lines) > 1 else []  # for a page that enlarges it
+            own = f' style="{";".join(looks)}"' if looks else ""
             line = html.escape(line, quote=False)
             if style == "formula":
                 line = re.sub(r"_(\w+)", lambda found: subscript(found[1], size), line)
             place = f'x="{short(at[0])}" y="{short(y)}" font-size="{short(size)}" fill="{paint(color)}"'
-            self.put(f"<text {place}{how}>{line}</text>")
+            self.put(f"<text {place}{how}{own}>{line}</text>")
 
     def box(
         self,

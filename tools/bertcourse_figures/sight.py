@@ -135,17 +135,17 @@ def few(count: int) -> str:
 def draw_sight(sight: Sight, captions: Sequence[str], told: str, width: int) -> Schematic:
     """Two masks, the stack beside them or below, and two bars."""
     figure, steps, small = Schematic(width, 400, told, size=13), iter(captions), width == NARROW
-    cell = min(158 / sight.length, 14.0) if small else min(176 / sight.length, 14.0)
+    cell = min(158 / sight.length, 14.0) if small else min(146 / sight.length, 14.0)
     side = cell * sight.length
     for number, is_local in enumerate((False, True)):
-        x, y = (6 + 178 * number, 26.0) if small else (6.0, 26 + (side + 62) * number)
+        x, y = (6 + 178 * number, 26.0) if small else (6.0, 26 + (side + 54) * number)
         figure.step(next(steps))
         count = scores_of(sight.length, sight.reach if is_local else None)
         figure.text((x, y - 14), f"{KINDS[is_local]} layer", "bold", anchor="start", size=14)
         mask = mask_of(sight.length, sight.reach, is_local)
         figure.matrix(x, y, 0.75 * mask, cell, limit=1, color=role_of(is_local))
         figure.text((x, y + side + 13), f"{count} scores", color="soft", anchor="start", size=12)
-    below = 26 + side + 24 if small else 2 * side + 62 + 26 + 24
+    below = 26 + side + 24 if small else 2 * side + 54 + 26 + 20
     place = (6.0, below + 28, 348.0) if small else (250.0, 26.0, 484.0)
     apart = 62.0 if small else min(110.0, (below - 132) / len(sight.local))
     under = draw_stack(figure, sight, steps, place, apart)
@@ -217,8 +217,8 @@ def draw_costs(figure: Schematic, y: float, width: int) -> float:
     full = width - 12
     figure.text((6, y + 8), f"{LONG:,} tokens, reach {FAR}", "bold", anchor="start", size=14)
     for number, reach in enumerate((None, FAR)):
-        count, top = scores_of(LONG, reach), y + 24 + 44 * number
+        count, top = scores_of(LONG, reach), y + 24 + 38 * number
         figure.text((6, top + 7), f"{KINDS[reach is not None]} layer: {count:,} scores", anchor="start", size=12)
         role = role_of(reach is not None)
-        figure.box(6, top + 17, full * count / scores_of(LONG), 14, color=role, fill=role, corner=2, opacity=0.6)
-    return y + 24 + 88
+        figure.box(6, top + 18, full * count / scores_of(LONG), 14, color=role, fill=role, corner=2, opacity=0.6)
+    return y + 24 + 74

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from bertcourse.anisotropy import expected_cosine, paired_cosines
 from bertcourse.word_senses.nearest import check_vectors, unit
-from bertcourse_figures.interactive import Figure, rounded, show_steps
+from bertcourse_figures.interactive import Figure, place_of, rounded, show_steps
 from bertcourse_figures.schematic import WIDE, Schematic, as_numbers, in_both_widths, short, signed
 
 MOST_POINTS, MOST_DOTS, MOST_GROUPS, MOST_KINDS, MOST_QUERIES = 60, 240, 3, 5, 10
@@ -45,14 +45,14 @@ def cone_steps(points: ArrayLike, shift: Sequence[float], pair: tuple[int, int])
         "The same points, moved to the right. Every distance between two of them is what it was.",
         "Only the origin, from which we look, is now somewhere else. Seen from there, all points lie in nearly the "
         f"same direction: on average, two have a cosine of {signed(means[1], '.2f')}.",
-        f"Take one pair. Above, its cosine is {signed(own[0], '.2f')}; below, it is {signed(own[1], '.2f')}. Is that a "
-        "lot?",
-        f"Compare it with all pairs. Below, {100 * above[1]:.0f} % of them have a cosine at least as large; above, "
-        f"{100 * above[0]:.0f} %. A cosine needs a baseline.",
+        f"Take one pair. Around the origin, its cosine is {signed(own[0], '.2f')}; moved, it is "
+        f"{signed(own[1], '.2f')}. Is that a lot?",
+        f"Compare it with all pairs. Moved, {100 * above[1]:.0f} % of them have a cosine at least as large; around the "
+        f"origin, {100 * above[0]:.0f} %. A cosine needs a baseline.",
     ]
     alt = (
         "Two drawings of the same cloud of points, with lines from the origin to each. Around the origin the lines "
-        "run in all directions; from an origin far to the left of the cloud they form a narrow bundle. Next to each, "
+        "run in all directions; from an origin far to the left of the cloud they form a narrow bundle. Below each, "
         "the cosines of all pairs from −1 to 1."
     )
     schematic = in_both_widths(draw_clouds, clouds, cosines, own, means, pair, captions, alt)
@@ -71,26 +71,25 @@ def pair_cosines(vectors: np.ndarray) -> np.ndarray:
 
 
 def draw_clouds(clouds, cosines, own, means, pair, captions, alt: str, width: int) -> Schematic:
-    """Draw both clouds, one above the other, each with the cosines of its pairs beside it, or below it on a phone."""
+    """Draw both clouds side by side, or on a phone one above the other, each with the cosines of its pairs below it."""
     is_wide = width == WIDE
     both = np.concatenate([*clouds, np.zeros((1, 2))])
     (left, low), (right, high) = both.min(axis=0) - 0.35, both.max(axis=0) + 0.35
-    across = 440 if is_wide else 340
+    across, head, bars = 350 if is_wide else 340, 28, 66  # of a cloud, above it, and of the bars below
     scale = across / (right - left)
     tall = scale * (high - low)
-    bars = (490, 232, min(120.0, tall - 50)) if is_wide else (14, 330, 66)
-    head = 28  # above each cloud
-    row = head + tall + (14 if is_wide else bars[2] + 60)
-    figure = Schematic(width, round(2 * row), alt, size=13 if is_wide else 11.5)
+    row = head + tall + bars + 60
+    figure = Schematic(width, round(row if is_wide else 2 * row), alt, size=13 if is_wide else 11.5)
+    corner = [(10 + (across + 20) * number * is_wide, head + row * number * (not is_wide)) for number in (0, 1)]
 
     def place(point, number: int) -> tuple[float, float]:
-        return 10 + scale * (point[0] - left), head + row * number + scale * (high - point[1])
+        x, y = corner[number]
+        return x + scale * (point[0] - left), y + scale * (high - point[1])
 
     def frame(number: int) -> None:
-        figure.box(10, head + row * number, across, tall, fill="none", corner=2)
-        figure.text(
-            (10, head - 13 + row * number), ("around the origin", "moved")[number], color="soft", anchor="start"
-        )
+        x, y = corner[number]
+        figure.box(x, y, across, tall, fill="none", corner=2)
+        figure.text((x, y - 13), ("around the origin", "moved")[number], color="soft", anchor="start")
 
     def dots(number: int) -> None:
         for x, y in (place(point, number) for point in clouds[number]):
@@ -109,12 +108,12 @@ def draw_clouds(clouds, cosines, own, means, pair, captions, alt: str, width: in
             figure.arrow(place((0, 0), number), place(clouds[number][which], number), color="hot", width=2.4)
 
     def histogram(number: int) -> None:
-        x, wide, high_bar = bars
-        bottom = head + row * number + (tall - 34 if is_wide else tall + bars[2] + 18)
+        (x, y), wide = corner[number], across - 10
+        bottom = y + tall + bars + 18
         counts, _ = np.histogram(cosines[number], bins=BINS, range=(-1, 1))
         for place_of_bin, count in enumerate(counts):
             if count:
-                size = high_bar * count / counts.max()
+                size = bars * count / counts.max()
                 step = wide / BINS
                 figure.box(x + step * place_of_bin + 0.5, bottom - size, step - 1, size, color="none", fill="plus",
                            corner=0, opacity=0.6)  # fmt: skip
@@ -122,12 +121,12 @@ def draw_clouds(clouds, cosines, own, means, pair, captions, alt: str, width: in
         for tick in (-1, 0, 1):
             figure.text((x + wide * (tick + 1) / 2, bottom + 11), signed(tick, "d"), color="soft", size=11)
         mark = x + wide * (own[number] + 1) / 2
-        figure.arrow((mark, bottom - high_bar - 8), (mark, bottom - 2), color="hot", width=2.2)
-        figure.text((x + wide / 2, bottom + 26), "cosines of all pairs (arrow: ours)", color="soft", size=11.5)
+        figure.arrow((mark, bottom - bars - 8), (mark, bottom - 2), color="hot", width=2.2)
+        figure.text((x + wide / 2, bottom + 27), "cosines of all pairs (arrow: ours)", color="soft", size=11.5)
 
     def tell(number: int) -> None:
         text = f"mean cosine {signed(means[number], '.2f')}"
-        figure.text((10 + across, head - 13 + row * number), text, "bold", anchor="end")
+        figure.text((corner[number][0] + across, corner[number][1] - 13), text, "bold", anchor="end")
 
     for number, caption in ((0, captions[0]), (1, captions[1])):
         figure.step(caption)
@@ -265,7 +264,11 @@ def shifted_cosines(vectors: np.ndarray, mean: np.ndarray, shares: Sequence[floa
 
 
 def explore_mean(
-    vectors: ArrayLike, groups: Sequence[str], largest: Sequence[int], counts: Sequence[int] = (0, 1, 2, 3, 5, 10, 20)
+    vectors: ArrayLike,
+    groups: Sequence[str],
+    largest: Sequence[int],
+    counts: Sequence[int] = (0, 1, 2, 3, 5, 10, 20),
+    start: tuple[float, int] = (0.0, 0),
 ) -> Figure:
     """Drag the mean of a cloud to the origin, or leave out its loudest dimensions: what becomes of the mean cosine?
 
@@ -277,6 +280,7 @@ def explore_mean(
         groups: n names, at most 3 different ones, which are drawn in different colours.
         largest: dimensions, those that add most to the expected cosine first.
         counts: how many of them are left out; the first is 0, and they rise.
+        start: the share of the mean that is taken away at first, and how many dimensions are left out.
 
     Raises:
         ValueError: names that do not fit, too many groups, too few dimensions or none such, or counts that do not rise
@@ -318,6 +322,7 @@ def explore_mean(
         "points": rounded(points, 2),
         "means": rounded(means, 3),
         "cosines": rounded(cosines, 3),
+        "start": [round(start[0] * (SHARES - 1)), place_of(start[1], counts, "start")],
     }
     cut = ", ".join(f"{count}: {signed(row[0], '.2f')}" for count, row in zip(counts, cosines))
     told = (
@@ -367,6 +372,7 @@ def explore_neighbours(
     baselines: Mapping[str, float],
     queries: Sequence[str],
     most: int = 8,
+    start: str = "",
 ) -> Figure:
     """Choose a word and what is done to the vectors: who are its nearest neighbours, and how large is a cosine?
 
@@ -374,8 +380,9 @@ def explore_neighbours(
         words: n different words.
         kinds: for each repair, at most 5, the vectors (n, D); the first is what the others are compared with.
         baselines: for each repair what two random words get.
-        queries: words that the reader can choose, at most 10.
+        queries: words that the reader can choose, at most 10; it opens with the first.
         most: how many neighbours are shown.
+        start: the repair with which it opens; the first of ``kinds`` if "".
 
     Raises:
         ValueError: shapes that do not fit, a zero vector, an unknown word, or too many of something.
@@ -413,6 +420,7 @@ def explore_neighbours(
         "baselines": [round(float(baselines[kind]), 3) for kind in arrays],
         "queries": list(queries),
         "found": found,
+        "start": place_of(start or next(iter(arrays)), arrays, "start"),
     }
     random = ", ".join(f"{kind} {signed(baselines[kind], '.2f')}" for kind in arrays)
     words_told = f"Two random words: {random}. Nearest to {'; '.join(told)}."

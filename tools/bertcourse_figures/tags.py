@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse_figures.interactive import Figure, rounded, show_steps
+from bertcourse_figures.interactive import Figure, place_of, rounded, show_steps
 from bertcourse_figures.schematic import Schematic, as_numbers, signed
 
 MOST_WORDS, MOST_PLACES, MOST_LABELS = 24, 8, 6
@@ -199,6 +199,7 @@ def explore_viterbi(
     start: ArrayLike,
     step: ArrayLike,
     best: Sequence[int],
+    chosen: tuple[int, int] = (1, 0),
 ) -> Figure:
     """Change any score: the tags that win word by word follow, and so does the best path that the rules allow.
 
@@ -209,6 +210,7 @@ def explore_viterbi(
         start: (K,), 0 for tags that may come first, minus infinity for the others.
         step: (K, K), the same for the column's tag after the row's.
         best: the best path that is allowed: L indices of tags.
+        chosen: the word and the tag whose score the slider changes at first.
 
     Raises:
         ValueError: shapes that do not fit, steps with scores of their own, or a path that is not allowed.
@@ -237,6 +239,7 @@ def explore_viterbi(
         "scores": rounded(array, 1, "scores"),
         "start": first.tolist(),
         "pair": pair.tolist(),
+        "chosen": [place_of(at, range(count), "chosen") for at, count in zip(chosen, sizes)],
     }
 
     def read(path: list[int]) -> str:

@@ -42,7 +42,7 @@ def show_input(
     added = sum(arrays.values())
     captions = {
         "tokens": "The text, cut into tokens. [CLS] begins it, and [SEP] ends each segment.",
-        "token": f"Each token looks up its vector in a table. The first {count} of its {size} numbers are drawn.",
+        "token": f"Each token looks up its row in a table. The first {count} of its {size} numbers are drawn.",
         "segment": "Which of two texts is it in? One of two vectors is added.",
         "position": "Which place is it in? A vector for each place is added.",
         "sum": "The three are added, number by number.",
@@ -53,22 +53,13 @@ def show_input(
     rows = [*arrays.items(), ("sum", added), ("total", result)]
 
     wide = Schematic(WIDE, 430, alt)
-    step, cell = 590 / length, 6.0
-    width, gap = min(30.0, step - 10), 36
+    step, cell = 590 / length, 5.0
+    width, gap = min(30.0, step - 10), 30
     longest = max(map(len, tokens))
     wide.step(captions["tokens"])
     for i, token in enumerate(tokens):
-        fill = "none" if token.startswith("[") else "panel"
-        wide.box(
-            150 + step * i + 2,
-            8,
-            step - 4,
-            26,
-            token,
-            fill=fill,
-            style="code",
-            size=min(13, (step - 7) / (0.61 * longest)),
-        )
+        fill, size_of_text = "none" if token.startswith("[") else "panel", min(14, (step - 4) / (0.55 * longest))
+        wide.box(150 + step * i + 1, 8, step - 2, 26, token, fill=fill, size=size_of_text)
     wide.text((138, 21), "tokens", "bold", anchor="end")
     for number, (name, values) in enumerate(rows):
         top = 64 + number * (count * cell + gap)
@@ -88,9 +79,9 @@ def show_input(
                 ends = 150 + step * inside[0] + 4, 150 + step * (inside[-1] + 1) - 4
                 wide.bracket(*ends, top - 7, f"segment {'AB'[segment]}", over=True)
         middle = top + count * cell / 2
-        below = f"table of {tables[name]:,} × {size}" if name in tables else f"{length} × {size}"
+        below = f"{tables[name]:,} × {size}" if name in tables else f"{length} × {size}"
         wide.text((138, middle - 9), "layer norm" if is_total else name, "bold", anchor="end")
-        wide.text((138, middle + 9), below, color="soft", anchor="end", size=12)
+        wide.text((138, middle + 10), below, color="soft", anchor="end", size=13)
         if number and not is_total:
             wide.text((12, middle), "=" if name == "sum" else "+", "bold", "soft", size=20)
     foot = 64 + 4 * (count * cell + gap) + count * cell + 22
@@ -177,7 +168,8 @@ def show_heads(
 
         def matrix(name: str, values: np.ndarray, title: str, frame: str = "line") -> Box:
             drawn = every(values, count)
-            box = figure.matrix(*places[name], drawn, *cell, limit=strong(drawn), frame=frame)
+            tall = labelled if name == "x" and width == WIDE else cell[1]
+            box = figure.matrix(*places[name], drawn, cell[0], tall, limit=strong(drawn), frame=frame)
             figure.text(box.at(0.5, 0, dy=-12), title, "bold" if len(title) > 1 else "formula", size=13)
             figure.text(box.at(0.5, 1, dy=12), f"{length} × {size}", color="soft", size=small)
             return box
@@ -190,8 +182,8 @@ def show_heads(
         boxes["x"] = matrix("x", first, "X")
         longest = max(map(len, tokens))
         for i, token in enumerate(tokens) if width == WIDE else ():
-            place = boxes["x"].x - 5, boxes["x"].y + (i + 0.5) * cell[1]
-            figure.text(place, token, "code", anchor="end", size=min(1.05 * cell[1], 98 / longest))
+            place = boxes["x"].x - 5, boxes["x"].y + (i + 0.5) * labelled
+            figure.text(place, token, anchor="end", size=min(14, 0.9 * labelled, 160 / longest))
         if width == WIDE:
             figure.text(boxes["x"].at(0.5, 1, dy=28), f"drawn: {count} columns", color="soft", size=small)
         figure.step(captions[1])
@@ -238,13 +230,13 @@ def show_heads(
         return figure
 
     tall, thin = min(10.5, 84 / length), 2.15
-    high, mid = tall * length, 198
-    right, column = 740 - thin * count - 4, 190
+    high, mid, labelled = tall * length, 198, min(18.0, 260 / length)  # the rows that have names are higher
+    right, column = 740 - thin * count - 4, 206
     side = min(5.2, 40 / length)
     maps = 4 if heads > 4 else 2
     area_top = mid - (side * length + 8) * -(-heads // maps) / 2 + 4
     wide_places = {
-        "x": (66, mid - high / 2),
+        "x": (90, mid - labelled * length / 2),
         "query": (column + 14, mid - 1.5 * high - 46),
         "key": (column + 14, mid - high / 2),
         "value": (column + 14, mid + high / 2 + 46),
@@ -329,7 +321,9 @@ def show_block(
     pitch, rows = side * length + 6, -(-heads // columns)
 
     def named(box: Box, title: str, below: str) -> Box:
-        wide.text(box.at(0.5, 0, dy=-13), title, "formula", size=15)
+        is_long = len(title) > 1  # then it leans to the left, away from the next box
+        end, anchor = (1, "end") if is_long else (0.5, "middle")
+        wide.text(box.at(end, 0, dy=-13), title, "formula", anchor=anchor, size=15)
         wide.text(box.at(0.5, 1, dy=13), below, color="soft", size=12)
         return box
 

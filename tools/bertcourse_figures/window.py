@@ -17,6 +17,7 @@ def explore_window(
     tables: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     vocabulary: Sequence[str] = (),
     start: tuple[int, int] = (0, 2),
+    neighbour: int = 1,
 ) -> Figure:
     """Move the window's centre, and widen it: the pairs that occur are shown, and the words drawn against each.
 
@@ -30,6 +31,7 @@ def explore_window(
         tables: under two names, such as "untrained" and "trained", the vectors (V, D) of centres and of contexts.
         vocabulary: V words, in the order of the tables' rows.
         start: the centre, counted from 0, and the size of the window at first.
+        neighbour: the pair that is chosen at first, by its place around the centre: −1 is the word before it.
 
     Raises:
         ValueError: shapes that do not fit, more than there is room for, or a word that is not in the vocabulary.
@@ -68,6 +70,7 @@ def explore_window(
         "names": list(tables or ()),
         "probabilities": [rounded(each) for each in probabilities],
         "start": list(start),
+        "neighbour": neighbour,
     }
     still, told = draw(data)
     return Figure(still, told, "window", data)
@@ -118,7 +121,8 @@ def draw(data: dict) -> tuple[Schematic, str]:
     slots = [slot for slot in range(2 * window) if 1 <= abs(offset_of(slot, window)) <= size]
     slots = [slot for slot in slots if 0 <= centre + offset_of(slot, window) < len(words)]
     neighbours = [words[centre + offset_of(slot, window)] for slot in slots]
-    chosen = next((slot for slot in slots if slot >= window), slots[-1])
+    wanted = [slot for slot in slots if offset_of(slot, window) == data["neighbour"]]
+    chosen = next((slot for slot in [*wanted, *slots] if wanted or slot >= window), slots[-1])
     drawn = data["negatives"][centre][chosen]
     told_of = words[centre + offset_of(chosen, window)]
 

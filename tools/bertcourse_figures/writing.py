@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from bertcourse_figures.interactive import Figure, rounded
+from bertcourse_figures.interactive import Figure, place_of, rounded
 from bertcourse_figures.schematic import Schematic
 
 MASK = "[MASK]"
@@ -11,13 +11,14 @@ LEAST = 1e-9  # a lower probability counts as this
 Step = tuple[Sequence[str], int, float]  # the tokens after it, the place that was filled, the probability of its token
 
 
-def explore_writing_order(orders: Mapping[str, Sequence[Step]], mask: str = MASK) -> Figure:
+def explore_writing_order(orders: Mapping[str, Sequence[Step]], mask: str = MASK, start: int = 0) -> Figure:
     """Move through the steps in which a masked text was filled, and choose the order of filling.
 
     Args:
         orders: the steps of each order, by its name; a step is the tokens after it, the place that was filled, and
             the probability of its token. A place may be filled again, as Gibbs sampling does.
         mask: what stands where nothing has been written.
+        start: how many steps are done at first, in the first order.
 
     Raises:
         ValueError: there are no steps, a step changes a place other than its own, or a number is not a probability.
@@ -31,9 +32,10 @@ def explore_writing_order(orders: Mapping[str, Sequence[Step]], mask: str = MASK
     if not orders or not all(orders.values()):
         raise ValueError(f"orders must hold at least one order, each with steps; got {[*orders]}.")
     data = {"mask": mask, "orders": [[name, *checked(name, steps, mask)] for name, steps in orders.items()]}
-    if len({len(start) for _, start, _ in data["orders"]}) > 1:
+    if len({len(before) for _, before, _ in data["orders"]}) > 1:
         raise ValueError("all orders must write texts of one length.")
-    masks = max(start.count(mask) for _, start, _ in data["orders"])
+    masks = max(before.count(mask) for _, before, _ in data["orders"])
+    data["start"] = place_of(start, range(1 + max(map(len, orders.values()))), "start")
     ends = [f"{name}: {' '.join(steps[-1][0])} ({surprise(steps):.2f} nats per step)" for name, steps in orders.items()]
     told = f"A text of {masks} masks, filled. {'. '.join(ends)}."
     return Figure(draw(orders, told), told, "writing", data)

@@ -1,12 +1,13 @@
 // Lecture 0: analogies as arrows. From a to b leads an arrow, and the same from c: which words lie nearest to its tip,
 // if a, b and c may not be the answer, and if they may? And if only a part of the step is taken?
 // data: {analogies: [{words: [a, b, c, …], points: [word][2], expected: 3 or -1,
-//        nearest: [stop][[word's place, cosine]]}], stops: [how much of b − a], right: [left out, allowed, asked]}.
+//        nearest: [stop][[word's place, cosine]]}], stops: [how much of b − a], right: [left out, allowed, asked],
+//        leaveOut: whether a, b and c are left out at first}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { analogies, stops, right } = data;
   state.which ??= 0;
   state.stop ??= stops.indexOf(1);
-  state.leftOut ??= true;
+  state.leftOut ??= data.leaveOut ?? true;
 
   const plane = planeOf(analogies, stops), list = h("div", { class: "list" }), title = h("div", { class: "title" });
   const choices = analogies.map(({ words: [a, b, c] }, which) =>
@@ -56,12 +57,13 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .track { height: 12px; } .fill { height: 100%; border-radius: 2px; background: var(--plus); opacity: 0.75; }
       .row.input .fill { background: var(--soft); }
       .cosine { text-align: right; }
-      .note { font-size: 0.93em; } .bar label output { min-width: 6em !important; }`),
+      .note { font-size: var(--small); } .bar label output { min-width: 6em !important; }`),
     bar, say, h("div", { class: narrow ? "both narrow" : "both" }, plane.svg, h("div", {}, title, list)),
     h("div", { class: "note soft" }, "a, b, c and the tip lie in this plane as they are; other words are projected ",
       "into it, and may lie far off. Cosines are of all dimensions."),
   );
   update();
+  return update;
 }
 
 /** A word that is near, with its cosine. */
@@ -123,6 +125,7 @@ function planeOf(analogies, stops) {
         taken.push([x - 2, y - 2, x + 2, y + 2]);
       }
     }
+    const before = marks.querySelector("text"), grown = before ? growth(before) : 1;
     marks.replaceChildren(...shown.flatMap((word) => {
       const [x, y] = at(points[word]);
       const color = word === expected ? "var(--value)" : word < 3 ? "var(--ink)" : "var(--plus)";
@@ -131,16 +134,16 @@ function planeOf(analogies, stops) {
         : h("circle", { class: "mark", cx: x.toFixed(1), cy: y.toFixed(1), r: word < 3 ? 6 : 4.5, fill: color });
       dot.append(h("title", {}, words[word]));
       const name = word < 3 ? `${words[word]} (${"abc"[word]})` : words[word];
-      const bold = word === best || word < 3, size = (bold ? 7.8 : 7.2) * name.length;
+      const bold = word === best || word < 3, size = grown * (bold ? 7.8 : 7.2) * name.length;
       const spots = [[x - size / 2, y - 13], [x - size / 2, y + 23], [x + 12, y + 5], [x - 12 - size, y + 5]];
       if (word === 0 || word === 2) spots.reverse().sort((one, other) => other[1] - one[1]); // away from the arrows
       const spot = spots.find(([start, base]) => {
-        const box = [start, base - 11, start + size, base + 3];
-        return start > 1 && start + size < wide - 1 && base > 11 && base < high - 3 &&
+        const box = [start, base - 11 * grown, start + size, base + 3];
+        return start > 1 && start + size < wide - 1 && base > 11 * grown && base < high - 3 &&
           !taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]);
       });
       if (!spot) return [dot];
-      taken.push([spot[0], spot[1] - 11, spot[0] + size, spot[1] + 3]);
+      taken.push([spot[0], spot[1] - 11 * grown, spot[0] + size, spot[1] + 3]);
       return [dot, h("text", { class: "name", x: spot[0], y: spot[1], "font-size": 13.5,
         "font-weight": bold ? 650 : 400, fill: word === expected ? "var(--value)" : "var(--ink)" }, name)];
     }));

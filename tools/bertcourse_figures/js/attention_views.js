@@ -42,7 +42,7 @@ function headGrid(layers, heads, { L, weight }, choose) {
 
 /** A sentence twice, who asks and who is attended to, with a line for each weight; `point` hears of {side, place}. */
 function attentionLines({ words, L, weight }, longest, point) {
-  const isLong = L > 18, step = isLong ? 17 : 25, number = 36, name = 8 * longest + 8, y = (i) => 34 + i * step;
+  const isLong = L > 18, step = isLong ? 17 : 25, number = 44, name = 8.4 * longest + 8, y = (i) => 34 + i * step;
   const left = number + name, right = left + 118, middle = (left + right) / 2, width = right + name + number;
 
   const listed = [0, 1].map((side) => words.map((word, place) => {

@@ -61,7 +61,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   stage.append(
     h("style", {}, `
       .passage { transition: transform 0.4s; }
-      .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.1em; margin: 0.4em 0; font-size: 0.93em; }
+      .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.1em; margin: 0.4em 0; font-size: var(--small); }
       .legend > span { display: inline-flex; gap: 0.4em; align-items: center; }
       .swatch { width: 0.9em; height: 0.9em; border-radius: 3px; }`),
     bar, svg, legend, say,

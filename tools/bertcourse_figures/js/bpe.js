@@ -1,10 +1,11 @@
 // Lecture 3: byte-pair encoding, forwards and backwards, and what it makes of a text that the reader types.
 // data: {merges: a line for each, "left right", stops: [number of merges], alphabet: text, marker, markFirst, text,
+//        start: a place in stops,
 //        corpus: null or {counts: [word], spellings: [stop][word][symbol], pairs: [stop][[left, right, count]]}}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { stops, corpus } = data, merges = data.merges.split("\n").map((line) => line.split(" "));
   const read = readerOf(merges, data);
-  state.place ??= 0;
+  state.place ??= data.start ?? 0;
   state.text ??= data.text;
 
   const learned = corpus ? corpusPanel(corpus) : null;

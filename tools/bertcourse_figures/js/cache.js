@@ -1,10 +1,11 @@
 // Lecture 12: a decoder writes token by token; with a cache of keys and values, or all over again at each step.
 // data: {tokens: the prompt's and then those written, weights: [query][key], of all tokens but the last,
-//        prompt: how many tokens it has, plain, cached: [step] multiplications in one block}.
+//        prompt: how many tokens it has, plain, cached: [step] multiplications in one block,
+//        start: step}.
 // Step 0 reads the prompt and writes the first token.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { tokens, prompt, plain, cached } = data, last = plain.length - 1;
-  state.step ??= 0;
+  state.step ??= data.start ?? 0;
   state.isCached ??= true;
   const rows = rowsOf(data, narrow), account = accountOf(data);
 
@@ -36,7 +37,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .bar output { min-width: 3.6em !important; }
       .both { display: grid; gap: 0.6em 2.4em; align-items: center; grid-template-columns: 56fr 44fr; }
       .both.narrow { grid-template-columns: 1fr; }
-      .legend { display: grid; gap: 0.1em; font-size: 0.9em; margin-top: 0.9em; }
+      .legend { display: grid; gap: 0.1em; font-size: var(--small); margin-top: 0.9em; }
       .title { font-weight: 650; margin: 0.5em 0 0.1em; }
       .count { display: grid; grid-template-columns: 4.6em 1fr 7.4em; gap: 0.6em; align-items: center; }
       .count .fill { display: block; height: 0.85em; border-radius: 2px; transition: width 0.15s; }

@@ -1,8 +1,8 @@
 // Lecture 12: where in the source a decoder looks, token by token of what it writes.
-// data: {source: tokens, target: tokens, weights: [target][source], each row with a sum of 1}.
+// data: {source: tokens, target: tokens, weights: [target][source], each row with a sum of 1, start: step}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { source, target, weights } = data;
-  state.step ??= 0;
+  state.step ??= data.start ?? 0;
   const lines = linesOf(data, narrow), matrix = matrixOf(data, narrow, (step) => go(step));
 
   const update = () => {
@@ -48,7 +48,7 @@ const lettersOf = (tokens) => Math.max(...tokens.map((token) => token.length));
 function linesOf({ source, target, weights }, narrow) {
   const width = narrow ? 340 : 390, step = Math.min(30, 520 / Math.max(source.length, target.length));
   const size = Math.min(14, 0.7 * step + 3), height = step * Math.max(source.length, target.length) + 34;
-  const start = 56 + 0.67 * size * lettersOf(source), end = width - 16 - 0.66 * size * lettersOf(target);
+  const start = 62 + 0.74 * size * lettersOf(source), end = width - 16 - 0.66 * size * lettersOf(target);
   const middle = (tokens, place) => 30 + (height - 34 - tokens.length * step) / 2 + (place + 0.5) * step;
   const bars = source.map((_, j) => ({
     weight: label("", 40, middle(source, j) + 4.5, { class: "weight", "text-anchor": "end", fill: "var(--soft)" }),
@@ -87,7 +87,7 @@ function linesOf({ source, target, weights }, narrow) {
 function matrixOf({ source, target, weights }, narrow, choose) {
   const size = Math.min(26, (narrow ? 250 : 300) / source.length);
   const tall = Math.max(size, Math.min(17, 460 / target.length));
-  const small = Math.min(13, 0.5 * size + 6), left = 7.8 * lettersOf(target) + 10;
+  const small = Math.min(13, 0.5 * size + 6), left = 8.2 * lettersOf(target) + 10;
   const top = 0.75 * 0.62 * small * lettersOf(source) + 16, side = source.length * size;
   const width = left + side + Math.max(8, 0.45 * small * source.at(-1).length), height = top + target.length * tall + 4;
   const columns = source.map((token, j) => {

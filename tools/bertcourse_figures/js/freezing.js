@@ -1,9 +1,9 @@
 // Lecture 7: how many of the last blocks learn, what a training step then costs, and how many texts are right.
 // data: {levels: [name], learn: [how many of the last blocks learn: 0 for the head alone, blocks + 1 for everything],
-//        learning: [numbers that learn], operations: [share], accuracy: [level][seed], blocks}.
+//        learning: [numbers that learn], operations: [share], accuracy: [level][seed], blocks, start: level}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { levels, learn, learning, operations, accuracy, blocks } = data, last = levels.length - 1;
-  state.level ??= Math.min(2, last);
+  state.level ??= data.start ?? Math.min(2, last);
   const [full, tall] = narrow ? [360, 470] : [740, 270];
   const mean = (found) => found.reduce((sum, each) => sum + each, 0) / found.length;
   const parts = ["head", ...Array.from({ length: blocks }, (_, i) => `block ${blocks - i}`), "embeddings"];

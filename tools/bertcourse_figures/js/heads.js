@@ -43,20 +43,20 @@ function scene({ stage, bar, say, data, narrow, state }) {
 
   const told = h("div", { class: "unseen", "aria-live": "polite" });
   bar.append(say);
-  const alone = sentences.length === 1 && !narrow; // then the sentence stands beside both
-  const [left, right] = [grid.node, averages.node];
-  const body = [alone ? h("div", {}, left, right) : [left, right], panels.map(({ svg }) => svg)];
+  const two = sentences.length > 1;
+  const choice = h("div", { class: two || narrow ? "choice" : "" }, grid.node, averages.node);
   stage.append(
     h("style", {}, VIEW_STYLE, `
       .body { display: grid; grid-template-columns: ${narrow ? "1fr" : "1fr 1fr"}; gap: 0.8em 1.8em;
         align-items: start; }
-      :host(:fullscreen) .sentence { max-height: ${sentences.length > 1 ? 46 : 80}vh; }
-      :host(:fullscreen) .heads { max-width: ${2.4 * heads + 2}em !important; }
-      .small { font-size: 0.88em; }
+      .choice { display: contents; }
+      .fitted .choice { display: block; }
+      .fitted .body { grid-template-columns: ${narrow ? "1fr" : two ? "1.1fr 1fr 1fr" : "1fr 1fr"}; }
+      .small { font-size: var(--small); }
       .habit { display: grid; grid-template-columns: 7.4em 1fr 3em; gap: 0.6em; align-items: center;
-        font-size: 0.88em; margin: 0.2em 0; }
+        font-size: var(--small); margin: 0.2em 0; }
       .habit button { text-align: left; }`),
-    bar, told, h("div", { class: "body" }, body),
+    bar, told, h("div", { class: "body" }, choice, panels.map(({ svg }) => svg)),
   );
   choose(state.layer, state.head);
 }

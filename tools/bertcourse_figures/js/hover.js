@@ -1,5 +1,5 @@
 // Points whose texts are read by pointing at them, touching them, or with the arrow keys.
-// data: {texts, groups, narrow: the drawing for a phone as a data URI}.
+// data: {texts, groups, narrow: the drawing for a phone as a data URI, start: point or null}.
 // The points are the picture's own: elements with data-point, in the order of the texts.
 function scene({ stage, bar, say, data, still, narrow, state }) {
   stage.innerHTML = narrow ? decode(data.narrow) : still;
@@ -37,5 +37,6 @@ function scene({ stage, bar, say, data, still, narrow, state }) {
   const advice = "Point at a dot to read what it stands for, or step with › and the arrow keys.";
   say.append(h("span", { class: "soft" }, advice));
   stage.append(bar);
-  if (state.now !== undefined) show(state.now);
+  state.now ??= data.start;
+  if (state.now != null) show(state.now);
 }

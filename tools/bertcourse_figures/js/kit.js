@@ -1,5 +1,6 @@
 // What all figures share: a shadow root, so that no style or name leaks in or out; colours mixed from the page's own
-// text colour; a bar of controls; full screen for the projector; keys. If anything fails, the still picture stays.
+// text colour; a headline; a bar of controls; sizes that a phone and a room can read; full screen for the projector;
+// keys. If anything fails, the still picture stays.
 
 const STYLE = `
 :host {
@@ -21,6 +22,8 @@ const STYLE = `
   --group4: color-mix(in oklab, #56b4e9 82%, currentColor);
   --group5: color-mix(in oklab, #e69f00 82%, currentColor);
   --group6: currentColor;
+  --least: 0px; /* of text; phones and slides ask for more */
+  --small: max(0.9em, var(--least));
   display: block;
   max-width: 100%;
   margin: 0.4em 0 1.2em;
@@ -30,18 +33,28 @@ const STYLE = `
   white-space: normal;
 }
 .stage { container-type: inline-size; outline: none; }
+.stage.narrow { --least: 11px; }
 .stage > svg { margin: auto; }
 svg { display: block; max-width: 100%; height: auto; overflow: visible; font-family: inherit; }
+text {
+  --grown: max(var(--size), var(--least) * var(--unit, 0));
+  font-size: var(--grown); translate: 0 calc(var(--down, 0.35) * (var(--grown) - var(--size)));
+}
+.headline {
+  display: var(--headline, block); margin-bottom: 0.5em;
+  font-size: 1.15em; font-weight: 650; line-height: 1.3; text-wrap: balance;
+}
 [data-step] { transition: opacity 0.3s; }
 [data-step].later { opacity: 0; }
 .flow { stroke-dasharray: 7 6; animation: flow 1s linear 4; }
 .later .flow { animation: none; } /* it flows again when its step appears */
 @keyframes flow { to { stroke-dashoffset: -13; } }
-.bar { display: flex; flex-wrap: wrap; gap: 0.35em 0.7em; align-items: center; margin: 0.4em 0; min-height: 2.1em; }
+.bar { display: flex; flex-wrap: wrap; gap: 0.35em 0.7em; align-items: center; margin: 0.4em 0; min-height: 2.1em;
+  position: relative; padding-right: 2.6em; }
 .bar label { display: inline-flex; gap: 0.6em; align-items: center; }
 .bar output { font-weight: 650; }
 button {
-  font: inherit; font-size: 0.93em; line-height: 1.5; color: inherit; cursor: pointer;
+  font: inherit; font-size: var(--small); line-height: 1.5; color: inherit; cursor: pointer;
   background: var(--panel); border: 1px solid var(--line); border-radius: 7px; padding: 0.16em 0.62em;
 }
 button:hover, button[aria-pressed="true"] {
@@ -54,13 +67,16 @@ input { accent-color: var(--plus); margin: 0; width: min(220px, 44vw); }
 .soft { color: var(--soft); }
 .unseen { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
 b { font-weight: 650; }
-.full { margin-left: auto; padding: 0.35em 0.5em; line-height: 0; }
+.full { position: absolute; top: 50%; right: 0; translate: 0 -50%; padding: 0.35em 0.5em; line-height: 0; }
 :host(:fullscreen) {
-  background: var(--page, #fff); color: var(--page-ink, #111); padding: 2.5vh 3vw; margin: 0;
-  box-sizing: border-box; overflow: auto; font-size: min(2.5vh, 1.6vw);
+  background: var(--page, #fff); color: var(--page-ink, #111); padding: 1.5vh 2vw; margin: 0;
+  box-sizing: border-box; overflow: auto; --least: max(11px, 18 / 720 * min(100vh, 56.25vw));
 }
-:host(:fullscreen) .stage { max-width: min(100%, calc(var(--ratio, 1.6) * 80vh)); margin: auto; }
-:host(:fullscreen) svg:not([aria-hidden]) { width: 100%; }
+:host(:fullscreen) .headline { display: block; }
+.fitted > :is(svg, .both, .panels, .body) { width: calc(100% * var(--share)); margin-inline: auto; }
+.fitted:has(> .bar > .full:only-child) { position: relative; padding-right: 2.6em; }
+.fitted > .bar:has(> .full:only-child) { position: absolute; right: 0; bottom: 0; margin: 0; }
+.fitted .bar .say { min-height: 2.7em; align-content: center; }
 :host(:fullscreen) .full svg { width: 1.2em; }
 @media (forced-colors: active) { :host { forced-color-adjust: none; color: CanvasText; background: Canvas; } }
 @media (prefers-reduced-motion: reduce) { .flow { animation: none; } * { transition: none !important; } }
@@ -82,6 +98,7 @@ function h(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else if (value !== false && value != null) {
+      if (name === "font-size") node.style.setProperty("--size", `${value}px`);
       node.setAttribute(name, value === true && !name.startsWith("aria-") ? "" : value);
     }
   }
@@ -206,48 +223,109 @@ function announcerOf(say) {
   let clock = null;
   const later = () => {
     clearTimeout(clock);
-    clock = setTimeout(() => { node.textContent = say.textContent; }, 400);
+    clock = setTimeout(() => {
+      if (node.textContent !== say.textContent) node.textContent = say.textContent;
+    }, 400);
   };
   new MutationObserver(later).observe(say, { childList: true, characterData: true, subtree: true });
   return node;
 }
 
+/** How many times as large as it was drawn, for the sake of --least, a text is. */
+const growth = (text) => parseFloat(getComputedStyle(text).fontSize) / parseFloat(text.getAttribute("font-size")) || 1;
+
+/** What keeps a drawing's text as large as --least: each text's own size, and how much of the drawing is a pixel. */
+function measure(stage) {
+  const { left, right, width: wide } = stage.getBoundingClientRect(), scale = wide / stage.offsetWidth; // of its slide
+  const texts = [...stage.querySelectorAll("text[font-size]")];
+  for (const text of texts) {
+    if (!text.style.getPropertyValue("--size")) text.style.setProperty("--size", `${text.getAttribute("font-size")}px`);
+    text.style.fontSize = "";
+  }
+  for (const svg of stage.querySelectorAll("svg[viewBox]")) {
+    const { width, height } = svg.getBoundingClientRect(), view = svg.viewBox.baseVal;
+    const unit = scale * Math.max(view.width / width, view.height / height);
+    if (width) svg.style.setProperty("--unit", unit.toFixed(4));
+  }
+  const edges = texts.map((text) => text.getBoundingClientRect());
+  texts.forEach((text, i) => { // rather too small than cut off
+    if (edges[i].left < left - 6 || edges[i].right > right + 6) text.style.fontSize = "var(--size)";
+  });
+}
+
+/** Make drawings as wide as a stage of this height allows, with smaller words only if need be; false if none fits. */
+function fit(stage, height, scale) {
+  for (const [size, least] of [[22, 0.7], [20, 0.7], [19, 0.7], [22, 0.5], [19, 0.3]]) {
+    stage.style.fontSize = `${size * scale}px`;
+    for (let share = 1; share > least; share -= 0.02) {
+      stage.style.setProperty("--share", share);
+      if (stage.offsetHeight <= height) return true;
+    }
+  }
+  stage.style.setProperty("--share", 1); // and one scrolls
+  return false;
+}
+
 /**
  * Bring each figure with this key to life that is not alive yet.
  *
- * `scene({stage, bar, say, data, still, narrow, state})` puts what it draws into `stage`, its controls into `bar` (both
- * must be appended) and what just happened into `say`. `still` is the picture's SVG, `narrow` whether it is on a phone;
- * then the scene is called again when that changes, with the same `state`.
+ * `scene({stage, bar, say, data, still, narrow, state, host})` puts what it draws into `stage`, its controls into `bar`
+ * (both must be appended) and what just happened into `say`. `still` is the picture's SVG, `narrow` whether it is on a
+ * phone; then the scene is called again when that changes, with the same `state`. It may return a function that is
+ * called when its drawings have got another size.
+ *
+ * `host` is the figure's element. A slide calls its `fitInto(height)`, and what the scene adds to it.
  */
 function bringToLife(key, data, scene) {
   for (const host of document.querySelectorAll(`[data-figure="${key}"]:not([data-live])`)) {
-    const image = host.querySelector("img");
+    const image = host.querySelector("img"), headline = host.querySelector("strong");
     const state = {};
     const isNarrow = () => host.clientWidth > 0 && host.clientWidth < 520;
     const build = (narrow) => {
-      const stage = h("div", { class: "stage", role: "group", "aria-label": image.alt, tabindex: -1 });
+      const stage = h("div", { class: narrow ? "stage narrow" : "stage", role: "group", "aria-label": image.alt, tabindex: -1 });
       const bar = h("div", { class: "bar" });
       const say = h("div", { class: "say", "aria-hidden": true });
-      scene({ stage, bar, say, data, still: decode(image.src), narrow, state });
+      const resized = scene({ stage, bar, say, data, still: decode(image.src), narrow, state, host });
       say.after(announcerOf(say));
+      if (headline) stage.prepend(h("div", { class: "headline" }, headline.cloneNode(true)));
       const full = fullScreenButton(host);
       bar.append(full);
       onKeys(stage, { f: () => full.click() });
-      return stage;
+      return { stage, resized };
     };
     try {
-      let narrow = isNarrow();
-      let stage = build(narrow);
+      let narrow = isNarrow(), { stage, resized } = build(narrow), slide = null, fits = false;
       const root = host.attachShadow({ mode: "open" });
       root.append(h("style", {}, STYLE), stage);
       host.dataset.live = "";
-      host.style.setProperty("--ratio", image.width / image.height || 1.6);
+      const isFull = () => document.fullscreenElement === host;
+      const room = () => (isFull() ? 0.97 * innerHeight : slide);
+      const measured = () => {
+        measure(stage);
+        resized?.();
+      };
+      const refit = () => {
+        const scale = isFull() ? Math.max(15 / 22, Math.min(innerWidth / 1280, innerHeight / 720)) : 1;
+        stage.classList.toggle("fitted", Boolean(room()));
+        stage.style.fontSize = "";
+        fits = Boolean(room()) && fit(stage, room(), scale);
+        measured();
+      };
+      host.fitInto = (height) => { slide = height; refit(); };
+      host.addEventListener("fullscreenchange", refit);
+      const sized = new ResizeObserver(() => {
+        if (fits && stage.offsetHeight > room()) refit(); // a caption has grown by a line
+        measured();
+      });
+      sized.observe(stage);
       new ResizeObserver(() => {
-        if (!host.clientWidth || isNarrow() === narrow || document.fullscreenElement === host) return;
+        if (!host.clientWidth || isNarrow() === narrow || isFull()) return;
         narrow = !narrow;
-        const next = build(narrow);
-        stage.replaceWith(next);
-        stage = next;
+        sized.disconnect();
+        const before = stage;
+        ({ stage, resized } = build(narrow));
+        before.replaceWith(stage);
+        sized.observe(stage);
       }).observe(host);
     } catch (error) {
       console.error(error);

@@ -1,8 +1,9 @@
 // Lecture 3: the segmentations of a word as paths through a lattice. One walks from the left, edge by edge.
-// data: {word, edges: [[start, end, token]], lanes: [edge], scores: [edge], best: [node], paths: [[name, [edge]]]}.
+// data: {word, edges: [[start, end, token]], lanes: [edge], scores: [edge], best: [node], paths: [[name, [edge]]],
+//        start: number of the path that is drawn, from 1, or 0}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { edges, scores, best } = data, letters = [...data.word], last = letters.length;
-  state.path ??= [];
+  state.path ??= data.start ? data.paths[data.start - 1][1] : [];
   state.sums ??= false;
 
   const here = () => (state.path.length ? edges[state.path.at(-1)][1] : 0);

@@ -1,10 +1,10 @@
 // Lecture 5: a word's vectors in several sentences, layer by layer, in one plane.
 // data: {word, sentences: [text], labels: [text], senses: [name], sense: [place in senses, or -1],
 //        points: [layer][sentence][2], nearest: [layer][sentence: another sentence, or -1 where all are equal],
-//        own: [layer: how many are nearest to one of their own sense], start: sentence}.
+//        own: [layer: how many are nearest to one of their own sense], start: sentence, layer}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { word, sentences, senses, sense, points, nearest, own } = data, last = points.length - 1;
-  state.layer ??= last;
+  state.layer ??= data.layer ?? last;
   state.chosen ??= data.start;
 
   const choose = (chosen) => { state.chosen = chosen; update(); };
@@ -49,7 +49,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .both { display: grid; gap: 0.4em 1.8em; align-items: center; grid-template-columns: 54fr 46fr; }
       .both.narrow { grid-template-columns: 1fr; }
       .dot { transition: transform 0.5s ease; cursor: pointer; }
-      .name { margin: 0.5em 0 0.15em; font-size: 0.88em; }
+      .name { margin: 0.5em 0 0.15em; font-size: var(--small); }
       .row { display: flex; gap: 0.5em; align-items: center; width: 100%; text-align: left; background: none;
         border-color: transparent; padding: 0.12em 0.4em; }
       .row svg { flex: none; width: 1.05em !important; height: 1.05em; }
@@ -58,6 +58,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     bar, h("div", { class: narrow ? "both narrow" : "both" }, plane.svg, h("div", {}, groups)), say,
   );
   update();
+  return update;
 }
 
 const SIDE = 380;
@@ -103,19 +104,19 @@ function planeOf({ labels, sense, points, senses }, choose) {
     const taken = places.map(([x, y]) => [x - 8, y - 8, x + 8, y + 8]);
     const order = [chosen, other, ...labels.keys()].filter((i, n, all) => i >= 0 && all.indexOf(i) === n);
     for (const i of order) {
-      const [x, y] = places[i], wide = 7.4 * labels[i].length;
+      const [x, y] = places[i], tall = 11 * growth(names[i]), wide = 0.67 * tall * labels[i].length;
       const beside = [[x + 13, y + 5], [x - 13 - wide, y + 5], [x - wide / 2, y - 14], [x - wide / 2, y + 24]];
       const spot = other < 0 ? null : beside.find(([left, base]) => {
-        const box = [left, base - 11, left + wide, base + 3];
+        const box = [left, base - tall, left + wide, base + 3];
         const covers = taken.some((b) => box[0] < b[2] && b[0] < box[2] && box[1] < b[3] && b[1] < box[3]);
-        return !covers && left > 2 && left + wide < SIDE - 2 && base > 12 && base < high - 4;
+        return !covers && left > 2 && left + wide < SIDE - 2 && base > tall + 1 && base < high - 4;
       });
       names[i].setAttribute("visibility", spot ? "visible" : "hidden");
       if (!spot) continue;
       names[i].setAttribute("x", spot[0]);
       names[i].setAttribute("y", spot[1]);
       names[i].setAttribute("font-weight", i === chosen ? 650 : 400);
-      taken.push([spot[0], spot[1] - 11, spot[0] + wide, spot[1] + 3]);
+      taken.push([spot[0], spot[1] - tall, spot[0] + wide, spot[1] + 3]);
     }
   };
   return { svg, update };

@@ -1,10 +1,11 @@
 // Lecture 6: a cloud of words whose mean is dragged to the origin, or that loses its loudest dimensions: what two
 // random words then have for a cosine. data: {counts: [dimensions left out], largest: [dimension], names: [group],
-// group: [of each point], points: [count][point][2], means: [count][2], cosines: [count][share of the mean]}.
+// group: [of each point], points: [count][point][2], means: [count][2], cosines: [count][share of the mean],
+// start: [place of a share, of a count]}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { counts, points, means, cosines } = data, last = cosines[0].length - 1;
-  state.share ??= 0;
-  state.cut ??= 0;
+  state.share ??= data.start?.[0] ?? 0;
+  state.cut ??= data.start?.[1] ?? 0;
   const shift = (share) => {
     state.share = Math.min(last, Math.max(0, Math.round(share)));
     update();

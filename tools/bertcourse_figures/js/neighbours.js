@@ -1,9 +1,9 @@
 // Lecture 6: the nearest neighbours of a word, after each repair of the vectors, beside what two random words get.
-// data: {kinds: [name], baselines: [cosine], queries: [word], found: [query][kind][place][word, cosine]}.
+// data: {kinds: [name], baselines: [cosine], queries: [word], found: [query][kind][place][word, cosine], start: kind}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { kinds, baselines, queries, found } = data;
   state.query ??= 0;
-  state.kind ??= 0;
+  state.kind ??= data.start ?? 0;
   const button = (name, label, choose) => h("button", { "aria-label": label, onclick: choose }, name);
   const words = queries.map((word, query) =>
     button(word, `neighbours of ${word}`, () => { state.query = query; update(); }));

@@ -1,9 +1,10 @@
 // Lecture 9: a question from which one word can be left out, and a text that shows where the answer may begin and end.
 // data: {words: [text], context, places: [[from, to]], start: [question][token], end: [question][token],
-//        found: [question][first, last], answer: [from, to]}; question 0 is whole, question i + 1 lacks word i.
+//        found: [question][first, last], answer: [from, to],
+//        without: question at first}; question 0 is whole, question i + 1 lacks word i.
 function scene({ stage, bar, say, data, state }) {
   const { words, context, places, found } = data;
-  state.without ??= 0;
+  state.without ??= data.without ?? 0;
   const go = (without) => { state.without = state.without === without ? 0 : without; update(); };
   const buttons = words.map((word, i) =>
     h("button", { "aria-label": `leave out ${word}`, onclick: () => go(i + 1) }, word));

@@ -20,7 +20,8 @@ function scene({ stage, bar, say, data, state }) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", measured[i][0] === state.rate));
     say.replaceChildren(
       h("b", { class: "count" }, `${count} question${count === 1 ? "" : "s"}`),
-      `, ${left} word${left === 1 ? "" : "s"} left to answer them from: ${fixed(left / count, 1)} for each question.`,
+      `, ${left} word${left === 1 ? "" : "s"} left to answer them from: `, left >= count
+        ? `${fixed(left / count, 1)} for each question.` : `one for every ${+(count / left).toFixed(1)} questions.`,
       found ? h("div", {},
         `Models trained at ${found[0]} %: loss ${fixed(found[1], 2)} to ${fixed(found[2], 2)} nats, `,
         "measured with 15 % hidden.") : "");

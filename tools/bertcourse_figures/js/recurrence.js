@@ -22,8 +22,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const runs = powers[model].map((run) => 10 ** run[distance]);
     const words = `${distance} word${distance === 1 ? "" : "s"}`;
     const others = names.flatMap((name, i) => (i === model ? [] : `${name}: ${percent(shares[i])}`));
-    const spread = runs.length > 1
-      ? ` From ${percent(Math.min(...runs))} to ${percent(Math.max(...runs))} in ${runs.length} runs.` : "";
+    const [least, most] = [Math.min(...runs), Math.max(...runs)].map(percent);
+    const spread = least === most ? "" : ` From ${least} to ${most} in ${runs.length} runs.`;
     say.replaceChildren(
       h("b", {}, `${names[model]}: ${percent(shares[model])} of the gradient arrives ${words} back, `,
         `at “${tokens[last - distance]}”.`), spread,
@@ -48,7 +48,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .models button { display: inline-flex; gap: 0.5em; align-items: center; }
       .cell { cursor: pointer; }
       .chain { outline-offset: 3px; margin: 0.2em 0; }
-      .note { font-size: 0.93em; }`),
+      .note { font-size: var(--small); }`),
     bar, chain.svg, say, chart.svg,
     h("div", { class: "note soft" }, `Thickness is what is left; 100 % is ${where}. The chart is logarithmic.`),
   );
@@ -87,14 +87,20 @@ function shareOf(power) {
 
 /** The words as cells in rows, the way back from the last one as thick as what is left of the gradient. */
 function chainOf(tokens, narrow, choose) {
-  const last = tokens.length - 1, full = narrow ? 364 : 740;
-  const perRow = Math.min(tokens.length, narrow ? 5 : 10), step = full / perRow, gap = 13;
-  const rows = Math.ceil(tokens.length / perRow), pitch = 64, tall = 34, wide = step - gap - 2;
-  const at = (i) => ({ x: (i % perRow) * step + gap, y: 26 + Math.floor(i / perRow) * pitch });
+  const last = tokens.length - 1, full = narrow ? 364 : 740, gap = 13, pitch = 54, tall = 30;
+  let right = gap, row = 0;
+  const places = tokens.map((token) => { // each as wide as its word, in rows
+    const wide = 20 + 8.5 * token.length;
+    if (right + wide > full - 5) [right, row] = [gap, row + 1];
+    const place = { x: right, y: 22 + row * pitch, wide };
+    right += wide + gap;
+    return place;
+  });
+  const rows = row + 1, at = (i) => places[i];
   const cells = tokens.map((token, i) => {
-    const { x, y } = at(i), size = Math.min(13, (wide - 4) / (0.58 * token.length));
+    const { x, y, wide } = at(i);
     const back = h("rect", { x, y, width: wide, height: tall, rx: 6, fill: "var(--plus)" });
-    const name = h("text", { x: x + wide / 2, y: y + tall / 2 + 4.5, "font-size": size, "text-anchor": "middle",
+    const name = h("text", { x: x + wide / 2, y: y + tall / 2 + 4.5, "font-size": 14, "text-anchor": "middle",
       fill: "var(--ink)" }, token);
     const title = h("title");
     const node = h("g", { class: "cell", onclick: () => choose(last - i) }, back, name, title);
@@ -127,9 +133,9 @@ function chainOf(tokens, narrow, choose) {
     const look = { class: inside ? "way" : "", stroke: color, "stroke-width": thick(share), fill: "none",
       opacity: inside ? faint(share) : 1, "data-distance": own };
     const head = (x, at) => h("path", { d: `M${x} ${at}l6-4v8z`, fill: color, opacity: look.opacity });
-    if (from.y === to.y) return [h("path", { d: `M${from.x - 1} ${y}H${to.x + wide + 5}`, ...look }),
-      head(to.x + wide + 0.5, y)];
-    const above = to.y + tall / 2, edge = to.x + wide, between = from.y - 15;
+    const edge = to.x + to.wide;
+    if (from.y === to.y) return [h("path", { d: `M${from.x - 1} ${y}H${edge + 5}`, ...look }), head(edge + 0.5, y)];
+    const above = to.y + tall / 2, between = from.y - 12;
     const d = `M${from.x - 1} ${y}H${from.x - gap / 2 - 2}V${between}H${edge + gap / 2 - 4}`;
     return [h("path", { ...look, d: `${d}V${above + tall / 2 + 6}`, "stroke-linejoin": "round" }),
       h("path", { d: `M${edge + gap / 2 - 4} ${above + tall / 2 + 0.5}l-4 6h8z`, fill: color, opacity: look.opacity })];
@@ -138,10 +144,11 @@ function chainOf(tokens, narrow, choose) {
   const arcs = (shares, distance) => tokens.slice(0, -1).flatMap((_, i) => {
     const own = last - i;
     if (own > distance) return [];
-    const from = at(last), to = at(i), x1 = from.x + wide / 2, x2 = to.x + wide / 2, chosen = own === distance;
-    const bend = 12 + (18 * Math.abs(x1 - x2)) / full, below = to.y + tall;
+    const from = at(last), to = at(i), chosen = own === distance;
+    const [x1, x2] = [from, to].map(({ x, wide }) => x + wide / 2);
+    const bend = 12 + (16 * Math.abs(x1 - x2)) / full, below = to.y + tall;
     const d = from.y === to.y ? `M${x1} ${from.y}C${x1} ${from.y - bend} ${x2} ${to.y - bend} ${x2} ${to.y - 1}`
-      : `M${x1} ${from.y}V${from.y - 15}H${from.x - gap / 2 - 1}V${below + 15}H${x2}V${below + 1}`;
+      : `M${x1} ${from.y}V${from.y - 12}H${from.x - gap / 2 - 1}V${below + 12}H${x2}V${below + 1}`;
     return h("path", { d, class: chosen ? "way" : "", fill: "none", stroke: "var(--hot)", "data-distance": own,
       "stroke-width": chosen ? thick(shares[own]) : 1.2, opacity: chosen ? 1 : 0.3, "stroke-linejoin": "round" });
   });
@@ -150,7 +157,7 @@ function chainOf(tokens, narrow, choose) {
 
 /** What is left over the distance, on an axis of powers of ten: runs, medians, and a dot at the distance. */
 function chartOf({ names, powers, least, reference }, medians, narrow) {
-  const [full, height] = narrow ? [364, 190] : [740, 200], left = 66, right = full - 10, top = 10, floor = height - 34;
+  const [full, height] = narrow ? [364, 190] : [740, 160], left = 66, right = full - 10, top = 10, floor = height - 38;
   const values = medians.flatMap((line) => line.slice(reference)), last = medians[0].length - 1;
   const high = Math.max(0, ...values); // a little above 100 % is no further power
   const low = Math.max(Math.min(-1, Math.floor(Math.min(...values))), Math.floor(high) - least);

@@ -84,7 +84,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .drawn { height: 0.33em; margin-top: 0.07em; background: var(--value); }
       .track .tick { position: absolute; top: -0.13em; height: 1.2em; margin-left: -1px; }
       .tick { width: 2px; background: var(--ink); }
-      .legend { display: flex; flex-wrap: wrap; gap: 0.1em 1.3em; font-size: 0.88em; margin: 0.5em 0; }
+      .legend { display: flex; flex-wrap: wrap; gap: 0.1em 1.3em; font-size: var(--small); margin: 0.5em 0; }
       .legend span { display: inline-flex; gap: 0.45em; align-items: center; }
       .legend i { display: inline-block; width: 1.2em; height: 0.75em; }
       .legend i.drawn { height: 0.33em; margin: 0; } .legend i.tick { width: 2px; height: 0.95em; }

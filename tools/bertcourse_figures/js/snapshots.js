@@ -1,11 +1,11 @@
 // Lecture 4: scrub through a training: what the model puts into each blank of a text after so many tokens.
 // data: {text: [word], places: [word hidden], words: [snapshot][blank][best words], shares: the same of their
 //        probabilities, truth: [snapshot][blank] probability of the hidden word, read: [snapshot] millions of tokens,
-//        loss: [snapshot] nats}.
+//        loss: [snapshot] nats, start: [snapshot, blank]}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { text, places, words, shares, truth, read, loss } = data, last = read.length - 1;
-  state.now ??= 0;
-  state.blank ??= 0;
+  state.now ??= data.start?.[0] ?? 0;
+  state.blank ??= data.start?.[1] ?? 0;
 
   const blanks = places.map((place, blank) => h("button", {
     class: "blank", style: `--own: var(--group${blank})`, "aria-label": `blank ${blank + 1}: ${text[place]}`,

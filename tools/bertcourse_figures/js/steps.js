@@ -1,15 +1,21 @@
 // A schematic, step by step. data: {captions: [text], narrow: the drawing for a phone as a data URI, or "",
 //                                   start: the step that is shown first, or none: all are}.
-function scene({ stage, bar, say, data, still, narrow, state }) {
+// A slide reads `host.steps`, calls `host.showStep`, and hears of the event "step", whose detail is the step.
+function scene({ stage, bar, say, data, still, narrow, state, host }) {
   const last = data.captions.length;
   stage.innerHTML = narrow && data.narrow ? decode(data.narrow) : still;
   if (!last) return stage.append(bar);
   state.now ??= data.start;
 
   const dots = data.captions.map((_, i) => h("button", { "aria-label": `step ${i + 1}`, onclick: () => go(i + 1) }));
-  // All is drawn at first, as in the still picture; the first step forward begins at step 1.
+  // If nobody says where to begin, all is drawn, as in the still picture; the first step forward leads to step 1.
   const go = (to) => {
-    state.now = ((to - 1 + last) % last) + 1;
+    host.showStep(((to - 1 + last) % last) + 1);
+    host.dispatchEvent(new CustomEvent("step", { bubbles: true, detail: state.now }));
+  };
+  host.steps = last;
+  host.showStep = (step) => {
+    state.now = step;
     show();
   };
   const show = () => {
@@ -23,7 +29,7 @@ function scene({ stage, bar, say, data, still, narrow, state }) {
     });
     say.replaceChildren(
       ...(now === undefined
-        ? [h("span", { class: "soft" }, "Finished: press › to see it built")]
+        ? [h("span", { class: "soft" }, "Press › to see it built, step by step.")]
         : [h("b", {}, `${now}/${last} `), data.captions[now - 1]]),
     );
   };

@@ -44,8 +44,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .switch { display: inline-flex; gap: 0.35em; align-items: center; margin-right: 0.6em; }
       .panels { display: grid; gap: 0.6em; grid-template-columns: repeat(${narrow ? 1 : measures.length}, 1fr); }
       .panels svg { width: 100%; max-width: 26em; margin: auto; }
-      .ends { font-size: 0.93em; }
-      .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; font-size: 0.93em; margin: 0.3em 0; }
+      .ends { font-size: var(--small); }
+      .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; font-size: var(--small); margin: 0.3em 0; }
       .legend span { display: inline-flex; gap: 0.5em; align-items: center; }`),
     bar, h("div", { class: "panels" }, panels.map(({ svg }) => svg)), legend, say,
   );

@@ -51,7 +51,7 @@ function scene({ stage, bar, say, data, state }) {
     h("style", {}, `
       .words { display: flex; flex-wrap: wrap; gap: 0.7em 0.35em; margin: 0.5em 0; }
       .word { display: inline-flex; flex-direction: column; align-items: center; gap: 2px; }
-      .tag, select { font: 0.87em/1.5 ui-monospace, Menlo, Consolas, monospace; border-radius: 5px; padding: 0 0.35em;
+      .tag, select { font: inherit; font-size: var(--small); border-radius: 5px; padding: 0 0.35em;
         background: color-mix(in oklab, var(--own, currentColor) 14%, transparent); }
       @media (pointer: coarse) { select { font-size: 16px; } }
       select { color: inherit; border: 1px solid var(--soft); cursor: pointer; padding: 0.1em 0; }
@@ -61,7 +61,7 @@ function scene({ stage, bar, say, data, state }) {
       .track { height: 1em; border-radius: 5px; background: var(--panel); border: 1px solid var(--line); }
       .track div { height: 100%; border-radius: 4px; background: var(--plus); transition: width 0.3s; }
       .meter:nth-of-type(2) .track div { background: var(--hot); }
-      .meter span:last-child { font-size: 0.93em; }
+      .meter span:last-child { font-size: var(--small); }
       @container (max-width: 520px) { .meter { grid-template-columns: 1fr auto; }
         .track { grid-column: 1 / -1; grid-row: 2; } }
       .lists { margin: 0.5em 0; } .lists div { margin: 0.25em 0; }

@@ -8,20 +8,21 @@ const VIEW_STYLE = `
 .tokens button { padding: 0.25em 0.6em; min-height: 2.2em; white-space: pre; }
 .tokens button.inside { margin-left: -0.3em; border-left-style: dotted; border-radius: 0 7px 7px 0; }
 .tokens button[aria-pressed="true"] { border-style: dashed; border-width: 2px; font-weight: 650; }
-.tokens span { color: var(--soft); font-size: 0.87em; padding: 0 0.2em; }
+.tokens span { color: var(--soft); font-size: var(--small); padding: 0 0.2em; }
 .view-title { font-weight: 650; margin: 0.8em 0 0.2em; }
 .row { display: grid; grid-template-columns: minmax(5em, 9em) 1fr 4.6em; gap: 0.7em; align-items: center; width: 100%;
   box-sizing: border-box; padding: 0.1em 0.3em; min-height: 1.9em; }
 button.row { border-color: transparent; background: none; text-align: left; }
 .row .name { text-align: right; overflow: hidden; text-overflow: ellipsis; }
-.row .value { color: var(--soft); font-size: 0.9em; text-align: right; }
+.row .value { color: var(--soft); font-size: var(--small); text-align: right; }
 .senses .row { grid-template-columns: minmax(6.5em, 17em) 1fr 3.4em; }
 .row.marked .name { font-weight: 650; }
 .row.marked .name::before { content: "▸ "; }
 .track { display: block; height: 0.75em; background: var(--panel); border-radius: 4px; overflow: hidden; }
 .track i { display: block; height: 100%; background: var(--plus); transition: width 0.2s; }
 .row.marked .track i { background: var(--hot); }
-.heads { display: grid; gap: 3px; align-items: center; font-size: 0.75em; text-align: center; margin-bottom: 0.6em; }
+.heads { display: grid; gap: 3px; align-items: center; font-size: var(--small); text-align: center;
+  margin-bottom: 0.6em; }
 .heads button { padding: 1px; border-radius: 3px; line-height: 0; background: none; }
 .heads button[aria-pressed="true"] { outline: 2px solid var(--hot); border-color: transparent; background: none; }
 .heads svg { width: 100%; }

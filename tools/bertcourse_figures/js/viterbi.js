@@ -1,10 +1,10 @@
 // Lecture 8: scores of tags at words. Any score can be changed; the best tag of each word and the best path follow.
-// data: {words: [text], labels: [tag], scores: [word][tag], start: [tag], pair: [tag before][tag]}, the last two
-//       whether a step is allowed.
+// data: {words: [text], labels: [tag], scores: [word][tag], start: [tag], pair: [tag before][tag]: whether a step is
+//        allowed, chosen: [word, tag]}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { words, labels, start, pair } = data;
   state.scores ??= data.scores.map((row) => [...row]);
-  state.chosen ??= [words.length > 1 ? 1 : 0, 0];
+  state.chosen ??= data.chosen ?? [1, 0];
   state.sums ??= false;
   const all = data.scores.flat(), low = Math.floor(Math.min(...all)) - 1, high = Math.ceil(Math.max(...all)) + 1;
 

@@ -1,12 +1,12 @@
 // Lecture 0: word2vec's window moves over a sentence: the pairs that it makes, and the words drawn against each.
 // data: {words: [text], window: the widest, negatives: [centre][slot][drawn], names: [before, after] or none,
 //        probabilities: [state of the model][centre][slot][0: the neighbour, 1…: the drawn words], or none,
-//        start: [centre, window]}. A slot is a place around the centre: −W … −1, 1 … W.
+//        start: [centre, window], neighbour: of the first pair}. A slot is a place around the centre: −W … −1, 1 … W.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { words, negatives, names, probabilities } = data, last = words.length - 1;
   state.centre ??= data.start[0];
   state.window ??= data.start[1];
-  state.offset ??= 1;
+  state.offset ??= data.neighbour ?? 1;
 
   const slotOf = (offset) => offset + data.window - (offset > 0);
   const around = (centre, window) => Array.from({ length: 2 * window + 1 }, (_, i) => i - window)
@@ -82,11 +82,11 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .title { font-weight: 650; margin: 0.2em 0; }
       .pair { display: grid; grid-template-columns: 7em 1fr ${names.length ? "7em" : "3em"}; gap: 0.6em;
         align-items: center; width: 100%; box-sizing: border-box; text-align: left; padding: 0.1em 0.5em;
-        border: 1px solid transparent; background: none; font-size: 0.93em; line-height: 1.5; }
+        border: 1px solid transparent; background: none; font-size: var(--small); line-height: 1.5; }
       .pair .word { overflow: hidden; text-overflow: ellipsis; }
       .pair svg { width: 100%; max-width: 300px; }
       .numbers { text-align: right; white-space: nowrap; }
-      .legend { font-size: 0.93em; margin: 0.4em 0; }
+      .legend { font-size: var(--small); margin: 0.4em 0; }
       .bar input { width: min(200px, 40vw); }
       .say { margin-bottom: 0.5em; }`),
     bar, sentence, say,

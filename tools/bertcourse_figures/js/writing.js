@@ -1,9 +1,9 @@
 // Lecture 12: BERT made to write. Masks are filled one by one, in an order that the reader chooses.
-// data: {mask: text, orders: [[name, tokens before the first step, [[place, token, probability]]]]}.
+// data: {mask: text, orders: [[name, tokens before the first step, [[place, token, probability]]]], start: step}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { mask, orders } = data, last = Math.max(...orders.map(([, , steps]) => steps.length));
   state.order ??= 0;
-  state.step ??= 0;
+  state.step ??= data.start ?? 0;
 
   const chips = orders[0][1].map(() => {
     const word = h("span", { class: "word" }), fill = h("span", { class: "fill" }), when = h("span", { class: "when" });
@@ -36,9 +36,9 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const isOver = step > steps.length;
     say.replaceChildren(...(!step
       ? [h("b", {}, `Before the first step, ${name}: `), `${start.filter((word) => word === mask).length} masks.`]
-      : [h("b", {}, `Step ${Math.min(step, steps.length)}, ${name}: `), `place ${place + 1} becomes `,
-        h("b", {}, `“${token}”`), `, with probability ${fixed(probability, 2)}. `,
-        isOver ? `It was done after ${steps.length} steps.` : ""]));
+      : [h("b", {}, `Step ${step}, ${name}: `), isOver ? `done since step ${steps.length}, when ` : "",
+        `place ${place + 1} ${isOver ? "became" : "becomes"} `, h("b", {}, `“${token}”`),
+        `, with probability ${fixed(probability, 2)}.`]));
   };
   bar.append(...walk(stage, "step", {
     max: last, value: state.step, name: (step) => `step ${step}`, change: (step) => { state.step = step; update(); },
@@ -51,19 +51,19 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .chip .word { font: 1.08em/1.6 ui-monospace, Menlo, Consolas, monospace; padding: 0 0.4em; border-radius: 5px;
         border: 1px solid var(--soft); background: var(--panel); overflow-wrap: anywhere; justify-self: stretch;
         text-align: center; }
-      .chip.empty .word { color: var(--soft); border-style: dashed; background: none; font-size: 0.86em;
+      .chip.empty .word { color: var(--soft); border-style: dashed; background: none; font-size: var(--small);
         line-height: 2; }
       .chip.new .word { border: 2px solid var(--hot); margin: -1px; font-weight: 650;
         background: color-mix(in oklab, var(--hot) 18%, transparent); }
       .track { height: 0.3em; justify-self: stretch; }
       .fill { display: block; height: 100%; border-radius: 2px; background: var(--plus); }
-      .when { font-size: 0.8em; color: var(--soft); min-height: 1.4em; }
+      .when { font-size: var(--small); color: var(--soft); min-height: 1.4em; }
       .rows { display: grid; gap: 0.25em; margin: 0.6em 0; }
       .row { display: grid; gap: 0 1em; grid-template-columns: ${narrow ? "1fr" : "11em 1fr 10em"}; text-align: left; }
       .row .cost { color: var(--soft); ${narrow ? "" : "text-align: right;"} }
       .row[aria-pressed="true"] .cost { color: inherit; }
       .row .text { overflow-wrap: anywhere; }
-      .legend { font-size: 0.88em; }`),
+      .legend { font-size: var(--small); }`),
     bar, h("div", { class: "chips" }, chips.map(({ node }) => node)), say,
     h("div", { class: "rows", role: "group", "aria-label": "orders" }, rows.map(({ node }) => node)),
     h("div", { class: "legend soft" }, "Under a token: the step in which it was written, and its probability then. ",
