@@ -14,7 +14,17 @@ from bertcourse_lab.lectures import read_notebook
 
 ROOT = Path(__file__).parent.parent
 # What each lecture's page must define, and where the package has it: a definition that disappears is noticed.
-PAGES: dict[str, tuple[str, set[str]]] = {}
+PAGES: dict[str, tuple[str, set[str]]] = {
+    "01_self_attention": ("self_attention", {"simple_self_attention", "scaled_dot_product_attention", "causal_mask"}),
+    "04_pretraining": (
+        "pretraining bert/model",
+        {
+            *("hide", "masks_per_row", "first_of_each_row", "mask_tokens"),
+            *("sentence_pairs", "fill", "truncate", "collate", "batches"),
+            *("MLMHead", "BertForPreTraining", "losses", "train"),
+        },
+    ),
+}
 
 
 def bare(node: ast.AST) -> str:
@@ -51,10 +61,10 @@ def of_page(lecture: str) -> dict[str, str]:
     return definitions("\n".join(shown))
 
 
-def of_package(place: str) -> dict[str, str]:
-    """What a module defines, or all modules of a package."""
-    path = ROOT / "bertcourse" / place
-    files = sorted(path.glob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+def of_package(places: str) -> dict[str, str]:
+    """What modules define, or all modules of a package; several places are separated by spaces."""
+    paths = [ROOT / "bertcourse" / place for place in places.split()]
+    files = [file for path in paths for file in (sorted(path.glob("*.py")) or [path.with_suffix(".py")])]
     return definitions("\n".join(file.read_text(encoding="utf-8") for file in files))
 
 

@@ -37,7 +37,7 @@ def test_the_steps_of_attention_are_what_torch_computes():
 
 def test_a_score_is_written_as_its_sum_of_products():
     drawn = texts(attention_steps(WORDS, [1.0, -2.0], torch.ones(4, 2), torch.ones(4, 2), row=0))
-    assert drawn.count("1.0·1.0 + -2.0·1.0") == 4 and drawn.count("-1.00") == 4
+    assert drawn.count("1.0·1.0") == drawn.count("+ -2.0·1.0") == drawn.count("-1.00") == 4
 
 
 @pytest.mark.parametrize(

@@ -113,169 +113,72 @@ def softmax(scores):
     return torch.tensor(rows).reshape(scores.shape)
 
 
-@wrong("1.2", "divide the scores by the square root", "no 1/√d")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = softmax(scores)
-    return weights @ value, weights
+@wrong("1.2", "the halves do not count alike", "the mean of the two outputs")
+def join_halves(output_a, log_a, output_b, log_b):
+    return (output_a + output_b) / 2, torch.logaddexp(log_a, log_b)
 
 
-@wrong("1.2", "is the softmax over the keys")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, -2)
-    return weights @ value, weights
+@wrong("1.2", "subtract the larger of the two log-sums", "exponentiated as they are")
+def join_halves(output_a, log_a, output_b, log_b):
+    sum_a, sum_b = log_a.exp()[..., None], log_b.exp()[..., None]
+    part_a, part_b = (torch.where(each > 0, each * o, 0) for each, o in ((sum_a, output_a), (sum_b, output_b)))
+    return (part_a + part_b) / (sum_a + sum_b), (sum_a + sum_b).log().squeeze(-1)
 
 
-@wrong("1.2", "this is divided by 2", "divided by d")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / query.shape[-1]
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = softmax(scores)
-    return weights @ value, weights
+@wrong("1.2", "0 times NaN is NaN", "an empty half multiplied by 0")
+def join_halves(output_a, log_a, output_b, log_b):
+    share = torch.sigmoid(log_a - log_b)[..., None]
+    return share * output_a + (1 - share) * output_b, torch.logaddexp(log_a, log_b)
 
 
-@wrong("1.2", "before the softmax, not after", "weights masked instead of scores")
-def attention(query, key, value, mask=None):
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]))
-    if mask is not None:
-        weights = weights * mask
-    return weights @ value, weights
+@wrong("1.2", "the shares are exchanged")
+def join_halves(output_a, log_a, output_b, log_b):
+    share = torch.sigmoid(log_b - log_a)[..., None]
+    parts = torch.where(share > 0, share * output_a, 0) + torch.where(share < 1, (1 - share) * output_b, 0)
+    return parts, torch.logaddexp(log_a, log_b)
 
 
-@wrong("1.2", "True means: may attend", "mask the other way round")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(mask, -1e9)
-    weights = softmax(scores)
-    return weights @ value, weights
+@wrong("1.2", "not of the log-sums themselves")
+def join_halves(output_a, log_a, output_b, log_b):
+    share = (log_a / (log_a + log_b))[..., None]
+    return share * output_a + (1 - share) * output_b, torch.logaddexp(log_a, log_b)
 
 
-@wrong("1.2", "True means: may attend", "hidden scores become 0")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores * mask
-    weights = softmax(scores)
-    return weights @ value, weights
+@wrong("1.2", "their logarithms do not", "log-sums added")
+def join_halves(output_a, log_a, output_b, log_b):
+    share = torch.sigmoid(log_a - log_b)[..., None]
+    parts = torch.where(share > 0, share * output_a, 0) + torch.where(share < 1, (1 - share) * output_b, 0)
+    return parts, log_a + log_b
 
 
-@wrong("1.2", "return (output, weights)", "returned in the other order")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = softmax(scores)
-    return weights, weights @ value
+@wrong("1.2", "raised RuntimeError", "two axes only")
+def join_halves(output_a, log_a, output_b, log_b):
+    share = torch.sigmoid(log_a - log_b).reshape(-1, 1)
+    parts = torch.where(share > 0, share * output_a, 0) + torch.where(share < 1, (1 - share) * output_b, 0)
+    return parts, torch.logaddexp(log_a, log_b).flatten()
 
 
-@wrong("1.2", "raised RuntimeError", ".T on many axes")
-def attention(query, key, value, mask=None):
-    scores = query @ key.mT.mT.T if key.dim() == 2 else query @ key.reshape(-1, key.shape[-1]).T.expand(3, -1, -1)
-    scores = scores / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = softmax(scores)
-    return weights @ value, weights
+@right("1.2", "a softmax of the two log-sums, and empty halves filled with zeros")
+def join_halves(output_a, log_a, output_b, log_b):
+    shares = softmax(torch.stack([log_a, log_b], -1))
+    outputs = torch.stack([output_a, output_b], -2).nan_to_num(0.0)
+    return (shares[..., None] * outputs).sum(-2), torch.stack([log_a, log_b]).logsumexp(0)
 
 
-@right("1.2", "a large negative number for minus infinity")
-def attention(query, key, value, mask=None):
-    scores = (query / query.shape[-1] ** 0.5) @ key.mT
-    if mask is not None:
-        scores = torch.where(mask, scores, torch.tensor(-1e9))
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
-
-
-@right("1.2", "einsum, and the mask added")
-def attention(query, key, value, mask=None):
-    scores = torch.einsum("...nd,...md->...nm", query, key) * query.shape[-1] ** -0.5
-    if mask is not None:
-        scores = scores + torch.zeros(mask.shape).masked_fill(mask.logical_not(), -math.inf)
-    weights = (scores - scores.logsumexp(-1, keepdim=True)).exp()
-    return torch.einsum("...nm,...mv->...nv", weights, value), weights
-
-
-@wrong("1.2", "to divide masked weights by their sum is too late", "masked after the softmax, and made to sum to 1")
-def attention(query, key, value, mask=None):
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]))
-    if mask is not None:
-        weights = weights * mask
-        weights = weights / weights.sum(-1, keepdim=True)
-    return weights @ value, weights
-
-
-@wrong("1.2", "to divide masked weights by their sum is too late", "the same, by powers of its own")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    powers = torch.exp(scores - scores.max(-1, keepdim=True).values)
-    powers = powers if mask is None else powers.masked_fill(~mask, 0)
-    weights = powers / powers.sum(-1, keepdim=True)
-    return weights @ value, weights
-
-
-@wrong("1.2", "True means: may attend", "hidden scores become the smallest of all")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = torch.where(mask, scores, scores.min())
-    weights = softmax(scores)
-    return weights @ value, weights
-
-
-@wrong("1.2", "d is the number of dimensions of a key", "divided by the root of the number of keys")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = softmax(scores)
-    return weights @ value, weights
-
-
-@wrong("1.2", "is broadcast to the scores", "a mask of more than two axes is taken for the first query's")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~(mask if mask.dim() == 2 else mask[:1]), -math.inf)
-    weights = softmax(scores)
-    return weights @ value, weights
-
-
-@right("1.2", "numpy, lists, and one query at a time")
-def attention(query, key, value, mask=None):
-    query, key, value = (np.asarray(each, dtype=float) for each in (query, key, value))
-    shape = (*query.shape[:-1], key.shape[-2])
-    visible = np.broadcast_to(np.ones(1, bool) if mask is None else np.asarray(mask), shape)
-    weights = np.zeros(shape)
-    for place in np.ndindex(*shape[:-1]):
-        seen = visible[place]
-        scores = key[place[:-1]][seen] @ query[place] / query.shape[-1] ** 0.5
-        weights[place][seen] = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    return (weights @ value).tolist(), weights
-
-
-@right("1.2", "as lists")
-def attention(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / query.shape[-1] ** 0.5
-    if mask is not None:
-        scores = scores.where(mask, -torch.inf)
-    weights = scores.softmax(-1)
-    return (weights @ value).tolist(), weights.tolist()
-
-
-@right("1.2", "minus ten thousand added where the mask is False, as BERT's first code did")
-def attention(query, key, value, mask=None):
-    scores = torch.matmul(query, torch.swapaxes(key, -1, -2)) / key.size(-1) ** 0.5
-    scores = scores if mask is None else scores + (1.0 - mask.float()) * -10000.0
-    weights = scores.softmax(-1)
-    return weights.matmul(value), weights
+@right("1.2", "numpy and lists, one query at a time")
+def join_halves(output_a, log_a, output_b, log_b):
+    log_a, log_b = np.asarray(log_a, dtype=float), np.asarray(log_b, dtype=float)
+    output_a, output_b = np.asarray(output_a, dtype=float), np.asarray(output_b, dtype=float)
+    output, log = np.zeros(output_a.shape), np.zeros(log_a.shape)
+    for place in np.ndindex(*log_a.shape):
+        most = max(log_a[place], log_b[place])
+        for one, each in ((output_a, log_a), (output_b, log_b)):
+            if each[place] > -np.inf:
+                output[place] += one[place] * math.exp(each[place] - most)
+                log[place] += math.exp(each[place] - most)
+        output[place] /= log[place]
+        log[place] = most + math.log(log[place])
+    return output.tolist(), log
 
 
 @wrong("1.3", "at most the radius: <=, not <")

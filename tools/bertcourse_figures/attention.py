@@ -16,7 +16,8 @@ from bertcourse_figures.schematic import NARROW, WIDE, Box, Schematic, as_number
 
 MARGIN = 160  # on the left of the wide form, for the names of the rows
 MOST_WORDS, MOST_NUMBERS = 6, 3  # what fits with its numbers written out, on a phone too
-FULL_BAR = 62  # height of a weight's bar, in pixels
+FULL_BAR = 54  # height of a weight's bar, in pixels
+LINE = 18  # height of a line of a score's products, in pixels
 
 
 def attention_steps(
@@ -63,7 +64,8 @@ class Flow:
         powers = np.exp(self.scores - self.scores.max())
         self.weights = powers / powers.sum()
         self.output = self.weights @ values
-        self.figure = Schematic(width, 560 if self.small else 510, self.told(), size=12.5 if self.small else 14)
+        tall = 560 if self.small else 466 if scale != 1 else 448 + LINE * query.size
+        self.figure = Schematic(width, tall, self.told(), size=12.5 if self.small else 14)
         left = 4 if self.small else MARGIN  # the names of the rows stand in a margin, on a phone between the rows
         self.step = (width - left - 4) / len(words)
         self.x = [left + self.step * (column + 0.5) for column in range(len(words))]
@@ -121,11 +123,11 @@ class Flow:
             role, fill, style = ("query", "query", "bold") if number == self.row else ("line", "panel", "")
             self.figure.box(x - wide / 2, self.y, wide, 28, name, role, fill, style)
         x = self.x[self.row]
-        self.figure.arrow((x, self.y + 30), (x, self.y + (76 if self.small else 50)), color="query")
-        self.y += 54
+        self.figure.arrow((x, self.y + 30), (x, self.y + (76 if self.small else 43)), color="query")
+        self.y += 54 if self.small else 46
         self.name("q", "its query", "query", self.tall)
         box = self.strip(x, self.query, "query")
-        self.y += self.tall + 50
+        self.y += self.tall + (50 if self.small else 42)
         return box
 
     def draw_keys(self) -> list[Box]:
@@ -133,7 +135,7 @@ class Flow:
         self.figure.step(f"What each word is found by: its key. “{self.words[self.row]}” has one, too.")
         self.name("k_j", "keys", "key", self.tall, room=0)
         boxes = [self.strip(x, key, "key") for x, key in zip(self.x, self.keys)]
-        self.y += self.tall + (14 if self.small else 30)
+        self.y += self.tall + (14 if self.small else 24)
         return boxes
 
     def score(self, query: Box, keys: list[Box]) -> None:
@@ -145,11 +147,11 @@ class Flow:
             start = query.at(0.5, 1, dx=(number - self.row) * 6, dy=2)
             self.figure.arrow(start, box.at(0.5, 0, dy=-3), curve="down", color="query")
             self.figure.text((x, self.y + 8), signed(self.scores[number], ".2f"), "bold")
-            if not self.small and not divided:
-                sum_ = " + ".join(f"{a:.1f}·{b:.1f}" for a, b in zip(self.query, self.keys[number]))
-                size = min(13, (self.step - 6) / (0.53 * len(sum_)))
-                self.figure.text((x, self.y + 28), sum_.replace("-", "−"), color="soft", size=size)
-        self.y += 22 if self.small else 46
+            for place, (a, b) in enumerate(zip(self.query, self.keys[number])):
+                if not self.small and not divided:
+                    product = f"{'+ ' if place else ''}{a:.1f}·{b:.1f}".replace("-", "−")
+                    self.figure.text((x, self.y + 28 + LINE * place), product, color="soft", size=13)
+        self.y += 22 if self.small else 46 if divided else 28 + LINE * self.query.size
 
     def weigh(self) -> None:
         """The softmax."""
@@ -162,14 +164,14 @@ class Flow:
             self.figure.text((x, floor + 12), signed(weight, ".2f"), "bold")
         ends = (self.x[0] - 24, floor), (self.x[-1] + 24, floor)
         self.figure.arrow(*ends, head=False, color="line")
-        self.y = floor + (26 if self.small else 38)
+        self.y = floor + (26 if self.small else 34)
 
     def draw_values(self) -> list[Box]:
         """The values, and each value times its weight."""
         self.figure.step("What each word passes on: its value …")
         self.name("v_j", "values", "value", self.tall)
         values = [self.strip(x, value, "value") for x, value in zip(self.x, self.values)]
-        self.y += self.tall + (12 if self.small else 34)
+        self.y += self.tall + (12 if self.small else 30)
         self.figure.step("… times its weight.")
         self.name("a_j v_j", "" if self.small else "weight × value", "value", self.tall)  # arrows run here
         parts = []
@@ -180,7 +182,7 @@ class Flow:
             if not self.small:
                 beside = (x + 10 + 4 * weight, (ends[0][1] + ends[1][1]) / 2 - 1)
                 self.figure.text(beside, f"× {weight:.2f}", color="soft", anchor="start", size=13)
-        self.y += self.tall + (28 if self.small else 46)
+        self.y += self.tall + (28 if self.small else 40)
         return parts
 
     def add_up(self, parts: list[Box]) -> None:

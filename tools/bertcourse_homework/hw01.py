@@ -43,64 +43,60 @@ def softmax(answer: Answer) -> None:
     answer(torch.tensor([0.0, math.log(3)])).equals([0.25, 0.75], "one row, of shape (n,), is allowed: use axis -1")
 
 
-@exercise("1.2", "attention", points=4)
-def attention(answer: Answer) -> None:
-    """Scaled dot products, a mask before the softmax, an average of values."""
-    query = torch.tensor([[2.0, 0.0], [0.0, 2.0], [2.0, 2.0]])
-    key = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.0]]) * math.log(2) / math.sqrt(2)
-    value = torch.tensor([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
-    both = answer(query, key, value)
-    weights = both[1].has_shape(3, 4, cause="return (output, weights), one row of weights a query")
-    weights.holds(
-        "each query's weights sum to 1",
-        lambda w: is_close(w.sum(-1), 1.0),
-        "is the softmax over the keys, the last axis?",
-    )
-    r = 2 ** math.sqrt(2)
-    undivided = [[r / (2 * r + 2), 1 / (2 * r + 2)] * 2, [1 / (2 * r + 2), *[r / (2 * r + 2)] * 2, 1 / (2 * r + 2)]]
-    undivided.append([r / (2 * r + r * r + 1)] * 2 + [r * r / (2 * r + r * r + 1), 1 / (2 * r + r * r + 1)])
-    weights.equals(
-        [[1 / 3, 1 / 6, 1 / 3, 1 / 6], [1 / 6, 1 / 3, 1 / 3, 1 / 6], [2 / 9, 2 / 9, 4 / 9, 1 / 9]],
-        "scores are dot products of queries and keys, divided by the square root of d, the number of dimensions of "
-        "a key (2 here)",
+@exercise("1.2", "join_halves", points=4)
+def join_halves(answer: Answer) -> None:
+    """Attention over all keys, from the outputs and log-sums of two halves."""
+    output_a = torch.tensor([[4.0, 0.0], [1.0, 1.0], [0.0, 8.0]])
+    output_b = torch.tensor([[0.0, 4.0], [3.0, 5.0], [4.0, 0.0]])
+    log_a, log_b = torch.tensor([6.0, 2.0, 2.0]).log(), torch.tensor([2.0, 2.0, 14.0]).log()
+    output, log = torch.tensor([[3.0, 1.0], [2.0, 3.0], [3.5, 1.0]]), torch.tensor([8.0, 4.0, 16.0]).log()
+    both = answer(output_a, log_a, output_b, log_b)
+    both[0].has_shape(3, 2, cause="return (output, log_sum): first a row for each query, as long as a value").equals(
+        output,
+        "each half counts by its share of the sum of all exp(score), and exp(log-sum) is the sum of one half",
         mistakes={
-            "divide the scores by the square root of d, the number of dimensions of a key": undivided,
-            "this is divided by 2: the square root of d is meant, and d is the number of dimensions of a key, 2 here": (
-                torch.softmax(query @ key.T / 2, -1)
+            "the halves do not count alike: each counts by its share of exp(log-sum)": (output_a + output_b) / 2,
+            "outputs are averages: weigh them with shares that sum to 1, do not add them": output_a + output_b,
+            "the shares are exchanged: the half with the larger log-sum counts more": output_a + output_b - output,
+            "the shares are those of exp(log-sum), not of the log-sums themselves": (
+                (log_a[:, None] * output_a + log_b[:, None] * output_b) / (log_a + log_b)[:, None]
             ),
+            "outputs are averages: divide by the sum of both halves": 8 * output * torch.tensor([[1.0], [0.5], [2.0]]),
         },
     )
-    both[0].has_shape(3, 3, cause="the output has a row for each query, as long as a value").equals(
-        [[1 / 2, 1 / 3, 1 / 2], [1 / 3, 1 / 2, 1 / 2], [1 / 3, 1 / 3, 5 / 9]],
-        "the output is the weighted average of the values: weights @ value",
+    both[1].has_shape(3, cause="the log-sum is one number for each query").equals(
+        log,
+        "the log-sum over all keys is the logarithm of exp(log_a) + exp(log_b)",
+        mistakes={
+            "sums add up, their logarithms do not: ln(exp(log_a) + exp(log_b))": log_a + log_b,
+            "this is the sum: take its logarithm": log.exp(),
+            "the logarithm of a sum is larger than the larger logarithm": torch.maximum(log_a, log_b),
+        },
     )
-    mask = torch.tensor([[True, False, False, True], [True, True, False, False], [False, False, True, False]])
-    masked = answer(query, key, value, mask)[1].has_shape(3, 4)
-    masked.holds(
-        "hidden keys have weight 0",
-        lambda w: ~((w != 0) & ~mask),
-        "True means: may attend. Give the others a score of minus infinity",
-    )
-    masked.holds(
-        "the weights of what is left sum to 1",
-        lambda w: is_close(w.sum(-1), 1.0),
-        "hide before the softmax, not after: the scores, not the weights",
-    )
-    masked.equals([[2 / 3, 0, 0, 1 / 3], [1 / 3, 2 / 3, 0, 0], [0, 0, 1, 0]], "the mask decides for each query and key")
-    loud = torch.tensor([[0.0], [0.0], [2000.0]])  # next to the third score, exp turns the others into 0
-    answer(torch.ones(1, 1), loud, torch.eye(3), torch.tensor([[True, True, False]]))[1].equals(
-        [[0.5, 0.5, 0]],
-        "what a query may not see must not matter, however large its score: hide before the softmax, with minus "
-        "infinity; to divide masked weights by their sum is too late",
-    )
-    q, k, v = (random(2, 3, length, size, seed=seed) for seed, length, size in ((2, 4, 16), (3, 5, 16), (4, 5, 6)))
-    large = answer(q, k, v)
-    axes = "only the last two axes take part: key.transpose(-2, -1)"
-    large[0].has_shape(2, 3, 4, 6, cause=axes).equals_stored("output of heads", axes)
-    padding = torch.tensor([[True, True, True, False, False], [True, True, True, True, True]])[:, None, None, :]
-    answer(q, k, v, padding)[0].equals_stored(
-        "output with padding", "a mask of shape (2, 1, 1, 5) is broadcast to the scores"
-    )
+    cause = "exp(1000) is infinite and exp(-1000) is 0: subtract the larger of the two log-sums first"
+    for shift in (1000.0, -1000.0):
+        large = answer(output_a, log_a + shift, output_b, log_b + shift)
+        large[0].holds("no number is NaN", lambda o: ~torch.isnan(torch.as_tensor(o)), cause).equals(output, cause)
+        large[1].equals(log + shift, cause, tolerance=1e-6)
+    empty, nothing = torch.full((3, 2), math.nan), torch.full((3,), -math.inf)
+    cause = "a half without a key that the query may see does not count, and 0 times NaN is NaN: see torch.where"
+    for there in ((output_a, log_a, empty, nothing), (empty, nothing, output_a, log_a)):
+        one = answer(*there)
+        one[0].equals(output_a, cause)
+        one[1].equals(log_a, "with a log-sum of minus infinity on one side, that of the other side is left")
+    some_b, some_log = output_b.clone(), log_b.clone()
+    some_b[1], some_log[1] = math.nan, -math.inf
+    some = answer(output_a, log_a, some_b, some_log)
+    some[0].equals([[3.0, 1.0], [1.0, 1.0], [3.5, 1.0]], "each query has its own two log-sums, and its own shares")
+    query, key, value = (random(2, 3, n, size, seed=n) for n, size in ((4, 9), (10, 9), (11, 5)))
+    scores, value = query @ key.mT / 3, value[..., 1:, :]
+    halves = []
+    for part in (slice(0, 7), slice(7, 10)):
+        halves += [torch.softmax(scores[..., part], -1) @ value[..., part, :], scores[..., part].logsumexp(-1)]
+    heads = answer(*halves)
+    axes = "only the last axis is new: any number of axes (batch, heads) may stand in front"
+    heads[0].has_shape(2, 3, 4, 5, cause=axes).equals(torch.softmax(scores, -1) @ value, axes)
+    heads[1].has_shape(2, 3, 4, cause=axes).equals(scores.logsumexp(-1), axes)
 
 
 @exercise("1.3", "window_mask", points=2)

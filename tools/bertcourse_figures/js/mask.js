@@ -7,7 +7,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
   state.row ??= data.row;
   state.column ??= length - 1;
 
-  const weightsOf = (row, allowed = state.allowed[row]) => softmax(scores[row], allowed.map(Boolean));
+  const weightsOf = (row, allowed = state.allowed[row]) => // of no word at all, 0/0, as in the lecture's code
+    allowed.some(Boolean) ? softmax(scores[row], allowed.map(Boolean)) : allowed.map(() => NaN);
   const average = (weights) =>
     values[0].map((_, k) => weights.reduce((sum, weight, j) => sum + weight * values[j][k], 0));
   const change = (what) => { Object.assign(state, what); update(); };
@@ -44,7 +45,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     const moved = Math.hypot(...output.map((value, k) => value - free[k]));
     say.replaceChildren(
       h("b", {}, `“${words[row]}” may attend to ${seen} of ${length} words. `),
-      !seen ? "A softmax of nothing does not exist; the course's attention gives all zeros."
+      !seen ? "A softmax of nothing is 0 divided by 0, and each number of the output is NaN."
         : seen === length ? "Its weights sum to 1."
           : `Their weights sum to 1 again; the output is ${fixed(moved, 3)} away from where it is without a mask.`,
     );
@@ -111,7 +112,7 @@ function maskOf(words, toggle, follow) {
   const update = (weights, allowed, row, column) => {
     cells.forEach((line, i) => line.forEach(({ group, fill, text, title }, j) => {
       const weight = weights[i][j], open = Boolean(allowed[i][j]);
-      fill.setAttribute("fill-opacity", opacity(weight, written));
+      fill.setAttribute("fill-opacity", opacity(weight || 0, written)); // no opacity is NaN
       text.textContent = !open ? "×" : written ? fixed(weight, 2) : "";
       text.setAttribute("fill", open ? "var(--ink)" : "var(--soft)");
       title.textContent = `${words[i]} → ${words[j]}: ${open ? fixed(weight, 3) : "masked"}`;
@@ -142,7 +143,7 @@ function accountOf(words, values) {
   });
   const write = (cells, vector, what) => cells.forEach(({ fill, text, title }, k) => {
     fill.setAttribute("fill", vector[k] > 0 ? "var(--plus)" : "var(--minus)");
-    fill.setAttribute("fill-opacity", opacity(Math.min(1, Math.abs(vector[k]) / largest), written));
+    fill.setAttribute("fill-opacity", opacity(Math.min(1, Math.abs(vector[k] || 0) / largest), written));
     text.textContent = written ? fixed(vector[k], 2) : "";
     title.textContent = `${what}, number ${k + 1}: ${fixed(vector[k], 3)}`;
   });
@@ -177,8 +178,9 @@ function accountOf(words, values) {
     rows.forEach(({ word, score, bar, weight, cells }, j) => {
       word.setAttribute("fill", allowed[j] ? "var(--ink)" : "var(--soft)");
       score.textContent = allowed[j] ? fixed(scores[j], 2) : "−∞";
-      bar.setAttribute("width", Math.max(weights[j] * longestBar, 0.6).toFixed(2));
-      weight.setAttribute("x", bars + 6 + weights[j] * longestBar);
+      const wide = (weights[j] || 0) * longestBar;
+      bar.setAttribute("width", Math.max(wide, 0.6).toFixed(2));
+      weight.setAttribute("x", bars + 6 + wide);
       weight.textContent = allowed[j] ? fixed(weights[j], 3) : "masked";
       cells.forEach(({ group }) => group.setAttribute("opacity", allowed[j] ? 1 : 0.35));
     });

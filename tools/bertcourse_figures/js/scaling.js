@@ -1,30 +1,27 @@
-// Lecture 1: what the dimension d does to scores, weights and gradient, with the division by √d and without.
-// data: {dimensions: [d], scores: [draw][d][key], gradients: [draw][d][undivided, divided],
-//        bands: [undivided, divided][d][10th percentile, median, 90th], start: place of the d at first,
-//        heads: the d that a line marks, powers: of ten that the gradient's axis spans}.
+// Lecture 1: what the dimension d does to scores and weights, with the division by √d and without.
+// data: {dimensions: [d], scores: [draw][d][key], means: [d][undivided, divided], the largest weight over all draws,
+//        draws: how many there are, start: place of the d at first}.
 // All is computed in Python but the softmax. The first draw is the most typical one.
 function scene({ stage, bar, say, data, narrow, state }) {
-  const { dimensions, scores, gradients, bands } = data;
+  const { dimensions, scores, means, draws } = data;
   const count = scores[0][0].length;
   state.place ??= data.start;
   state.divided ??= 0;
   state.draw ??= 0;
 
-  const small = [narrow ? 178 : 270, narrow ? 170 : 176], large = narrow ? [364, 300] : [450, 360];
+  const size = narrow ? [178, 200] : [360, 250];
   const limits = dimensions.map((_, place) => Math.max(...scores.map((draw) => draw[place]).flat().map(Math.abs)));
-  const scorePanel = barPanel("score", small, count);
-  const weightPanel = barPanel("weight", small, count);
-  const gradientPanel = curvePanel(large, data);
+  const scorePanel = barPanel("score", size, count);
+  const weightPanel = barPanel("weight", size, count);
 
   const update = () => {
     const d = dimensions[state.place], divided = Boolean(state.divided);
     const current = scores[state.draw][state.place].map((score) => score * (divided ? d ** -0.5 : 1));
-    const weights = softmax(current), gradient = gradients[state.draw][state.place][state.divided];
+    const weights = softmax(current);
     const limit = limits[state.place], tick = limit < 3 ? 1 : Math.floor(limit / 10) * 10 || Math.floor(limit);
-    const color = divided ? "plus" : "minus"; // those of the two curves
+    const color = divided ? "plus" : "minus";
     scorePanel.update(current, divided ? "scores q·k/√d" : "scores q·k", color, [-limit, limit], [tick, 0, -tick]);
     weightPanel.update(weights, "their softmax: weights", color, [0, 1], [1, 0.5, 0]);
-    gradientPanel.update(d, gradient, state.divided);
     divide.setAttribute("aria-pressed", divided);
     divide.textContent = `divide by √d: ${divided ? "on" : "off"}`;
     const most = Math.max(...weights), spread = Math.max(...current) - Math.min(...current);
@@ -33,7 +30,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     say.replaceChildren(
       h("b", {}, `${divided ? "Divided by √d" : "Not divided"}: ${verdict}`),
       ` Between the highest score and the lowest lie ${fixed(spread, 1)}; the largest of ${count} weights is `,
-      `${fixed(most, 3)}. This query’s gradient, the dot, is ${threeDigits(gradient)}.`,
+      `${fixed(most, 3)}, and on average over ${draws} queries ${fixed(means[state.place][state.divided], 2)}.`,
     );
   };
   const change = (what) => { Object.assign(state, what); update(); };
@@ -47,15 +44,9 @@ function scene({ stage, bar, say, data, narrow, state }) {
   bar.append(dimension, divide, scores.length > 1 ? redraw : "");
   stage.append(
     h("style", {}, `
-      .panels { display: grid; gap: 0.4em 1em; grid-template-columns: ${small[0]}fr ${large[0]}fr; }
-      .panels > :last-child { grid-row: 1 / 3; grid-column: 2; }
-      .panels.narrow { grid-template-columns: 1fr 1fr; }
-      .panels.narrow > :last-child { grid-row: 2; grid-column: 1 / 3; }
-      .panels rect { transition: y 0.15s, height 0.15s; }
-      circle { transition: cx 0.15s, cy 0.15s; }`),
-    bar,
-    h("div", { class: narrow ? "panels narrow" : "panels" }, scorePanel.svg, weightPanel.svg, gradientPanel.svg),
-    say,
+      .panels { display: grid; gap: 0.4em 1em; grid-template-columns: 1fr 1fr; }
+      .panels rect { transition: y 0.15s, height 0.15s; }`),
+    bar, h("div", { class: "panels" }, scorePanel.svg, weightPanel.svg), say,
   );
   update();
 }
@@ -95,50 +86,6 @@ function barPanel(what, [width, height], count) {
       bar.setAttribute("fill", `var(--${color})`);
       bar.firstChild.textContent = `${what} of key ${i + 1}: ${fixed(values[i], 3)}`;
     });
-  };
-  return { svg, update };
-}
-
-/** The gradient over d, both on a logarithmic scale: the bands of all draws, and a dot for this one. */
-function curvePanel([width, height], { dimensions, bands, heads, powers }) {
-  const left = 42, under = 36, floor = height - under;
-  const sizes = bands.flat(2).filter((value) => value > 0);
-  const highest = Math.ceil(Math.log10(Math.max(...sizes, 1)));
-  const lowest = Math.max(Math.floor(Math.log10(Math.min(...sizes, 0.1))), highest - powers); // what is less lies there
-  const first = Math.log2(dimensions[0]), last = Math.log2(dimensions.at(-1));
-  const x = (d) => left + 8 + ((Math.log2(d) - first) / (last - first || 1)) * (width - left - 20);
-  const y = (size) => {
-    const power = Math.min(Math.max(Math.log10(size), lowest), highest);
-    return floor - ((power - lowest) / (highest - lowest)) * (floor - TOP);
-  };
-  const band = (rows, color) => {
-    const edge = (which) => dimensions.map((d, i) => `${x(d).toFixed(1)} ${y(rows[i][which]).toFixed(1)}`);
-    const outline = [...edge(0), ...edge(2).reverse()].join("L"), stroke = `var(--${color})`;
-    return [
-      h("path", { d: `M${outline}z`, fill: stroke, "fill-opacity": 0.26, stroke, "stroke-opacity": 0.5 }),
-      h("path", { d: `M${edge(1).join("L")}`, stroke, "stroke-width": 2.4, fill: "none" }),
-    ];
-  };
-  const raised = (number) => String(number).replace("-", "⁻").replace(/\d/g, (digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
-  const ticks = Array.from({ length: highest - lowest + 1 }, (_, i) => highest - i).filter((_, i) => i % 2 === 0);
-  const dot = h("circle", { class: "gradient", r: 6, stroke: "var(--ink)", "stroke-width": 1.5 }, h("title"));
-  const marked = dimensions[0] <= heads && heads <= dimensions.at(-1) ? [
-    line(x(heads), TOP, x(heads), floor, { stroke: "var(--soft)", "stroke-width": 1.4, "stroke-dasharray": "2 4" }),
-    label(x(heads) - 6, TOP + 0.6 * (floor - TOP), `BERT: d = ${heads}`),
-  ] : [];
-  const legend = ["q·k", "q·k/√d"].map((name, i) =>
-    label(left + 10, floor - 32 + 18 * i, name, "start", ["minus", "plus"][i]));
-  const { svg } = panel([width, height], "‖∂a/∂q‖: median, 10th to 90th percentile",
-    line(left, floor, width - 4, floor), line(left, TOP, left, floor),
-    ticks.map((power) => label(left - 4, y(10 ** power) + 4, `10${raised(power)}`)),
-    dimensions.filter((_, i) => i % 3 === 0).map((d) => label(x(d), floor + 16, d, "middle")),
-    label((left + width) / 2, height - 4, "dimension d", "middle"),
-    band(bands[0], "minus"), band(bands[1], "plus"), marked, legend, dot);
-  const update = (d, size, divided) => {
-    dot.setAttribute("cx", x(d).toFixed(1));
-    dot.setAttribute("cy", y(size).toFixed(1));
-    dot.setAttribute("fill", divided ? "var(--plus)" : "var(--minus)");
-    dot.firstChild.textContent = `gradient: ${threeDigits(size)}`;
   };
   return { svg, update };
 }
