@@ -76,7 +76,8 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
     (source / "notebooks" / "homework").mkdir(parents=True)
     for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "notebooks/homework/INSTRUCTORS.md"):
         shutil.copy(ROOT / name, source / name)
-    shutil.copy(SITE / "index.md", source)
+    for name in ("index.md", "bank.svg"):
+        shutil.copy(SITE / name, source)
     write_front_page(source, notebooks, ROOT)
     (source / "playground.md").write_text(playground.page(playground.models_at_hand()), encoding="utf-8")
     write_reference(source / "api")

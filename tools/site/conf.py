@@ -122,7 +122,7 @@ def describe_page(app, pagename, templatename, context, doctree):
         "og:description": description,
     }
     if address.site:
-        picture = "For two sentences with the word bank, what bank attends to in each head."
+        picture = "Arcs from the word bank: the thickest leads to tied in one sentence, to loan in another."
         values["og:url"] = f"{address.site}{pagename}.html"
         values |= {"og:image": f"{address.site}_static/bank.png", "og:image:alt": picture}
     tags = [f'<meta name="description" content="{html.escape(description)}">']

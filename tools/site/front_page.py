@@ -13,11 +13,10 @@ from bertcourse_lab.lectures import human_minutes, read_notebook, stated_cost, s
 
 SLIDES = "slides/{lecture}.html"  # where the site has the slides of a lecture
 NARROW = "\u202f"  # between a number and its unit, which stay on one line
-FIGURE_TAG = "front-page"  # of the cell whose figure the front page shows
 
 
 def write_front_page(source: Path, notebooks: Path, root: Path) -> None:
-    """Write links, figure, facts and table for ``index.md`` into its folder ``generated``.
+    """Write links, facts and table for ``index.md`` into its folder ``generated``.
 
     Args:
         source: what Sphinx reads.
@@ -27,37 +26,39 @@ def write_front_page(source: Path, notebooks: Path, root: Path) -> None:
     folder = source / "generated"
     folder.mkdir()
     lectures = {path: read_notebook(path) for path in sorted(notebooks.glob("[0-9][0-9]_*.ipynb"))}
-    (folder / "links.md").write_text(first_links(list(lectures)), encoding="utf-8")
-    (folder / "figure.md").write_text(figure(list(lectures.values())), encoding="utf-8")
-    (folder / "facts.md").write_text(facts(list(lectures.values()), root), encoding="utf-8")
-    (folder / "lectures.md").write_text(lecture_table(lectures, root), encoding="utf-8")
+    parts = {
+        "links": links("First steps", "first-links", first_steps(list(lectures))),
+        "facts": facts(list(lectures.values()), root),
+        "more_links": links("More", "more-links", more_steps(list(lectures))),
+        "lectures": lecture_table(lectures, root),
+    }
+    for name, text in parts.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-def first_links(lectures: list[Path]) -> str:
-    """One click to what people come for; beside the first lecture the second, where the first is a lecture 0."""
-    starts = ["Begin with lecture", "In a hurry: lecture"][: 2 if lectures and lectures[0].name.startswith("00") else 1]
-    targets = {
-        **{f"{name} {int(path.stem[:2])}": f"notebooks/{path.stem}.html" for name, path in zip(starts, lectures)},
-        "Playground": "playground.html",
+def first_steps(lectures: list[Path]) -> dict[str, str]:
+    """The two buttons: name to target."""
+    return {"Read in the browser": f"notebooks/{lectures[0].stem}.html", "Play": "playground.html"}
+
+
+def more_steps(lectures: list[Path]) -> dict[str, str]:
+    """What else people come for; beside lecture 0, where there is one, the lecture to begin with in a hurry."""
+    hurry = {}
+    if lectures[0].name.startswith("00") and len(lectures) > 1:
+        hurry = {f"In a hurry: lecture {int(lectures[1].stem[:2])}": f"notebooks/{lectures[1].stem}.html"}
+    return {
+        **hurry,
+        "For lecturers": "tools/site/guide/teaching.html",
         "Slides": "tools/site/guide/lecturing.html",
         "Homework": "tools/site/guide/homework.html",
-        "For lecturers": "tools/site/guide/teaching.html",
         "API": "api/index.html",
     }
-    links = [f'<a href="{target}">{html.escape(name)}</a>' for name, target in targets.items() if target]
-    return f'<nav class="first-links" aria-label="First steps">{" ".join(links)}</nav>\n'
 
 
-def figure(lectures: list[NotebookNode]) -> str:
-    """The stored output of the cell with the tag "front-page"; "" if no lecture has one."""
-    for notebook in lectures:
-        for cell in notebook.cells:
-            if FIGURE_TAG in cell.metadata.get("tags", []):
-                pages = [
-                    output["data"]["text/html"] for output in cell.outputs if "text/html" in output.get("data", {})
-                ]
-                return f"````{{raw}} html\n{''.join(pages)}\n````\n"
-    return ""
+def links(label: str, kind: str, targets: dict[str, str]) -> str:
+    """Links in a row, for keyboard and screen reader a place of their own."""
+    row = [f'<a href="{target}">{html.escape(name)}</a>' for name, target in targets.items()]
+    return f'<nav class="{kind}" aria-label="{label}">{" ".join(row)}</nav>\n'
 
 
 def facts(lectures: list[NotebookNode], root: Path) -> str:
@@ -90,25 +91,22 @@ def minutes_of(notebook: NotebookNode) -> int:
 
 
 def lecture_table(lectures: dict[Path, NotebookNode], root: Path) -> str:
-    """A row for each lecture: what it builds, the time that it takes of a reader and of a computer, and its homework.
+    """A row for each lecture: what it builds, the time that it takes of a reader, its homework and slides.
 
     Raises:
         ValueError: if the README's table has no row for a lecture.
     """
     readme = (root / "README.md").read_text(encoding="utf-8")
     homework = homework_of(root / "notebooks" / "homework")
-    heads = ["lecture", "what you build and see", "your time", "two cores", "homework", "slides"]
+    heads = ["lecture", "your time", "homework", "slides"]
     rows = [heads, ["---"] * len(heads)]
     for path, notebook in lectures.items():
         row = re.search(rf"^\| \[(.*?)\]\(notebooks/{path.name}\) \| (.*?) \|", readme, re.MULTILINE)
         if not row:
             raise ValueError(f"README.md needs a row in its table that links to notebooks/{path.name}; there is none.")
-        cost, minutes = stated_cost(notebook), minutes_of(notebook)
         cells = [
-            f"[{row[1]}](notebooks/{path.name})",
-            row[2],
-            f"{minutes}{NARROW}min",
-            f"{cost.cpu_seconds:.0f}{NARROW}s",
+            f"[{row[1]}](notebooks/{path.name}) <br> {row[2]}",
+            f"{minutes_of(notebook)}{NARROW}min",
             homework.get(path.name, "–"),
             f'<a href="{SLIDES.format(lecture=path.stem)}">slides</a>',
         ]
