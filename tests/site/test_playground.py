@@ -28,6 +28,8 @@ from browsers import drawn_map, same_map, script_of_the_site, serious_findings
 ROOT = Path(__file__).parents[2]
 MOST_BYTES = 24_000_000
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?")
+LOAN = "He walked to the bank and asked for a small loan."
+FAILS = "The course's BERT fails on these"
 RIVER = "She sat on the bank of the river and looked at the water."
 READY = "[data-panel=models][data-ready]"
 
@@ -125,18 +127,15 @@ class Panel:
     def wait_for_other_than(self, caption: str) -> None:
         self.root.locator(".caption").filter(has_not_text=caption).wait_for(timeout=60_000)
 
+    def presets(self, group: str) -> list[str]:
+        """The names of the presets that work, "Try these", or of those that do not, FAILS."""
+        names = self.root.get_by_role("group", name=group, exact=True).get_by_role("button").all_inner_texts()
+        return [name.removeprefix("✗ ") for name in names]
+
     def numbers(self, selector: str) -> list[float]:
         """The last number of each text that matches."""
         texts = self.root.locator(selector).all_text_contents()
         return [float(NUMBER.findall(text)[-1].replace("−", "-")) for text in texts]
-
-
-def hidden_states(model: BertForPreTraining, tokenizer, text: str) -> tuple[list[str], np.ndarray]:
-    """The tokens of a text, and their vectors in all layers, (layers, L, D)."""
-    encoding = tokenizer.encode(text)
-    with torch.inference_mode():
-        output = model.bert(torch.tensor([encoding.ids]))
-    return encoding.tokens, torch.cat(output.hidden_states).numpy()
 
 
 def predictions(course, text: str, position: int, hidden: bool = True) -> list[tuple[str, float]]:
@@ -248,6 +247,7 @@ def test_tables_hold_what_chapters_5_and_6_compute(table, course):
 def test_a_hidden_word_is_predicted_as_in_python_while_one_types(opened, page, address, course, place):
     tab = opened(page.as_uri() if place == "disk" else address)
     panel = Panel(tab, "fill")
+    panel.press(RIVER)
     panel.wait_for("In place of “bank”")
     assert agrees(drawn_predictions(panel), predictions(course, RIVER, 5))
     assert "“bank” itself is number" in panel.caption()
@@ -267,18 +267,85 @@ def test_a_hidden_word_is_predicted_as_in_python_while_one_types(opened, page, a
 def test_a_mask_may_be_typed_and_a_bar_writes_its_word(tab, course):
     panel = Panel(tab, "fill")
     panel.type("The old [MASK] rode to the castle.")
-    panel.wait_for("In place of [MASK]")
-    places = panel.root.locator(".view-title").all_inner_texts()
-    for place in places:
-        if place != "In place of [MASK]":  # the word that was hidden before; it is pressed again
-            panel.root.locator(".tokens [aria-pressed=true]").first.click()
-    panel.root.locator(".view-title").nth(1).wait_for(state="detached")
+    panel.wait_until("root.querySelectorAll('.tokens button')[4].textContent", "to")
     expected = predictions(course, "The old [MASK] rode to the castle.", 3, hidden=False)
     assert agrees(drawn_predictions(panel), expected)
     panel.root.locator("button.row").nth(1).press("Enter")
     panel.wait_for("Nothing is hidden")
     value = panel.root.locator("input[type=text]").input_value()
     assert value == f"The old {expected[1][0]} rode to the castle."
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runs_scripts", [True, False])
+def test_the_page_opens_on_a_success_even_before_the_model_is_read(browser, page, course, tmp_path, runs_scripts):
+    """A copy without the model: what is seen is what the page itself has."""
+    tab = browser.new_page(java_script_enabled=runs_scripts)
+    tab.goto(Path(shutil.copy(page, tmp_path / page.name)).as_uri())
+    rows = tab.locator("ol.first-answer > li")
+    assert rows.first.is_visible()
+    expected = [f"{word} {100 * share:.0f} %" for word, share in predictions(course, playground.OPENING, 4, False)]
+    assert [" ".join(row.split()) for row in rows.all_inner_texts()] == expected[: playground.FIRST]
+    assert expected[0].startswith("door ") and expected[1].startswith("window ")
+    tab.close()
+
+
+@pytest.mark.slow
+def test_the_page_opens_on_door(tab, course):
+    panel = Panel(tab, "fill")
+    panel.wait_for("In place of [MASK]: door")
+    assert panel.root.locator("input[type=text]").input_value() == playground.OPENING
+    assert agrees(drawn_predictions(panel), predictions(course, playground.OPENING, 4, hidden=False))
+    assert panel.root.locator("slot, .note:not(:empty)").count() == 0
+
+
+# What would be right in each preset; what "Try these" has is right at first, what FAILS has is not.
+RIGHT = {
+    playground.OPENING: {"door", "window", "gate"},
+    "He drank a glass of [MASK].": {"wine", "water", "brandy", "beer", "milk"},
+    "He took off his [MASK] and bowed.": {"hat", "cap"},
+    "They [MASK] to London last week.": {"went", "came", "returned"},
+    "She was so tired that she fell [MASK] at once.": {"asleep"},
+    "The dog and the [MASK] sat by the fire.": {"cat", "man", "boy", "child", "children", "master"},
+    "The capital of France is [MASK].": {"paris"},
+    RIVER: {"bank"},
+    "He had no money in the bank.": {"bank", "purse", "pocket"},
+}
+
+
+@pytest.mark.slow
+def test_presets_that_work_come_first_and_the_others_say_why_they_fail(tab):
+    panel = Panel(tab, "fill")
+    good, bad = panel.presets("Try these"), panel.presets(FAILS)
+    assert [*good, *bad] == list(RIGHT)
+    for text in [*good[1:], *bad, good[0]]:
+        before = panel.caption()
+        panel.press(text)
+        panel.wait_for_other_than(before)
+        first, _ = drawn_predictions(panel)[0]
+        assert (first in RIGHT[text]) == (text in good)
+        assert panel.root.locator(".note").inner_text().startswith("It fails here. ") == (text in bad)
+    panel.press(bad[0])
+    panel.wait_for("It repeats")
+    panel.type("Nothing.")
+    panel.wait_for("Nothing is hidden")
+    assert panel.root.locator(".note").text_content() == ""
+    assert panel.root.locator(".examples [aria-pressed=true]").count() == 0
+
+
+def test_why_presets_of_hidden_words_fail(course):
+    """Each reason names a change, and what then happens."""
+
+    def first(text: str, number: int) -> list[str]:
+        position = course[1].encode(text).tokens.index("[MASK]")
+        return [word for word, _ in predictions(course, text, position, hidden=False)[:number]]
+
+    for word in ("dog", "doctor"):
+        assert first(f"The {word} and the [MASK] sat by the fire.", 1) == [word]
+    for river, water in (("river", "water"), ("house", "garden")):
+        assert {"back", "side"} <= set(first(f"She sat on the [MASK] of the {river} and looked at the {water}.", 3))
+    for money in ("money", "friend"):
+        assert "house" in first(f"He had no {money} in the [MASK].", 2)
 
 
 # Milliseconds from a key to the frame in which a panel's new numbers are on the screen, for texts typed one by one.
@@ -333,6 +400,49 @@ def test_attention_is_that_of_the_model(tab, course):
     assert same_map(drawn_map(panel.root), inner / inner.sum(dim=-1, keepdim=True))
 
 
+def heads_of(course, text: str, word: str) -> tuple[list[str], torch.Tensor]:
+    """The tokens of a text, and what a word of it attends to in each head, (layers, H, L)."""
+    model, tokenizer = course
+    encoding = tokenizer.encode(text)
+    with torch.inference_mode():
+        weights = model.bert(torch.tensor([encoding.ids]), output_attentions=True).attentions
+    return encoding.tokens, torch.cat(list(weights))[:, :, encoding.tokens.index(word)]
+
+
+# The word that each preset shows, its head, and what it should attend to most.
+ATTENDED = {
+    "She opened the door and looked out into the garden.": ("into", (1, 3), "garden"),
+    "He put the letter on the table and went into the house.": ("on", (1, 3), "table"),
+    "She gave the king a letter, and he read it.": ("he", (0, 3), "king"),
+}
+# Where no head gives the other word more than a share.
+MISSED = {
+    "The bank was steep, and it was muddy.": ("it", ["bank"], 0.25),
+    "The dog that chased the cats was old.": ("was", ["dog"], 0.2),
+    "She sailed to the bank and tied up the boat.": ("bank", ["tied"], 0.2),
+    LOAN: ("bank", ["lo", "##an"], 0.2),
+}
+
+
+@pytest.mark.slow
+def test_attention_opens_on_heads_that_find_something_and_says_where_none_does(tab, course):
+    panel = Panel(tab, "attend")
+    panel.wait_for("Layer 1, head 3: into attends to garden")
+    assert panel.presets("Try these") == list(ATTENDED) and panel.presets(FAILS) == list(MISSED)
+    for text, (word, (layer, head), wanted) in ATTENDED.items():
+        panel.press(text)
+        panel.wait_for(f"Layer {layer}, head {head}: {word} attends to {wanted}")
+        tokens, weights = heads_of(course, text, word)
+        assert tokens[int(weights[layer, head].argmax())] == wanted
+    for text, (word, pieces, most) in MISSED.items():
+        panel.press(text)
+        panel.wait_until("root.querySelector('input').value", text)
+        panel.wait_for("It fails here.")
+        tokens, weights = heads_of(course, text, word)
+        assert weights[:, :, [tokens.index(piece) for piece in pieces]].sum(dim=-1).max() < most
+        panel.wait_for(f": {word} attends to")
+
+
 def cosines_by_layer(course, texts: tuple[str, str], words: tuple[int, int], table: dict) -> list[float]:
     """Raw, then standardized, then what two random words have."""
     stacks = []
@@ -372,16 +482,20 @@ def test_cosines_by_layer_are_those_of_chapters_5_and_6(tab, course, table):
 
 
 @pytest.mark.slow
-def test_one_sense_is_nearer_than_two_but_in_the_hard_case(tab):
+def test_one_meaning_is_nearer_than_two_but_where_it_is_said_not_to_be(tab, table):
     panel, last = Panel(tab, "compare"), {}
     panel.wait_for("The cosine of")
-    for name in ("river, river", "money, money", "a hard case", "river, money"):
+    for name in panel.presets("Try these")[1:] + panel.presets(FAILS) + panel.presets("Try these")[:1]:
         before = panel.caption()
-        panel.press(f"bank: {name}")
+        panel.press(name)
         panel.wait_for_other_than(before)
-        last[name] = panel.numbers("circle title")[9]  # standardized, last layer
-    assert min(last["river, river"], last["money, money"]) > last["river, money"] + 0.2
-    assert last["a hard case"] < last["river, money"]
+        raw_and_standardized = panel.numbers("circle title")[: -len(table["layers"])]
+        last[name] = raw_and_standardized[-1]
+    one, two = ("bank: river, river", "bank: money, money"), ("bank: river, money", "light: lamp, weight")
+    two = (*two, "spring: season, water")
+    assert min(last.pop(name) for name in one) > max(last[name] for name in two) + 0.2
+    assert last.pop("bank: one meaning") < last["bank: river, money"] < last.pop("bank: two meanings") - 0.1
+    assert sorted(last) == sorted(two)
 
 
 @pytest.mark.slow
@@ -420,17 +534,44 @@ def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
 
 
 @pytest.mark.slow
-def test_pairs_are_scored_as_by_the_package_and_the_last_three_are_wrong(tab, course):
+def test_presets_of_senses_are_right_but_where_it_is_said_why_not(tab, course):
+    panel = Panel(tab, "nearest")
+    right = ["side of a river", "financial institution", "water source", "fire stick", "give a speech to"]
+    for text, label in zip(panel.presets("Try these"), right, strict=True):
+        panel.press(text)
+        panel.wait_for(f"the nearest is: {label}.")
+    (mouse,) = panel.presets(FAILS)
+    panel.press(mouse)
+    panel.wait_for("the nearest is: pointing device.")
+    assert "five say “mice”" in panel.root.locator(".note").inner_text()
+    model, tokenizer = course
+    words = re.findall(r"\w+|[^\w\s]", mouse)
+    layers = range(-playground.LAST_LAYERS, 0)
+    vector = word_vectors(model.bert, tokenizer, [words], layers, only=[[words.index("mouse")]]).array
+    nearness = {}
+    for label, plurals in (("small rodent", 5), ("pointing device", 1)):
+        examples = [each for each in sense_sentences() if each.split == "train" and each.label == label]
+        singular = [each for each in examples if each.text[each.start : each.end].lower() == "mouse"]
+        assert (len(examples), len(examples) - len(singular)) == (16, plurals)
+        mean = playground.target_vectors(model.bert, tokenizer, singular).mean(axis=0, keepdims=True)
+        nearness[label] = float(paired_cosines(vector, mean)[0])
+    assert nearness["small rodent"] > nearness["pointing device"]
+
+
+@pytest.mark.slow
+def test_pairs_are_scored_as_by_the_package_and_what_is_wrong_comes_last(tab, course):
     panel = Panel(tab, "pairs")
-    panel.wait_for("5 of 8 right.")
-    panel.root.locator(".pair >> nth=8").get_by_text("by").wait_for()
+    panel.wait_for("Your own pair")
     lines = panel.root.locator(".pair > div:not(.verdict)").all_inner_texts()
     assert len(lines) == 18
     for line in lines:
         score, text = re.fullmatch(r"(\S+)\s+(?:\* )?(.+)", line).groups()
         assert float(score.replace("−", "-")) == pytest.approx(pseudo_log_likelihoods(*course, [text])[0], abs=0.0051)
-    verdicts = panel.root.locator(".verdict").all_inner_texts()
-    assert [verdict[0] for verdict in verdicts[:8]] == [*"✓✓✓✓✓✗✗✗"]
+    verdicts = "".join(verdict[0] for verdict in panel.root.locator(".verdict").all_inner_texts()[:8])
+    right = verdicts.count("✓")
+    assert verdicts == "✓" * right + "✗" * (8 - right) and right >= 5
+    assert panel.caption().startswith(f"{right} of 8 right.")
+    assert panel.root.locator(".note").count() == 8 - right
     panel.type("The letters are cold.", 0)
     panel.type("The letters is cold.", 1)
     texts = ("The letters are cold.", "The letters is cold.")
@@ -438,16 +579,30 @@ def test_pairs_are_scored_as_by_the_package_and_the_last_three_are_wrong(tab, co
     panel.wait_for(f"Your own pair: right, by {lead:.2f}.")
 
 
+def test_why_pairs_are_wrong(course):
+    """Each reason names a change, and what then happens."""
+
+    def lead(good: str, bad: str) -> float:
+        return float(np.subtract(*pseudo_log_likelihoods(*course, [good, bad])))
+
+    with_ever = lead("Only Tom has ever seen a lion.", "Even Tom has ever seen a lion.")
+    without = lead("Only Tom has seen a lion.", "Even Tom has seen a lion.")
+    assert with_ever < 0 and abs(without - with_ever) < 0.5
+    assert lead("The boys who know the captain are brave.", "The boys who know the captain is brave.") < 0
+    assert lead("The boys who know the captains are brave.", "The boys who know the captains is brave.") > 0
+    assert lead("The key to the old house was lost.", "The key to the old house were lost.") > 0
+
+
 @pytest.mark.slow
 def test_all_can_be_done_by_keyboard_and_focus_is_seen(tab):
     panel = Panel(tab, "fill")
-    panel.wait_for("In place of “bank”")
-    panel.root.locator("input[type=text]").focus()
-    for _ in range(5):  # four examples, then the words
-        tab.keyboard.press("Tab")
-    for key in ("ArrowLeft", "Enter"):
+    panel.wait_for("In place of [MASK]")
+    panel.root.locator("input[type=text]").fill("She sat on the bank.")
+    panel.wait_for("Nothing is hidden")
+    tab.keyboard.press("Tab")  # to the words
+    for key in ("ArrowRight", "Enter"):
         tab.keyboard.press(key)
-    panel.wait_for("In place of “the”")
+    panel.wait_for("In place of “sat”")
     style = "getComputedStyle(document.activeElement.shadowRoot.activeElement)"
     assert tab.evaluate(f"{style}.outlineStyle + {style}.outlineWidth") == "solid2px"
     tab.keyboard.press("Tab")
@@ -460,13 +615,19 @@ def test_all_can_be_done_by_keyboard_and_focus_is_seen(tab):
 
 @pytest.mark.slow
 def test_what_a_reader_does_is_said_once_typing_pauses_and_nothing_else(tab):
-    Panel(tab, "pairs").wait_for("5 of 8 right.")
+    Panel(tab, "pairs").wait_for("Your own pair")
     tab.wait_for_timeout(1200)
     assert tab.locator(".spoken").text_content() == ""
     panel = Panel(tab, "fill")
+    before = panel.caption()
     panel.type("He had no money in the [MASK].")
-    panel.wait_for("In place of [MASK]")
-    tab.wait_for_function("(text) => document.querySelector('.spoken').textContent === text", arg=panel.caption())
+    panel.wait_for_other_than(before)
+    is_spoken = "(text) => document.querySelector('.spoken').textContent === text"
+    tab.wait_for_function(is_spoken, arg=panel.caption())
+    before = panel.caption()
+    panel.press("The dog and the [MASK] sat by the fire.")
+    panel.wait_for_other_than(before)
+    tab.wait_for_function(is_spoken, arg=f"{panel.root.locator('.note').inner_text()} {panel.caption()}")
 
 
 @pytest.mark.slow
@@ -474,7 +635,7 @@ def test_what_a_reader_does_is_said_once_typing_pauses_and_nothing_else(tab):
 def test_nothing_is_wider_than_a_phone(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)
     tab.set_viewport_size({"width": 390, "height": 800})
-    Panel(tab, "pairs").wait_for("5 of 8 right.")
+    Panel(tab, "pairs").wait_for("Your own pair")
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
     outside = """() => [...document.querySelectorAll('[data-panel]')].flatMap((host) =>
         [...host.shadowRoot.querySelectorAll('.stage *')].filter((node) => {
@@ -516,12 +677,19 @@ def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
     Panel(tab, "models").press("load MiniLM, too (31 MB)")
     Panel(tab, "models").wait_for("6 layers of 12 heads")
     panel = Panel(tab, "attend")
-    panel.root.get_by_role("button", name="layer 5, head 11", exact=True).click()
+    panel.type("The bank was steep, and it was muddy.")
+    panel.root.get_by_role("button", name="steep: whom it attends to").wait_for()
+    panel.press("layer 5, head 11")
     model, tokenizer = load_pretrained("minilm")
     ids = torch.tensor([tokenizer.encode("The bank was steep, and it was muddy.").ids])
     with torch.inference_mode():
         weights = model(ids, output_attentions=True).attentions[5][0, 11]
     assert same_map(drawn_map(panel.root), weights, tolerance=0.03)  # in 8 bits
+    for text, word in (("She sailed to the bank and tied up the boat.", "tied"), (LOAN, "loan")):  # the front page's
+        panel.press(text)
+        panel.wait_for(f"{word} 0.")
+        assert panel.caption().startswith("Layer 5, head 7: bank attends to")
+        assert panel.root.locator(".note").text_content() == ""
     Panel(tab, "nearest").wait_for("MiniLM is right in")
 
 
@@ -529,5 +697,5 @@ def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)
-    Panel(tab, "pairs").wait_for("5 of 8 right.")
+    Panel(tab, "pairs").wait_for("Your own pair")
     assert serious_findings(tab, "article") == []

@@ -10,17 +10,19 @@ site's look, its sidebar and its switch between light and dark.
 
 import base64
 import hashlib
+import html
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import torch
 from safetensors.numpy import load_file, save
 from tokenizers import Tokenizer
 
 from bertcourse.anisotropy import Standardizer, expected_cosine
-from bertcourse.bert import BertModel, load_pretrained
+from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained
 from bertcourse.bert.folders import find_minilm, open_folder
 from bertcourse.word_senses import NearestSense, SenseExample, sense_sentences, word_vectors
 from bertcourse_figures.interactive import significant
@@ -38,6 +40,8 @@ WORKER_SCRIPT = SITE / "playground" / "worker.js"
 PART_BYTES = 750_000  # of a file in one script: a megabyte in base64, which a browser reads between two frames
 DIGITS = 6  # of a number in the tables
 LAST_LAYERS = 4  # whose sum tells senses apart, as in lecture 5
+OPENING = "She opened the [MASK] and looked out into the garden."
+FIRST = 5  # words of its answer, while the page reads the model
 
 
 def page(models: list[str]) -> str:
@@ -47,11 +51,27 @@ def page(models: list[str]) -> str:
         models: whose files will lie beside it, such as ``models_at_hand()``.
     """
     text = (SITE / "playground" / "page.md").read_text(encoding="utf-8")
+    text = text.replace("<!-- first answer -->", first_answer())
     engine = f"(() => {{\n{joined(ENGINE_SCRIPTS)}\nreturn {{ readBert, cosine }};\n}})()"
     worker = f"const {{ readBert, cosine }} = {engine};\n{joined([WORKER_SCRIPT])}"
-    constants = f"const WORKER_CODE = {in_script(worker)};\nconst MODELS = {in_script(models)};\n"
+    values = {"WORKER_CODE": worker, "MODELS": models, "OPENING": OPENING}
+    constants = "".join(f"const {name} = {in_script(value)};\n" for name, value in values.items())
     script = f"<script>\n(() => {{\n{constants}{joined(PAGE_SCRIPTS)}\n}})();\n</script>"
     return f"{text}\n`````{{raw}} html\n{script}\n`````\n"
+
+
+def first_answer() -> str:
+    """What the page shows until its model is read, and where no script runs: the answer to its first sentence."""
+    model, tokenizer = load_pretrained("course", BertForPreTraining)
+    encoding = tokenizer.encode(OPENING)
+    with torch.inference_mode():
+        logits = model(torch.tensor([encoding.ids])).mlm_logits[0, encoding.tokens.index("[MASK]")]
+    top = logits.softmax(dim=-1).topk(FIRST)
+    rows = ""
+    for share, token in zip(top.values.tolist(), top.indices.tolist()):
+        word = html.escape(tokenizer.id_to_token(token))
+        rows += f'<li style="--share: {share:.4f}"><b>{word}</b> <span>{100 * share:.0f} %</span></li>'
+    return f'<p>{OPENING}</p><ol class="first-answer">{rows}</ol>'
 
 
 def joined(scripts: list[Path]) -> str:
