@@ -61,7 +61,7 @@ function attentionLines({ words, L, weight }, longest, point) {
   const svg = h("svg", {
     viewBox: `0 0 ${width} ${y(L - 1) + 18}`, class: "sentence", role: "group", "aria-label": words.join(" "),
     style: isLong && `max-width: ${width}px`,
-  }, heading("this token …", left - 8, "end"), heading("… attends to", right + 8, "start"), lines, listed, numbers);
+  }, heading("this token …", 2, "start"), heading("… attends to", width - 2, "end"), lines, listed, numbers);
 
   const lineOf = (w, i, j, strong) => h("path", {
     d: `M${left} ${y(i)}C${middle} ${y(i)} ${middle} ${y(j)} ${right} ${y(j)}`,
