@@ -24,6 +24,14 @@ PAGES: dict[str, tuple[str, set[str]]] = {
             *("MLMHead", "BertForPreTraining", "losses", "train"),
         },
     ),
+    "04_pretraining": (
+        "pretraining bert/model",
+        {
+            *("hide", "masks_per_row", "first_of_each_row", "mask_tokens"),
+            *("sentence_pairs", "fill", "truncate", "collate", "batches"),
+            *("MLMHead", "BertForPreTraining", "losses", "train"),
+        },
+    ),
 }
 
 
