@@ -16,12 +16,12 @@ ROOT = Path(__file__).parent.parent
 # What each lecture's page must define, and where the package has it: a definition that disappears is noticed.
 PAGES: dict[str, tuple[str, set[str]]] = {
     "01_self_attention": ("self_attention", {"simple_self_attention", "scaled_dot_product_attention", "causal_mask"}),
-    "04_pretraining": (
-        "pretraining bert/model",
+    "02_multi_head_attention": (
+        "multi_head_attention bert/model bert/weights",
         {
-            *("hide", "masks_per_row", "first_of_each_row", "mask_tokens"),
-            *("sentence_pairs", "fill", "truncate", "collate", "batches"),
-            *("MLMHead", "BertForPreTraining", "losses", "train"),
+            *("BertEmbeddings", "split_heads", "merge_heads", "MultiHeadAttention", "FeedForward", "EncoderBlock"),
+            *("TransformerEncoder", "EncoderOutput", "BertModel", "BertOutput", "initialize"),
+            *("HUGGING_FACE_NAMES", "renamed", "sinusoidal_positions"),
         },
     ),
     "04_pretraining": (

@@ -3,7 +3,7 @@
 ``pretrained`` relies on modules that know where a model's files are (``folders``) and what is in them (``weights``,
 ``tokenizer_files``). Texts that are too long for the model are read in parts (``windows``).
 
-Chapter 2 fills its own code with real weights and compares it with this model (section 2.5); chapter 4 pretrains one.
+Lecture 2 writes the model and fills it with real weights (section 2.5), lecture 4 pretrains it.
 """
 
 from bertcourse.bert.batching import Batch, encode_batch, length_buckets, pad_rows

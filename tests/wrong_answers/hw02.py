@@ -89,82 +89,92 @@ def split_heads(x, num_heads):
     )
 
 
-@wrong("2.2", "not rows: weight[:, h·d : (h+1)·d].T", "not transposed: rows for columns")
-def head_shares(heads, weight):
-    parts = weight.chunk(heads.shape[1], dim=0)
-    return torch.stack([heads[:, h] @ part for h, part in enumerate(parts)], dim=1)
+def places_of(bias, num_heads, heads):
+    """Where the numbers of some heads are."""
+    size = len(bias) // num_heads
+    return [head * size + number for head in heads for number in range(size)]
 
 
-@wrong("2.2", "a vector of D numbers a word", "the heads added up")
-def head_shares(heads, weight):
-    return heads.transpose(1, 2).flatten(2) @ weight.T
+@wrong("2.2", "k·d rows of weight (outputs × inputs)", "columns of weight")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, num_heads, heads)
+    return weight[:, places], bias[places], output[:, places]
 
 
-@wrong("2.2", "a vector of D numbers a word", "the output cut into heads")
-def head_shares(heads, weight):
-    output = heads.transpose(1, 2).flatten(2) @ weight.T
-    return output.unflatten(-1, (heads.shape[1], -1)).transpose(1, 2)
+@wrong("2.2", "k·d columns of output", "rows of output")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, num_heads, heads)
+    return weight[places], bias[places], output[places]
 
 
-@wrong("2.2", "equal parts of the output", "the output divided by the number of heads")
-def head_shares(heads, weight):
-    output = heads.transpose(1, 2).flatten(2) @ weight.T
-    return (output / heads.shape[1])[:, None].expand(-1, heads.shape[1], -1, -1)
+@wrong("2.2", "not every H-th", "the heads interleaved")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = [place for place in range(len(bias)) if place % num_heads in heads]
+    return weight[places], bias[places], output[:, places]
 
 
-@wrong("2.2", "neighbours, not every H-th", "the columns of the heads interleaved")
-def head_shares(heads, weight):
-    count = heads.shape[1]
-    return torch.stack([heads[:, h] @ weight[:, h::count].T for h in range(count)], dim=1)
+@wrong("2.2", "k·d numbers of bias", "the bias left whole")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, num_heads, heads)
+    return weight[places], bias, output[:, places]
 
 
-@wrong("2.2", "the first head meets the first of them", "the last head first")
-def head_shares(heads, weight):
-    parts = weight.chunk(heads.shape[1], dim=1)[::-1]
-    return torch.stack([heads[:, h] @ part.T for h, part in enumerate(parts)], dim=1)
+@wrong("2.2", "in the order of the list", "always from the first head to the last")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, num_heads, sorted(heads))
+    return weight[places], bias[places], output[:, places]
 
 
-@right("2.2", "einsum")
-def head_shares(heads, weight):
-    B, H, L, d = heads.shape
-    return torch.einsum("bhld,ohd->bhlo", heads, weight.reshape(H * d, H, d))
+@wrong("2.2", "k·d rows of weight", "the heads of the list taken away")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, num_heads, [head for head in range(num_heads) if head not in heads])
+    return weight[places], bias[places], output[:, places]
 
 
-@right("2.2", "all other heads set to zero, and the whole product")
-def head_shares(heads, weight):
-    shares = []
-    for h in range(heads.shape[1]):
-        alone = torch.zeros_like(heads)
-        alone[:, h] = heads[:, h]
-        shares.append(F.linear(alone.transpose(1, 2).flatten(2), weight))
-    return torch.stack(shares, dim=1)
+@wrong("2.2", "k·d rows of weight", "zeros where the others were")
+def keep_heads(weight, bias, output, num_heads, heads):
+    stays = torch.zeros(len(bias))
+    stays[places_of(bias, num_heads, heads)] = 1
+    return weight * stays[:, None], bias * stays, output * stays
 
 
-@wrong("2.2", "of all heads up to each", "sums of shares")
-def head_shares(heads, weight):
-    parts = weight.chunk(heads.shape[1], dim=1)
-    return torch.stack([heads[:, h] @ part.T for h, part in enumerate(parts)], dim=1).cumsum(1)
+@wrong("2.2", "any D and H", "heads of two numbers, whatever their number")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, len(bias) // 2, heads)
+    return weight[places], bias[places], output[:, places]
 
 
-@wrong("2.2", "a vector of D numbers a word", "the axes of head and word exchanged")
-def head_shares(heads, weight):
-    parts = weight.chunk(heads.shape[1], dim=1)
-    return torch.stack([heads[:, h] @ part.T for h, part in enumerate(parts)], dim=2)
+@wrong("2.2", "from h·d on", "the first k heads")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, num_heads, range(len(heads)))
+    return weight[places], bias[places], output[:, places]
 
 
-@right("2.2", "the output less the output without the head, in double precision")
-def head_shares(heads, weight):
-    heads, weight = heads.double().numpy(), weight.double().numpy()
+@right("2.2", "chunks, put together again")
+def keep_heads(weight, bias, output, num_heads, heads):
+    def cut(tensor, dim):
+        parts = tensor.chunk(num_heads, dim)
+        return torch.cat([parts[head] for head in heads], dim)
 
-    def output(some):
-        return np.moveaxis(some, 1, 2).reshape(len(some), some.shape[2], -1) @ weight.T
+    return cut(weight, 0), cut(bias, 0), cut(output, 1)
 
-    shares = []
-    for h in range(heads.shape[1]):
-        others = heads.copy()
-        others[:, h] = 0
-        shares.append(output(heads) - output(others))
-    return np.stack(shares, axis=1)
+
+@right("2.2", "numpy, with the heads as an axis")
+def keep_heads(weight, bias, output, num_heads, heads):
+    D = len(bias)
+    rows = weight.numpy().reshape(num_heads, -1, D)[heads].reshape(-1, D)
+    columns = output.numpy().reshape(D, num_heads, -1)[:, heads].reshape(D, -1)
+    return rows, bias.numpy().reshape(num_heads, -1)[heads].ravel(), columns
+
+
+@right("2.2", "lists, number by number")
+def keep_heads(weight, bias, output, num_heads, heads):
+    places = places_of(bias, num_heads, heads)
+    return (
+        [weight[place].tolist() for place in places],
+        [bias[place].item() for place in places],
+        [[row[place].item() for place in places] for row in output],
+    )
 
 
 @wrong("2.3", "divided by D, not by D - 1", "the unbiased variance")

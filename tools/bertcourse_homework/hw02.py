@@ -48,35 +48,42 @@ def split_heads(answer: Answer) -> None:
         large[place].has_shape(3, 4, 5, 3, cause=any_size).equals_stored(name, any_size)
 
 
-@exercise("2.2", "head_shares", points=3)
-def head_shares(answer: Answer) -> None:
-    """The output as a sum over heads."""
-    heads = torch.tensor([[[[1.0, 2.0]], [[10.0, 20.0]]]])
-    weight = torch.tensor([[1.0, 0.0, 2.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 3.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
-    shares = answer(heads, weight).has_shape(
-        1,
-        2,
-        1,
-        4,
-        cause="for each head a vector of D numbers a word: do not add the heads up, and do not cut the output",
+@exercise("2.2", "keep_heads", points=3)
+def keep_heads(answer: Answer) -> None:
+    """Weights of the heads that stay: rows of a projection, columns of the output."""
+    weight = torch.arange(6.0)[:, None] * 10 + torch.arange(6.0)
+    bias, output = torch.arange(6.0), weight + 100
+
+    def rows(*numbers: int) -> list[list[int]]:
+        return [[10 * r + c for c in range(6)] for r in numbers]
+
+    def columns(*numbers: int) -> list[list[int]]:
+        return [[100 + 10 * r + c for c in numbers] for r in range(6)]
+
+    kept = answer(weight, bias, output, 3, [0, 2])
+    shapes = (
+        "k heads of d numbers stay: k·d rows of weight (outputs × inputs), k·d numbers of bias, k·d columns of output"
     )
-    own = "head h meets columns h·d to (h+1)·d - 1 of weight"
-    shares.equals(
-        [[[[1, 2, 6, 0]], [[20, 0, 0, 20]]]],
-        f"{own}, transposed: weight[:, h·d : (h+1)·d].T",
+    smaller = [kept[i].has_shape(*shape, cause=shapes) for i, shape in enumerate([(4, 6), (4,), (6, 4)])]
+    smaller[0].equals(
+        rows(0, 1, 4, 5),
+        "head h has rows h·d to (h+1)·d - 1 of weight, with d = D/H",
         mistakes={
-            f"{own}, not rows: weight[:, h·d : (h+1)·d].T": [[[[1, 2, 2, 0]], [[0, 30, 0, 20]]]],
-            f"{own}, which are neighbours, not every H-th": [[[[5, 0, 0, 0]], [[0, 10, 30, 20]]]],
-            f"{own}: the first head meets the first of them": [[[[2, 0, 0, 2]], [[10, 20, 60, 0]]]],
-            "these are equal parts of the output: a head's share is made of its own numbers alone": [
-                [[[10.5, 1, 3, 10]], [[10.5, 1, 3, 10]]]
-            ],
-            "these are sums of shares, of all heads up to each": [[[[1, 2, 6, 0]], [[21, 2, 6, 20]]]],
+            "a head's rows are neighbours, not every H-th": rows(0, 2, 3, 5),
+            "head h has d rows, from h·d on": rows(0, 1, 2, 3),
         },
     )
-    any_size = "does it work for any B, H, L and D/H?"
-    large = answer(random(2, 3, 4, 5, seed=2), random(15, 15, seed=3)).has_shape(2, 3, 4, 15, cause=any_size)
-    large.equals_stored("three heads", any_size)
+    smaller[1].equals([0, 1, 4, 5], "the bias has the same places as the rows of weight")
+    smaller[2].equals(columns(0, 1, 4, 5), "head h meets columns h·d to (h+1)·d - 1 of output")
+    order = "in the order of the list"
+    turned = answer(weight, bias, output, 3, [2, 0])
+    turned[0].has_shape(4, 6, cause=shapes).equals(rows(4, 5, 0, 1), order)
+    turned[1].has_shape(4, cause=shapes).equals([4, 5, 0, 1], order)
+    turned[2].has_shape(6, 4, cause=shapes).equals(columns(4, 5, 0, 1), order)
+    any_size = "does it work for any D and H?"
+    large = answer(random(12, 12, seed=2), random(12, seed=3), random(12, 12, seed=4), 4, [3])
+    for place, (name, shape) in enumerate({"weight": (3, 12), "bias": (3,), "output": (12, 3)}.items()):
+        large[place].has_shape(*shape, cause=any_size).equals_stored(name, any_size)
 
 
 @exercise("2.3", "layer_norm", points=3)
