@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 
 from bertcourse_slides import write_deck
+from live_figures import SMALLEST
 
 pytestmark = pytest.mark.slow
 LECTURES = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9][0-9]_*.ipynb"))
 NAMES = [path.stem for path in LECTURES]
 # What sticks out of the slide that is shown, in its own pixels: height, what its body lacks, and its right edge.
-LOOK = """() => deck.getSlides().map((slide, number) => {
+LOOK = (
+    f"const SMALLEST = {SMALLEST};"
+    """deck.getSlides().map((slide, number) => {
   const { h, v } = deck.getIndices(slide);
   deck.slide(h, v);
   const body = slide.querySelector(".body"), left = slide.getBoundingClientRect().left;
@@ -23,9 +26,11 @@ LOOK = """() => deck.getSlides().map((slide, number) => {
     code: Math.min(99, ...codes), text: parseFloat(getComputedStyle(body).fontSize),
     dead: slide.querySelectorAll("[data-figure]:not([data-live])").length,
     alive: slide.querySelectorAll("[data-live]").length,
+    smallest: Math.min(99, ...[...slide.querySelectorAll("[data-live]")].map(SMALLEST)),
     picture: Math.min(...[...slide.querySelectorAll(".picture")].map((e) => e.clientHeight), 720),
   };
 })"""
+)  # of 1280 × 720
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +70,7 @@ def test_slides_fit_can_be_read_and_their_figures_live(opened, name):
     assert sticking_out(seen) == []
     assert min(slide["code"] for slide in seen) >= 20 and min(slide["text"] for slide in seen) >= 26
     assert min(slide["picture"] for slide in seen) >= 300  # large enough to be seen
+    assert min(slide["smallest"] for slide in seen) >= 18  # the text of figures
     assert [slide["number"] for slide in seen if slide["dead"]] == []
     marked = {"01_self_attention", "02_multi_head_attention", "03_tokenization"}
     assert name not in marked or sum(slide["alive"] for slide in seen) >= 5
@@ -82,20 +88,55 @@ def test_a_slide_that_is_too_tall_or_too_wide_would_be_noticed(opened):
         planted.evaluate("(box) => box.remove()")
 
 
+def show_steps(tab) -> tuple:
+    """Go to the first slide with a schematic that has steps; how it says where it is, and how many there are."""
+    tab.evaluate(
+        "() => { const has = (s) => s.querySelector('[data-live]')?.steps;"
+        "const { h, v } = deck.getIndices(deck.getSlides().find(has)); deck.slide(h, v); }"
+    )
+    return tab.locator(".present [data-live] .say").first, tab.evaluate(
+        "deck.getCurrentSlide().querySelector('[data-live]').steps"
+    )
+
+
 def test_a_figure_is_operated_by_keys_and_gives_them_back(opened):
     tab = opened(NAMES[1])
-    number = next(slide["number"] for slide in tab.evaluate(LOOK) if slide["alive"])
-    tab.evaluate("(n) => { const { h, v } = deck.getIndices(deck.getSlides()[n]); deck.slide(h, v); }", number - 1)
-    place = tab.evaluate("deck.getIndices()")
+    said, steps = show_steps(tab)
+    place = tab.evaluate("(({ h, v }) => [h, v])(deck.getIndices())")
     tab.locator(".present [data-live] [aria-label='next step']").focus()
     for _ in range(2):
         tab.keyboard.press("ArrowRight")
-    assert "2/7" in tab.locator("section.slide.present [data-live] .say").first.inner_text()
-    assert tab.evaluate("deck.getIndices()") == place
+    assert f"3/{steps}" in said.inner_text()
+    assert tab.evaluate("(({ h, v }) => [h, v])(deck.getIndices())") == place
     tab.keyboard.press("Escape")
     assert not tab.evaluate("deck.isOverview()")
-    tab.keyboard.press("ArrowRight")
-    assert tab.evaluate("deck.getIndices()") != place
+    tab.keyboard.press("ArrowRight")  # the slide goes on where the figure has been left
+    assert f"4/{steps}" in said.inner_text()
+
+
+def test_a_clicker_and_the_speaker_view_go_through_the_steps_of_a_figure(opened):
+    tab = opened(NAMES[1])
+    said, steps = show_steps(tab)
+    with tab.context.expect_page() as popup:
+        tab.keyboard.press("s")
+    view = popup.value
+    view.wait_for_function("document.querySelectorAll('iframe').length === 2")
+    now, coming = (view.frame_locator(f"#{name}-slide iframe") for name in ("current", "upcoming"))
+    place = tab.evaluate("(({ h, v }) => [h, v])(deck.getIndices())")
+    assert f"1/{steps}" in said.inner_text()  # the first, not all
+    now.locator(".present [data-live] .say", has_text=f"1/{steps}").first.wait_for()
+    for step in range(2, steps + 1):
+        tab.keyboard.press("PageDown")
+        assert f"{step}/{steps}" in said.inner_text()
+        now.locator(".present [data-live] .say", has_text=f"{step}/{steps}").first.wait_for()
+        if step < steps:
+            coming.locator(".present [data-live] .say", has_text=f"{step + 1}/{steps}").first.wait_for()
+    tab.keyboard.press("PageUp")
+    assert f"{steps - 1}/{steps}" in said.inner_text()
+    assert tab.evaluate("(({ h, v }) => [h, v])(deck.getIndices())") == place
+    for _ in range(2):
+        tab.keyboard.press("PageDown")
+    assert tab.evaluate("(({ h, v }) => [h, v])(deck.getIndices())") != place
 
 
 def test_a_slider_moves_and_the_slide_stays(opened):

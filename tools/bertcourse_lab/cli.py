@@ -45,6 +45,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     slides = commands.add_parser("slides", help="write the slides of lectures, to be opened in a browser")
     slides.add_argument("lectures", nargs="+", metavar="LECTURE", help="its number, such as 01, or its notebook")
+    slides.add_argument("--check", action="store_true", help="only say which slides make no point")
     slides.add_argument("--output", type=Path, default=Path("build/slides"), help="folder (default: %(default)s)")
     train = commands.add_parser("train-tokenizer", help="train the course's WordPiece tokenizer on Standard Ebooks")
     train.add_argument("--output", type=Path, default=Path("runs/tokenizer"), help="folder (default: %(default)s)")
@@ -88,7 +89,7 @@ def main(arguments: list[str] | None = None) -> int:
             run_benchmark(options)
             return 0
         if options.command == "slides":
-            write_slides(options.lectures, options.output)
+            write_slides(options.lectures, None if options.check else options.output)
             return 0
         from bertcourse_lab.lectures import run_lectures
 
@@ -104,10 +105,13 @@ def main(arguments: list[str] | None = None) -> int:
         return 130
 
 
-def write_slides(names: list[str], output: Path) -> None:
-    """Write the slide decks of lectures, and print where they are and how long each section takes."""
+def write_slides(names: list[str], output: Path | None) -> None:
+    """Write the slide decks of lectures, and print where they are and how long each section takes.
+
+    Without an output, only what keeps each deck from being an argument is printed.
+    """
     try:
-        from bertcourse_slides import find_lecture, write_deck
+        from bertcourse_slides import find_lecture, review, write_deck
     except ModuleNotFoundError as error:
         raise ValueError(
             f'it needs the package {error.name}. Install it: python -m pip install "bertcourse[site]".'
@@ -115,7 +119,14 @@ def write_slides(names: list[str], output: Path) -> None:
     from bertcourse_lab.lectures import read_notebook, section_minutes
 
     for notebook in [find_lecture(name) for name in names]:
+        lacks = review(notebook)
+        if output is None:
+            print(f"{notebook.stem}: {len(lacks)} to fix", *lacks, sep="\n    ")
+            continue
         print(write_deck(notebook, output))
+        if lacks:
+            hint = f"bertcourse slides {notebook.stem[:2]} --check"
+            print(f"{notebook.stem}: {len(lacks)} things to fix in its slides; see {hint}", file=sys.stderr)
         for heading, minutes in section_minutes(read_notebook(notebook)).items():
             print(f"{minutes:5} min  {heading}")
 

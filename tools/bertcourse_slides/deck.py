@@ -13,6 +13,7 @@ from nbformat import NotebookNode
 from bertcourse.files import replace_files
 from bertcourse_lab.lectures import read_notebook, section_minutes
 from bertcourse_slides import markup
+from bertcourse_slides.argument import complaints
 from bertcourse_slides.layout import READ, Block, Slide, make_slides
 from bertcourse_slides.outline import shown_cells
 
@@ -89,6 +90,11 @@ def write_deck(path: Path, folder: Path) -> Path:
     return target
 
 
+def review(path: Path) -> list[str]:
+    """What keeps the deck of a lecture from being an argument, a line for each; see ``complaints``."""
+    return complaints(make_slides(shown_cells(read_notebook(path))))
+
+
 def deck(notebook: NotebookNode) -> str:
     """The page with all slides of a lecture."""
     slides = make_slides(shown_cells(notebook))
@@ -134,7 +140,11 @@ def slide_html(slide: Slide) -> str:
     classes += ["opener"] if kinds <= {"text"} and slide.level in (2, 3) else []
     classes += ["statement"] if kinds <= READ | {"output"} and slide.level == 4 else []
     text, code = slide.sizes
-    heading = f"<h{min(slide.level, 2)}>{markup.rendered_line(slide.heading)}</h{min(slide.level, 2)}>"
+    title = slide.title or slide.heading
+    tag, kind = f"h{min(slide.level, 2)}", " class=sentence" if slide.title else ""
+    heading = f"<{tag}{kind}>{markup.rendered_line(title)}</{tag}>"
+    is_told = slide.level > 2 and slide.section not in ("", title)
+    where = f'<p class="where">{markup.rendered_line(slide.section)}</p>' if is_told else ""
     body = []
     for fragment, blocks in groupby(slide.blocks, lambda block: block.fragment):
         shown = "\n".join(map(block_html, blocks))
@@ -142,7 +152,7 @@ def slide_html(slide: Slide) -> str:
     notes = f'<aside class="notes">{"".join(slide.notes)}</aside>' if slide.notes else ""
     return (
         f'<section class="{" ".join(classes)}" style="--text: {text}px; --code: {code}px">{heading}\n'
-        f'<div class="body">{"".join(body)}</div>{notes}</section>'
+        f'<div class="body">{"".join(body)}</div>{where}{notes}</section>'
     )
 
 

@@ -12,22 +12,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from bertcourse_slides import markup
+from bertcourse_slides.argument import LONGEST_TITLE, only_shows, without_drawing
 from bertcourse_slides.outline import Cell
 
 WIDTH, ROOM = 1160, 616  # pixels for heading and body, with some to spare for what the estimate misses
 HEADING_SIZES = {1: 60, 2: 46, 3: 38, 4: 24}
+TITLE_SIZE = 34  # of the sentence above a slide that goes on
 # Sizes of text and code in pixels, largest first; 26 and 20 of 720 can still be read from the back row.
 SIZES = [(38, 28), (34, 28), (32, 26), (32, 24), (30, 22), (28, 20), (26, 20)]
 COMFORTABLE, SMALLEST = SIZES[4], SIZES[6]  # blocks share a slide at the first; a block alone may need the second
-BESIDE, CAPTION = 32, 28  # the largest text beside code or pictures, and above a figure, which takes what is left
+BESIDE, CAPTION = (
+    32,
+    28,
+)  # the largest text beside code, formulas or pictures, and above a figure, which takes what is left
 LETTER, CODE_LETTER, LINE = 0.47, 0.6, 1.35  # widths, and height of a line, as multiples of the size
 GAP, BOX, SIDES = 18, 28, 38  # between blocks; what a box of code adds to the height and the width
 TALL_CODE = 15  # lines of code and its output beyond which they are divided, where a blank line allows it
-SHORT_CALL = 5  # lines of drawing code beyond which it is left out, unless somebody has marked it
+SHORT_CALL = 5  # lines of a figure's call up to which it is left out; unmarked, longer drawing code is, too
 WHOLE, ANSWER = 260, 700  # characters up to which a paragraph, or one in an answer, is shown whole; else its beginning
 WIDE_FORMULA = 80  # characters of LaTeX
 LOOKS = {"picture", "figure"}
 READ = {"text", "question", "list", "formula", "table"}
+HEADLINE = re.compile(r"<p><strong>(.*?)</strong></p>")
 QUESTION = re.compile(r"<details><summary>(.*?)</summary>(.*?)</details>", re.DOTALL)
 
 
@@ -43,6 +49,7 @@ class Block:
         lengths: how many characters each line or item has.
         fragment: the number of the cell with which it appears at a key press; 0 if it is there at once.
         notes: what the speaker reads when it is shown.
+        source: of a text, or a figure's headline: what may be the title of its slide, as Markdown.
     """
 
     kind: str
@@ -52,6 +59,7 @@ class Block:
     lengths: tuple[int, ...] = ()
     fragment: int = 0
     notes: str = ""
+    source: str = ""
 
     def height(self, sizes: tuple[int, int]) -> float:
         """The height in pixels that it takes up at these sizes of text and code."""
@@ -79,6 +87,8 @@ class Slide:
         heading: of its section, as Markdown.
         level: 1 for the title, 2 where a section begins, 3 where a part of one does, 4 where the heading is repeated.
         sizes: of text and code, in pixels.
+        section: the heading of its section, as Markdown.
+        title: the sentence above a slide that goes on, as Markdown; empty where it has none.
     """
 
     heading: str
@@ -86,11 +96,25 @@ class Slide:
     blocks: list[Block] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sizes: tuple[int, int] = SMALLEST
+    section: str = ""
+    title: str = ""
+
+    @property
+    def says(self) -> bool:
+        """Whether a sentence or a question stands at its top, if only below the heading with which a section begins."""
+        is_sentence = self.level == 3 and len(self.heading.split()) > 3
+        begins = bool(self.blocks) and self.blocks[0].kind in ("text", "question", *["list"] * (self.level == 2))
+        return self.level == 1 or bool(self.title) or is_sentence or begins
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether it holds only output, which belongs to the code or the picture of the slide before."""
+        return not self.says and {block.kind for block in self.blocks} <= {"output"}
 
     def room(self) -> float:
-        """Pixels below the heading, which may take two lines where a section begins."""
-        size = HEADING_SIZES[self.level]
-        lines = math.ceil(markup.visible_length(self.heading) * LETTER * size / WIDTH)
+        """Pixels below the title or the heading, which may take two lines."""
+        size = TITLE_SIZE if self.title else HEADING_SIZES[self.level]
+        lines = math.ceil(markup.visible_length(self.title or self.heading) * LETTER * size / WIDTH)
         return ROOM - 1.2 * size * lines
 
     def height(self, sizes: tuple[int, int]) -> float:
@@ -104,13 +128,13 @@ class Slide:
         notes = [block.notes for block in moved if block.notes]
         for note in notes:
             self.notes.remove(note)
-        return Slide(self.heading, 4, moved, notes)
+        return Slide(self.heading, 4, moved, notes, section=self.section)
 
 
 def make_slides(cells: list[Cell]) -> list[Slide]:
     """The slides of a lecture, in order."""
     slides: list[Slide] = []
-    heading = ""
+    heading = section = ""
     for group in grouped(cells):
         blocks = [block for cell in group for block in blocks_of(cell)]
         level = 4
@@ -119,23 +143,44 @@ def make_slides(cells: list[Cell]) -> list[Slide]:
             level = len(hashes)
         elif group[0].title:
             heading, level = group[0].title, 3
-        slides += divided(Slide(heading, level), blocks)
+        section = heading if level < 3 else section
+        slides += divided(Slide(heading, level, section=section), blocks)
     slides = introduced(slides)
     for slide in slides:
+        name(slide)
         fitting = [sizes for sizes in SIZES if slide.height(sizes) <= slide.room() and is_narrow(slide, sizes, "code")]
         unbroken = [sizes for sizes in fitting if is_narrow(slide, sizes, "output")]
         slide.sizes = (unbroken or fitting[-1:] or [SMALLEST])[0]
         kinds = {block.kind for block in slide.blocks}
-        largest = CAPTION if "figure" in kinds else SIZES[0][0] if kinds <= READ else BESIDE
+        largest = CAPTION if "figure" in kinds else SIZES[0][0] if kinds <= READ - {"formula"} else BESIDE
         slide.sizes = (min(largest, slide.sizes[0]), slide.sizes[1])
     return slides
+
+
+def name(slide: Slide) -> None:
+    """Give a slide that goes on a title: its figure's headline, or the sentence with which it begins."""
+    figure = next((block for block in slide.blocks if block.kind == "figure" and block.source), None)
+    if slide.level < 4:
+        return
+    if figure:
+        slide.title = figure.source
+    elif len(slide.blocks) > 1 and slide.blocks[0].kind == "text":
+        text = slide.blocks[0].source
+        sentence = markup.first_sentence(text)
+        if sentence and markup.visible_length(sentence) <= LONGEST_TITLE:
+            rest = text.removeprefix(sentence).strip()
+            others = [text_block(rest, fragment=slide.blocks[0].fragment)] if rest else []
+            named = replace(slide, title=sentence, blocks=others + slide.blocks[1:])
+            if named.height(SMALLEST) <= named.room():
+                slide.title, slide.blocks = named.title, named.blocks
 
 
 def grouped(cells: list[Cell]) -> Iterator[list[Cell]]:
     """The cells that belong together: each group begins where the notebook, or the rule, begins a slide."""
     group: list[Cell] = []
     for cell in cells:
-        begins = cell.kind in ("slide", "subslide") or (cell.may_shorten and cell.cell.cell_type == "markdown")
+        is_prose = cell.cell.cell_type == "markdown"
+        begins = cell.kind in ("slide", "subslide") or (is_prose and (cell.may_shorten or cell.cell.source[:1] == "#"))
         if group and begins:
             yield group
             group = []
@@ -318,7 +363,7 @@ def text_blocks(source: str, fragment: int, whole: int) -> Iterator[Block]:
         elif kind == "math_block":
             yield formula_block(text, fragment)
         elif kind == "table":
-            yield Block("table", markup.rendered(text), needs=1.7 * (text.count("\n") + 1), **common)
+            yield Block("table", markup.rendered(text), needs=table_height(text), **common)
         elif kind in ("fence", "code_block"):
             lines = tuple(re.sub(r"^```.*$", "", text, flags=re.MULTILINE).strip("\n").splitlines())
             yield Block("output", parts=lines, lengths=tuple(map(len, lines)), **common)
@@ -332,10 +377,21 @@ def sentence_blocks(text: str, common: dict, whole: int) -> Iterator[Block]:
     is_short = markup.visible_length(before) <= whole
     sentence = " ".join(before.split()) if is_short else markup.first_sentence(before)
     if sentence:
-        length = markup.visible_length(sentence)
-        yield Block("text", markup.rendered_line(sentence), lengths=(length,), **common)
+        yield text_block(sentence, **common)
     for latex in formulas[::2]:
         yield formula_block(f"$${latex}$$", common["fragment"])
+
+
+def text_block(text: str, **common) -> Block:
+    """A sentence, or a few."""
+    length = markup.visible_length(text)
+    return Block("text", markup.rendered_line(text), lengths=(length,), source=text, **common)
+
+
+def table_height(text: str) -> float:
+    """About how high a table of Markdown is, in text sizes; its columns share the slide's width."""
+    rows = [[markup.visible_length(cell) for cell in line.strip("| ").split("|")] for line in text.splitlines()]
+    return sum(0.55 + 1.15 * math.ceil(max(row) * len(row) / 105) for row in rows)
 
 
 def formula_block(text: str, fragment: int) -> Block:
@@ -348,22 +404,23 @@ def formula_block(text: str, fragment: int) -> Block:
 
 
 def code_blocks(cell: Cell) -> Iterator[Block]:
-    """Code that fits and is not folded, then what it printed or drew."""
+    """Code that is not folded, without what only draws, then what it printed or drew."""
     code, outputs = cell.cell.source, cell.cell.outputs
     fragment = cell.number if cell.kind == "fragment" else 0
-    lines = tuple(code.splitlines())
     drawn = [block for output in outputs for block in output_blocks(output, fragment)]
     looks = [block for block in drawn if block.kind in LOOKS]
+    printed = sum(len(block.parts) for block in drawn)
     is_folded = "hide-input" in cell.cell.metadata.get("tags", [])
-    is_call = any(block.kind == "figure" for block in looks) and len(lines) <= SHORT_CALL
-    only_draws = cell.may_shorten and bool(looks) and len(lines) > SHORT_CALL
-    is_shown = not (is_folded or is_call or only_draws)
+    is_call = any(block.kind == "figure" for block in looks) and len(code.splitlines()) <= SHORT_CALL
+    only_draws = cell.may_shorten and bool(looks) and len(code.splitlines()) > SHORT_CALL
+    lines = tuple((without_drawing(code) if looks else code).splitlines())
+    is_plain = bool(drawn) and len(lines) + printed > TALL_CODE and only_shows(code)
+    is_shown = bool(lines) and not (is_folded or is_call or only_draws or is_plain)
     if is_shown:
-        printed = sum(len(block.parts) for block in drawn)
         for part in halves(lines) if len(lines) + printed > TALL_CODE else [lines]:
             yield Block("code", parts=part, lengths=tuple(map(len, part)), fragment=fragment)
     yield from sorted(drawn, key=lambda block: block.kind not in LOOKS)  # printed output goes below
-    if not is_shown:
+    if not is_shown or "\n".join(lines) != code:
         yield Block("notes", notes=f"<p>The code is in cell [{cell.cell.execution_count}] of the notebook.</p>")
 
 
@@ -381,7 +438,9 @@ def output_blocks(output: dict, fragment: int) -> Iterator[Block]:
     data = output.get("data", {})
     words = data.get("text/plain", "")
     if "bertcourse-figure" in data.get("text/html", ""):
-        yield Block("figure", data["text/html"], needs=460, fragment=fragment)
+        headline = HEADLINE.search(data["text/html"])
+        source = headline[1] if headline else ""
+        yield Block("figure", data["text/html"], needs=460, fragment=fragment, source=source)
     elif "image/png" in data:
         picture = data["image/png"].replace("\n", "")
         shown = f'<img src="data:image/png;base64,{picture}" alt="{html.escape(" ".join(words.split()))}">'
