@@ -130,7 +130,10 @@ def test_a_higher_rate_asks_more_and_leaves_less(shown, width):  # noqa: F811
         count, said = hidden_at(percent, len(TEXT)), tab.locator(".say").inner_text()
         hidden = tab.locator(".token").evaluate_all("all => all.map(each => each.classList.contains('hidden'))")
         assert [place for place, is_hidden in enumerate(hidden) if is_hidden] == sorted(figure.data["order"][:count])
-        assert numbers(said)[:2] == [count, len(TEXT) - count]
+        left = len(TEXT) - count
+        assert numbers(said)[:2] == [count, left]
+        per = f"{left / count:.1f} for each question" if left >= count else f"one for every {round(count / left, 1):g}"
+        assert per in said
         assert ("nats" in said) == (percent in (15, 50))
     tab.get_by_role("button", name="50 %").click()
     assert "1.11 to 1.16 nats" in tab.locator(".say").inner_text()

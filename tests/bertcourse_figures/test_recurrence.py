@@ -85,7 +85,8 @@ def test_the_chain_is_stretched_by_slider_key_and_click_for_each_model(shown, wi
         words = "1 word" if distance == 1 else f"{distance} words"
         assert said.startswith(f"{model}: {left} of the gradient arrives {words} back, at “w{22 - distance}”.")
         runs = shares(model)[:, distance]
-        assert f"From {percent(runs.min())} to {percent(runs.max())} in 3 runs." in said
+        least, most = percent(runs.min()), percent(runs.max())
+        assert (f"From {least} to {most} in 3 runs." in said) == (least != most)
         for other in set(names) - {model}:
             assert f"{other}: {percent(middle[other][distance])}" in said
         dots = [numbers(text)[-1] for text in tab.locator(".left title").all_text_contents()]

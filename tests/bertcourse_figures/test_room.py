@@ -110,6 +110,17 @@ def test_no_text_is_too_small_for_a_phone(shown):
     assert sizes[-1] == pytest.approx(11, abs=0.1)  # not more than is needed
 
 
+@pytest.mark.parametrize("width", [NARROW, 740])
+def test_the_button_for_full_screen_takes_no_row_of_its_own(shown, width):
+    words = "Who was the farmer that sold the rope to the painter of doors?".split()
+    chances = np.ones((len(words) + 1, 2, 1))
+    tab = shown(explore_question(words, "Ann", [(0, 3)], chances, (0, 3)), width=width)
+    bar, full = tab.locator(".bar").bounding_box(), tab.locator(".full").bounding_box()
+    last = tab.locator(".bar > button:not(.full)").last.bounding_box()
+    assert last["y"] + last["height"] == pytest.approx(bar["y"] + bar["height"], abs=1)  # the last row has another
+    assert bar["y"] <= full["y"] and full["y"] + full["height"] <= bar["y"] + bar["height"] + 1
+
+
 def test_in_full_screen_a_room_can_read_all_of_it_and_no_text_becomes_smaller(shown):
     torch.manual_seed(0)
     tab = shown(*everything(), small_print())

@@ -183,7 +183,7 @@ def draw_heads(
             figure.box(4 + step * i + 1, low, step - 2, 28, token, role, look, size=fit)
         else:
             color = "hot" if i == place else "ink"
-            figure.text((middle[i] + 3, low - 4), token, "code", color, "start", size=10.5, turn=50)
+            figure.text((middle[i] + 3, low - 4), token, "code", color, "start", size=11, turn=50)
     if not is_wide:
         figure.height += 46
     figure.step(captions[1])
