@@ -282,7 +282,8 @@ function bringToLife(key, data, scene) {
     const state = {};
     const isNarrow = () => host.clientWidth > 0 && host.clientWidth < 520;
     const build = (narrow) => {
-      const stage = h("div", { class: narrow ? "stage narrow" : "stage", role: "group", "aria-label": image.alt, tabindex: -1 });
+      const stage = h("div", { class: "stage", role: "group", "aria-label": image.alt, tabindex: -1 });
+      stage.classList.toggle("narrow", narrow);
       const bar = h("div", { class: "bar" });
       const say = h("div", { class: "say", "aria-hidden": true });
       const resized = scene({ stage, bar, say, data, still: decode(image.src), narrow, state, host });

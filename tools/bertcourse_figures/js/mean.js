@@ -48,7 +48,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
       .both.narrow { grid-template-columns: 1fr; }
       .control { display: inline-flex; flex-wrap: wrap; gap: 0 0.7em; align-items: center; }
       .control input { width: 130px; }
-      .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; } .legend svg { display: inline-block; }
+      .legend { display: flex; flex-wrap: wrap; gap: 0.2em 1.4em; } .legend svg { display: inline-block; width: 0.8em; }
       .handle { cursor: grab; touch-action: none; outline: none; } .handle:active { cursor: grabbing; }
       .handle:hover .ring { stroke-width: 4; } .handle:focus-visible .ring { stroke: var(--hot); stroke-width: 5; }`),
     bar, h("div", { class: narrow ? "both narrow" : "both" }, cloud.svg, chart.svg), legend, say,
