@@ -33,8 +33,8 @@ def last_numbers(tab, selector: str) -> list[float]:
     return [numbers(text)[-1] for text in tab.locator(selector).all_text_contents()]
 
 
-def close(drawn: list[float], expected) -> bool:
-    """To the three digits that are written."""
+def close(drawn: list[float], expected, digits: int = 3) -> bool:
+    """To the digits that are written."""
     expected = [float(value) for value in expected]
     assert len(drawn) == len(expected)
-    return all(abs(a - b) <= 0.0005 + 1e-5 for a, b in zip(drawn, expected))
+    return all(abs(a - b) <= 0.5 * 10**-digits + 1e-5 for a, b in zip(drawn, expected))

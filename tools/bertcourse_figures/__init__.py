@@ -10,8 +10,7 @@ The other modules, by lecture:
 0.  ``lookup`` (a word's row), ``window`` (word2vec's pairs), ``analogies`` (arrows between words), ``unrolled`` (a
     recurrent network), ``recurrence`` (how much gradient is left).
 1.  ``attention`` (one query), ``plane`` (drag a word), ``scaling`` (why √d), ``mask`` (who may attend to whom).
-2.  ``transformer`` (input, heads, block and stack), ``heads`` (all heads of a model), ``switches`` (a stack without
-    some of its parts).
+2.  ``transformer`` (input, heads, block and stack), ``heads`` (all heads of a model).
 3.  ``bpe`` (merge by merge), ``tokens`` (how texts are cut), ``lattices`` (how a word is cut).
 4.  ``blanks`` (80/10/10, BERT's two heads, the snapshots of a training, how much to hide).
 5.  ``layers`` (a word's vectors drift apart), ``senses`` (one word in two sentences, the nearest sense, and where the

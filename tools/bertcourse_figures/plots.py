@@ -54,7 +54,6 @@ from bertcourse_figures.search import explore_bm25, explore_late
 from bertcourse_figures.senses import explore_nearest_sense, nearest_sense_steps, word_in_layers
 from bertcourse_figures.sight import show_sight
 from bertcourse_figures.space import cone_steps, cosine_steps, explore_mean, explore_neighbours
-from bertcourse_figures.switches import explore_switches
 from bertcourse_figures.tags import explore_tags, explore_viterbi, show_subwords
 from bertcourse_figures.tokens import show_tokens
 from bertcourse_figures.transformer import show_block, show_heads, show_input, show_stack
@@ -96,7 +95,6 @@ __all__ = [
     "explore_sampling",
     "explore_scaling",
     "explore_snapshots",
-    "explore_switches",
     "explore_tags",
     "explore_viterbi",
     "explore_window",

@@ -42,7 +42,7 @@ function headGrid(layers, heads, { L, weight }, choose) {
 
 /** A sentence twice, who asks and who is attended to, with a line for each weight; `point` hears of {side, place}. */
 function attentionLines({ words, L, weight }, longest, point) {
-  const isLong = L > 18, step = isLong ? 17 : 25, number = 44, name = 8.4 * longest + 8, y = (i) => 34 + i * step;
+  const isLong = L > 18, step = isLong ? 17 : 25, number = 46, name = 9.2 * longest + 10, y = (i) => 34 + i * step;
   const left = number + name, right = left + 118, middle = (left + right) / 2, width = right + name + number;
 
   const listed = [0, 1].map((side) => words.map((word, place) => {
@@ -69,7 +69,7 @@ function attentionLines({ words, L, weight }, longest, point) {
     "stroke-opacity": (strong ? 0.25 + 0.75 * w : 0.1 + 0.85 * w).toFixed(2),
   });
   const numberOf = (w, i, j, side) =>
-    h("text", side ? { x: 2, y: y(i) + 4 } : { x: width - 2, y: y(j) + 4, "text-anchor": "end" }, fixed(w, 3));
+    h("text", side ? { x: 2, y: y(i) + 4 } : { x: width - 2, y: y(j) + 4, "text-anchor": "end" }, fixed(w, 2));
   const update = (layer, head, at) => {
     const paths = [], texts = [];
     for (let i = 0; i < L; i++) {
