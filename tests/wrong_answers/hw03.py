@@ -15,13 +15,14 @@ import numpy as np
 from wrong_answers import right, wrong
 
 
-def pairs_of(spellings, weighted=True):
-    """Pairs, by default as often as their words occur."""
-    counts = Counter()
-    for symbols, count in spellings.items():
-        for pair in pairwise(symbols):
-            counts[pair] += count if weighted else 1
-    return counts
+def pairs_of(symbols):
+    """A word's pairs of neighbours."""
+    return list(zip(symbols, symbols[1:]))
+
+
+def chosen(counts):
+    """The most frequent pair, of equals the first in alphabetical order."""
+    return min(counts, key=lambda pair: (-counts[pair], pair))
 
 
 def merged_word(symbols, pair):
@@ -38,191 +39,169 @@ def merged_words(spellings, pair):
     return {merged_word(symbols, pair): count for symbols, count in spellings.items()}
 
 
-@wrong("3.1", "add the word's count, not 1", "words counted once")
-def bpe_step(spellings):
-    counts = pairs_of(spellings, weighted=False)
+def updated(spellings, counts, pair, merged=merged_word):
+    """The counts after a merge."""
+    after = Counter(counts)
+    for symbols, times in spellings.items():
+        for old in pairs_of(symbols):
+            after[old] -= times
+        for new in pairs_of(merged(symbols, pair)):
+            after[new] += times
+    return {two: n for two, n in after.items() if n}
+
+
+def step_with(spellings, counts, best):
+    """Everything right but perhaps the choice."""
+    return best, merged_words(spellings, best), updated(spellings, counts, best)
+
+
+@wrong("3.1", "change counts, do not count again", "counted again from the words that are given")
+def bpe_step(spellings, counts):
     if not counts:
-        return None, spellings
-    best = min(counts, key=lambda pair: (-counts[pair], pair))
-    return best, merged_words(spellings, best)
+        return None, spellings, counts
+    best = chosen(counts)
+    words, after = merged_words(spellings, best), Counter()
+    for symbols, times in words.items():
+        for two in pairs_of(symbols):
+            after[two] += times
+    return best, words, dict(after)
+
+
+@wrong("3.1", "is left out", "zeros stay")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, spellings, counts
+    best, words, after = step_with(spellings, counts, chosen(counts))
+    return best, words, dict.fromkeys(counts, 0) | after
+
+
+@wrong("3.1", "as often as its word occurs, not by 1", "words counted once")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, spellings, counts
+    best = chosen(counts)
+    return best, merged_words(spellings, best), updated(dict.fromkeys(spellings, 1), counts, best)
+
+
+@wrong("3.1", "also takes the pairs beside it apart", "the pairs at its sides stay")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, spellings, counts
+    best, words, after = step_with(spellings, counts, chosen(counts))
+    return best, words, after | {two: n for two, n in counts.items() if two != best} | {best: 0}
+
+
+@wrong("3.1", "also makes new pairs", "only the merged pair and its neighbours are taken away")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, spellings, counts
+    best, words, after = step_with(spellings, counts, chosen(counts))
+    return best, words, {two: n for two, n in after.items() if two in counts}
 
 
 @wrong("3.1", "not the one that is met first", "ties to the first met")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
+def bpe_step(spellings, counts):
     if not counts:
-        return None, spellings
-    best = counts.most_common(1)[0][0]
-    return best, merged_words(spellings, best)
+        return None, spellings, counts
+    return step_with(spellings, counts, max(counts, key=counts.get))
 
 
 @wrong("3.1", "in alphabetical order, not the last", "ties to the last of the alphabet")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
+def bpe_step(spellings, counts):
     if not counts:
-        return None, spellings
-    best = max(counts, key=lambda pair: (counts[pair], pair))
-    return best, merged_words(spellings, best)
-
-
-@wrong("3.1", "compare symbols, not text", "replaced in the text")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
-    if not counts:
-        return None, spellings
-    best = max(sorted(counts), key=counts.get)
-    words = {tuple(" ".join(s).replace(" ".join(best), "".join(best)).split()): c for s, c in spellings.items()}
-    return best, words
-
-
-@wrong("3.1", "do not use a symbol twice", "overlapping pairs merged")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
-    if not counts:
-        return None, spellings
-    best = max(sorted(counts), key=counts.get)
-    words = {}
-    for symbols, count in spellings.items():
-        inside = [a + b if (a, b) == best else a for a, b in pairwise(symbols)]
-        if not inside or inside[-1] != "".join(best):
-            inside.append(symbols[-1])
-        word = [
-            s for i, s in enumerate(inside) if not (i and s == best[1] != best[0] and inside[i - 1] == "".join(best))
-        ]
-        words[tuple(word)] = count
-    return best, words
-
-
-@wrong("3.1", "if no word has two symbols", "no pair is an error")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
-    best = max(sorted(counts), key=counts.get) if counts else ("", "")
-    return best, merged_words(spellings, best)
-
-
-@wrong("3.1", "raised ValueError", "max of nothing")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
-    best = max(sorted(counts), key=counts.get)
-    return best, merged_words(spellings, best)
-
-
-@wrong("3.1", "in every word, and the counts stay", "only the first word that has it")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
-    if not counts:
-        return None, spellings
-    best, words, done = max(sorted(counts), key=counts.get), {}, False
-    for symbols, count in spellings.items():
-        found = merged_word(symbols, best)
-        words[symbols if done else found] = count
-        done = done or found != symbols
-    return best, words
-
-
-@wrong("3.1", "return the pair and the new spellings", "the words alone")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
-    best = max(sorted(counts), key=counts.get)
-    return [merged_words(spellings, best), best]
+        return None, spellings, counts
+    return step_with(spellings, counts, max(counts, key=lambda pair: (counts[pair], pair)))
 
 
 @wrong("3.1", "not the joined text", "ties by the joined text")
-def bpe_step(spellings):
-    counts = Counter()
-    for symbols, count in spellings.items():
-        for two in zip(symbols, symbols[1:]):
-            counts[two] += count
+def bpe_step(spellings, counts):
     if not counts:
-        return None, spellings
-    best, merged = min(counts, key=lambda pair: (-counts[pair], "".join(pair))), {}
-    for symbols, count in spellings.items():
-        word = []
-        for part in symbols:
-            if word and (word[-1], part) == best:
-                word[-1] += part
-            else:
-                word.append(part)
-        merged[tuple(word)] = count
-    return best, merged
+        return None, spellings, counts
+    return step_with(spellings, counts, min(counts, key=lambda pair: (-counts[pair], "".join(pair))))
 
 
-@right("3.1", "a walk by index, a defaultdict")
-def bpe_step(spellings):
-    counts, words = defaultdict(int), {}
-    for symbols in spellings:
-        for i in range(len(symbols) - 1):
-            counts[symbols[i : i + 2]] += spellings[symbols]
-    if len(counts) == 0:
-        return None, dict(spellings)
-    most = max(counts.values())
-    best = sorted(pair for pair in counts if counts[pair] == most)[0]
-    for symbols in spellings:
-        words[merged_word(symbols, best)] = spellings[symbols]
-    return best, words
-
-
-@right("3.1", "a regular expression over whole symbols, and a Counter")
-def bpe_step(spellings):
-    counts = pairs_of(spellings)
+@wrong("3.1", "compare symbols, not text", "replaced in the text")
+def bpe_step(spellings, counts):
     if not counts:
-        return None, Counter(spellings)
+        return None, spellings, counts
+
+    def replaced(symbols, pair):
+        return tuple(" ".join(symbols).replace(" ".join(pair), "".join(pair)).split())
+
+    best = chosen(counts)
+    return best, {replaced(s, best): n for s, n in spellings.items()}, updated(spellings, counts, best, replaced)
+
+
+@wrong("3.1", "do not use a symbol twice", "overlapping pairs merged")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, spellings, counts
+
+    def overlapping(symbols, pair):
+        places = [i for i, two in enumerate(pairs_of(symbols)) if two == pair]
+        covered = {i + 1 for i in places}
+        word = ["".join(pair) if i in places else s for i, s in enumerate(symbols) if i in places or i not in covered]
+        return tuple(word)
+
+    best = chosen(counts)
+    return best, {overlapping(s, best): n for s, n in spellings.items()}, updated(spellings, counts, best, overlapping)
+
+
+@wrong("3.1", "at each of its places", "a pair is taken away once in a word")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, spellings, counts
+    best, after = chosen(counts), Counter(counts)
+    for symbols, times in spellings.items():
+        word = merged_word(symbols, best)
+        for two in set(pairs_of(symbols)) - set(pairs_of(word)):
+            after[two] -= times
+        for two in set(pairs_of(word)) - set(pairs_of(symbols)):
+            after[two] += times
+    return best, merged_words(spellings, best), {two: n for two, n in after.items() if n}
+
+
+@wrong("3.1", "raised ValueError", "the least of nothing")
+def bpe_step(spellings, counts):
+    return step_with(spellings, counts, chosen(counts))
+
+
+@wrong("3.1", "return the pair, the new spellings and the new counts", "a list in another order")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, spellings, counts
+    return step_with(spellings, counts, chosen(counts))[::-1]
+
+
+@right("3.1", "only words that have the pair, and only what stands beside it")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, dict(spellings), dict(counts)
+    best, after, words = sorted(counts, key=lambda pair: (-counts[pair], pair))[0], defaultdict(int, counts), {}
+    for symbols, times in spellings.items():
+        if best not in pairs_of(symbols):
+            words[symbols] = times
+            continue
+        words[merged_word(symbols, best)] = times
+        for sign, row in ((-times, symbols), (times, merged_word(symbols, best))):
+            for i in range(len(row) - 1):
+                after[row[i], row[i + 1]] += sign
+    for two in [two for two in after if after[two] == 0]:
+        del after[two]
+    return best, words, after
+
+
+@right("3.1", "the difference of two recounts, and a regular expression over whole symbols")
+def bpe_step(spellings, counts):
+    if not counts:
+        return None, Counter(spellings), Counter(counts)
     best = min(counts.items(), key=lambda item: (-item[1], item[0]))[0]
     pattern = re.compile(r"(?<!\S)" + re.escape(" ".join(best)) + r"(?!\S)")
-    return best, Counter({tuple(pattern.sub("".join(best), " ".join(s)).split()): c for s, c in spellings.items()})
-
-
-@wrong("3.1", "at each of its places", "a pair counts once in a word")
-def bpe_step(spellings):
-    counts = Counter()
-    for symbols, count in spellings.items():
-        for pair in set(pairwise(symbols)):
-            counts[pair] += count
-    if not counts:
-        return None, spellings
-    best = max(sorted(counts), key=counts.get)
-    return best, merged_words(spellings, best)
-
-
-@wrong("3.1", "at each of its places", "only places that do not overlap are counted")
-def bpe_step(spellings):
-    counts = Counter()
-    for symbols, count in spellings.items():
-        for pair in set(pairwise(symbols)):
-            counts[pair] += count * (len(symbols) - len(merged_word(symbols, pair)))
-    if not counts:
-        return None, spellings
-    best = max(sorted(counts), key=counts.get)
-    return best, merged_words(spellings, best)
-
-
-@wrong("3.1", "not the one that is met first", "ties to the pair of the most frequent word")
-def bpe_step(spellings):
-    counts = pairs_of(dict(sorted(spellings.items(), key=lambda item: -item[1])))
-    if not counts:
-        return None, spellings
-    best = max(counts, key=counts.get)
-    return best, merged_words(spellings, best)
-
-
-@right("3.1", "numpy adds up the counts, and recursion merges")
-def bpe_step(spellings):
-    places = [((a, b), count) for symbols, count in spellings.items() for a, b in zip(symbols[:-1], symbols[1:])]
-    if not places:
-        return None, spellings.copy()
-    pairs = sorted({pair for pair, _ in places})
-    totals = np.zeros(len(pairs), dtype=np.int32)
-    np.add.at(totals, [pairs.index(pair) for pair, _ in places], [count for _, count in places])
-    best = pairs[int(totals.argmax())]
-
-    def merge(symbols):
-        if len(symbols) < 2:
-            return symbols
-        if symbols[:2] == best:
-            return (best[0] + best[1], *merge(symbols[2:]))
-        return (symbols[0], *merge(symbols[1:]))
-
-    return best, {merge(symbols): count for symbols, count in spellings.items()}
+    words = Counter({tuple(pattern.sub("".join(best), " ".join(s)).split()): n for s, n in spellings.items()})
+    old, new = (
+        Counter(two for s, n in each.items() for _ in range(n) for two in pairwise(s)) for each in (spellings, words)
+    )
+    return best, words, Counter(counts) - old + new
 
 
 def with_dropout(word, merges, dropout, draw, choose=min, once=False):

@@ -7,23 +7,37 @@ from bertcourse.datasets.data import course_file, parallel_sentences
 from bertcourse_homework.drawing import Drawing
 from bertcourse_homework.engine import Answer, Call, exercise
 
-PAIR_AND_WORDS = "return the pair and the new spellings: return pair, merged"
+ALL_THREE = "return the pair, the new spellings and the new counts: return pair, merged, updated"
 
 
 @exercise("3.1", "bpe_step", points=3)
 def bpe_step(answer: Answer) -> None:
-    """The most frequent pair, with ties broken alphabetically, merged without overlap."""
-    step = answer({("s", "e", "t"): 3, ("n", "e", "t"): 2, ("n", "e", "w"): 4, ("i", "t"): 1})
-    step[0].is_a(tuple, PAIR_AND_WORDS).equals(
-        ("n", "e"),
-        "the pair that occurs most often",
-        mistakes={"each pair counts as often as its word occurs: add the word's count, not 1": ("e", "t")},
-    )
-    step[1].is_a(dict, PAIR_AND_WORDS).equals(
+    """The most frequent pair, ties broken alphabetically, merged without overlap, and only what changes counted."""
+    before = {("s", "e"): 3, ("e", "t"): 5, ("n", "e"): 6, ("e", "w"): 4, ("i", "t"): 1, ("o", "n"): 5}
+    step = answer({("s", "e", "t"): 3, ("n", "e", "t"): 2, ("n", "e", "w"): 4, ("i", "t"): 1}, before)
+    step[0].is_a(tuple, ALL_THREE).equals(("n", "e"), "the pair that occurs most often")
+    step[1].is_a(dict, ALL_THREE).equals(
         {("s", "e", "t"): 3, ("ne", "t"): 2, ("ne", "w"): 4, ("i", "t"): 1},
-        "the pair becomes one symbol in every word, and the counts stay",
+        "the pair becomes one symbol in every word, and the counts of words stay",
     )
-    tie = answer({("b", "c"): 2, ("c", "d"): 2, ("a", "d"): 2, ("a", "c"): 2, ("d", "a"): 1})
+    after = {("s", "e"): 3, ("e", "t"): 3, ("ne", "t"): 2, ("ne", "w"): 4, ("i", "t"): 1, ("o", "n"): 5}
+    unseen = "the pairs of words that you do not see stay: change counts, do not count again"
+    zeros = "a pair that no longer stands anywhere is left out"
+    times = "a pair changes as often as its word occurs, not by 1"
+    step[2].is_a(dict, ALL_THREE).equals(
+        after,
+        "the merged pair goes, and with it e t and e w at its right; ne t and ne w come",
+        mistakes={
+            unseen: {two: n for two, n in after.items() if two != ("o", "n")},
+            zeros: after | {("n", "e"): 0, ("e", "w"): 0},
+            times: before | {("e", "t"): 4, ("n", "e"): 4, ("e", "w"): 3, ("ne", "t"): 1, ("ne", "w"): 1},
+            "the merge also takes the pairs beside it apart: e t and e w": before
+            | {("ne", "t"): 2, ("ne", "w"): 4, ("n", "e"): 0},
+            "the merge also makes new pairs: ne t and ne w": {two: n for two, n in after.items() if two[0] != "ne"},
+        },
+    )
+    tied = {("b", "c"): 2, ("c", "d"): 2, ("a", "d"): 2, ("a", "c"): 2, ("d", "a"): 1}
+    tie = answer(tied, dict(tied))
     tie[0].equals(
         ("a", "c"),
         "of equally frequent pairs the one that comes first in alphabetical order",
@@ -32,7 +46,7 @@ def bpe_step(answer: Answer) -> None:
             "of equally frequent pairs the first in alphabetical order, not the last": ("c", "d"),
         },
     )
-    answer({("ab", "c"): 1, ("a", "z"): 1})[0].equals(
+    answer({("ab", "c"): 1, ("a", "z"): 1}, {("ab", "c"): 1, ("a", "z"): 1})[0].equals(
         ("a", "z"),
         "alphabetical order is that of tuples: first symbols first",
         mistakes={"compare the symbols, not the joined text: (a, z) comes before (ab, c)": ("ab", "c")},
@@ -40,29 +54,36 @@ def bpe_step(answer: Answer) -> None:
     tie[1].equals(
         {("b", "c"): 2, ("c", "d"): 2, ("a", "d"): 2, ("ac",): 2, ("d", "a"): 1}, "merge the pair that you return"
     )
-    answer({("b", "a", "a", "a"): 2, ("b", "a", "c"): 1})[0].equals(
-        ("a", "a"), "count a pair at each of its places: in b a a a the pair (a, a) stands twice, so 4 times in all"
-    )
-    run = answer({("a", "a", "a"): 1, ("a", "a", "a", "a"): 1})
+    run = answer({("a", "a", "a"): 1, ("b", "a", "a", "a", "a"): 1}, {("a", "a"): 5, ("b", "a"): 1})
     run[0].equals(("a", "a"), "a pair may be of two equal symbols")
     run[1].equals(
-        {("aa", "a"): 1, ("aa", "aa"): 1},
+        {("aa", "a"): 1, ("b", "aa", "aa"): 1},
         "merge from the left, and do not use a symbol twice: a a a becomes aa a, a a a a becomes aa aa",
     )
-    parts = answer({("bt", "e"): 1, ("t", "e"): 3, ("x", "t", "e"): 1})
+    run[2].equals(
+        {("aa", "a"): 1, ("b", "aa"): 1, ("aa", "aa"): 1},
+        "take away a pair at each of its places: in a a a the pair (a, a) stands twice",
+        mistakes={zeros: {("aa", "a"): 1, ("b", "aa"): 1, ("aa", "aa"): 1, ("a", "a"): 0, ("b", "a"): 0}},
+    )
+    parts = answer({("bt", "e"): 1, ("t", "e"): 3, ("x", "t", "e"): 1}, {("bt", "e"): 1, ("t", "e"): 4, ("x", "t"): 1})
     parts[0].equals(("t", "e"), "a pair is of two symbols")
     parts[1].equals(
         {("bt", "e"): 1, ("te",): 3, ("x", "te"): 1},
         "compare symbols, not text: in (bt, e) there is no pair (t, e)",
     )
-    single = answer({("set",): 3, ("a",): 1})
-    single[0].equals(None, "if no word has two symbols, there is no pair: None in its place")
+    parts[2].equals({("bt", "e"): 1, ("x", "te"): 1}, "x t goes, x te comes")
+    single = answer({("set",): 3, ("a",): 1}, {})
+    single[0].equals(None, "if counts is empty, there is no pair: None in its place")
     single[1].equals({("set",): 3, ("a",): 1}, "without a pair the spellings stay as they were")
-    spellings, pairs = {tuple("_" + word): n for word, n in {"set": 1, "new": 2, "renew": 2, "reset": 1}.items()}, []
+    single[2].equals({}, "without a pair the counts stay as they were")
+    spellings = {tuple("_" + word): n for word, n in {"set": 1, "new": 2, "renew": 2, "reset": 1}.items()}
+    counts, pairs = Counter(), []
+    for word, n in spellings.items():
+        counts.update(dict.fromkeys(zip(word, word[1:]), n))
     for _ in range(8):
-        step = answer(spellings)
+        step = answer(spellings, dict(counts))
         pairs.append(step[0].is_a(tuple).value)
-        spellings = step[1].is_a(dict).value
+        spellings, counts = step[1].is_a(dict).value, step[2].is_a(dict).value
     Call(answer, "eight steps, from _set, _new, _renew and _reset", pairs).equals_stored("eight", "step after step")
 
 
