@@ -24,6 +24,14 @@ PAGES: dict[str, tuple[str, set[str]]] = {
             *("HUGGING_FACE_NAMES", "renamed", "sinusoidal_positions"),
         },
     ),
+    "03_tokenization": (
+        "tokenization",
+        {
+            *("count_pairs", "merge", "learn_merges", "apply_merges", "decode_words", "GPT2_WORD"),
+            *("longest_match", "decode_pieces", "Edge", "lattice", "best_path", "expected_counts"),
+            "sampling_probabilities",
+        },
+    ),
     "04_pretraining": (
         "pretraining bert/model",
         {

@@ -32,8 +32,6 @@ OLD_NAMES = {"checks": {"bertcourse_homework"}}  # for homework handed out befor
 TOOLS = {path.name for path in (ROOT / "tools").glob("bertcourse_*")}
 # What figures still take from chapters, until the issue on that lecture hands them the numbers instead.
 FIGURES_STILL_IMPORT = {
-    "bpe": {"tokenization"},
-    "lattices": {"tokenization"},
     "mask": {"self_attention"},
     "rotary": {"beyond_bert"},
     "senses": {"anisotropy", "word_senses"},

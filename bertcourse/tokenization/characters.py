@@ -1,6 +1,6 @@
-"""Chapter 3: what Unicode says about a character, as BERT's reference tokenizer knows it.
+"""Chapter 3: what Unicode says about a character, as Hugging Face's tokenizer of BERT knows it.
 
-Python's own answers, except where the reference uses other tables: ``bertcourse.datasets.unicode_tables``.
+Python's own answers, except where that tokenizer uses other tables: ``bertcourse.datasets.unicode_tables``.
 """
 
 import unicodedata
@@ -15,12 +15,17 @@ def table(name: str) -> dict[str, str]:
     return {chr(code): value for first, last, value in unicode_table(name) for code in range(first, last + 1)}
 
 
-def category(character: str) -> str:
-    """The Unicode category: "Mn" is a nonspacing mark, "P…" punctuation, "Cn" unassigned.
+@cache
+def _later_lower_case() -> dict[str, str]:
+    return {
+        chr(code): chr(int(lower, 16) + code - first)
+        for first, last, lower in unicode_table("later lower case")
+        for code in range(first, last + 1)
+    }
 
-    >>> category("é"), category("\\u0301"), category("!")
-    ('Ll', 'Mn', 'Po')
-    """
+
+def category(character: str) -> str:
+    """The Unicode category: "Ll" is a lower-case letter, "Mn" a nonspacing mark, "P…" punctuation, "Cn" unassigned."""
     if character in table("unassigned"):
         return "Cn"
     return table("former category").get(character) or unicodedata.category(character)
@@ -38,17 +43,7 @@ def is_chinese(character: str) -> bool:
 
 def lower_case(character: str) -> str:
     """The lower case of one character, which may be two characters: İ becomes i and a dot."""
-    return later_lower_case().get(character) or character.lower()
-
-
-@cache
-def later_lower_case() -> dict[str, str]:
-    """Character to lower case, for characters that have none in an older Python."""
-    return {
-        chr(code): chr(int(lower, 16) + code - first)
-        for first, last, lower in unicode_table("later lower case")
-        for code in range(first, last + 1)
-    }
+    return _later_lower_case().get(character) or character.lower()
 
 
 def decomposition(character: str) -> str:

@@ -1,24 +1,17 @@
 """Chapter 3: what all tokenizers have in common; a text goes in, an ``Encoding`` comes out.
 
-A tokenizer cuts a text into words and each word into tokens. Only the second step, and what counts as a word, differ
-between BPE, WordPiece and Unigram. Natural text repeats itself, so a tokenizer remembers its result for each chunk of
-text between two spaces: Zipf's law is why that is fast.
+A tokenizer cuts a text into words and each word into pieces. Natural text repeats itself (Zipf's law), so the results
+are remembered for each chunk of text between two spaces.
 """
 
-import json
-import operator
-import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-import tokenizers
-
-from bertcourse.files import replace_files
-from bertcourse.tokenization.input_checks import check_text, check_tokens
+from bertcourse.tokenization.words import PlacedWord, check_text, decode_words, place_words
 
 MOST_REMEMBERED, LONGEST_REMEMBERED = 1_000_000, 100  # chunks, characters
 
@@ -43,35 +36,14 @@ class Encoding:
         return len(self.ids)
 
 
-class PlacedWord(NamedTuple):
-    """A word as a tokenizer sees it, and where it comes from.
-
-    Attributes:
-        text: its characters, normalized.
-        spans: for each character, (start, end) of what it stands for in the original text; a marker that stands for
-            nothing there has start = end.
-    """
-
-    text: str
-    spans: list[tuple[int, int]]
-
-
 class Piece(NamedTuple):
-    """A token in a word.
-
-    Attributes:
-        id: its index in the vocabulary; None if it has none and there is no unknown token.
-        length: how many characters of the word it covers.
-    """
+    """A token in a word: its id, or None if it has none, and how many characters of the word it covers."""
 
     id: int | None
     length: int
 
 
-PlacedToken = tuple[int, int, int, int]  # id; start and end in the chunk; index of its word in the chunk
-
-
-class Memory(dict):
+class _Memory(dict):
     """A dictionary that computes missing values with ``answer``, and remembers those whose keys are short."""
 
     def __init__(self, answer: Callable[[str], object]):
@@ -87,8 +59,6 @@ class Memory(dict):
 class Tokenizer(ABC):
     """A vocabulary, and the way from a text to its ids and back, in the same steps as Hugging Face's ``tokenizers``.
 
-    A subclass says what the words of a chunk are (``words``) and how a word is cut (``segment``).
-
     Args:
         tokens: the vocabulary, in order of id.
         special_tokens: those that stand for no text, such as [MASK]; found in a text before anything else, never cut.
@@ -98,67 +68,37 @@ class Tokenizer(ABC):
     gap = 1  # characters between two chunks
 
     def __init__(self, tokens: Sequence[str], special_tokens: Sequence[str] = (), unknown_token: str | None = None):
-        check_tokens(tokens, [*special_tokens, *([unknown_token] if unknown_token is not None else [])])
         self.tokens = list(tokens)
         self.token_ids = {token: i for i, token in enumerate(self.tokens)}
         self.special_tokens = tuple(special_tokens)
         self.unknown_token = unknown_token
         self.unknown_id = None if unknown_token is None else self.token_ids[unknown_token]
-        self.spaces_part_words = not any(" " in token for token in self.special_tokens)
-        longest_first = sorted(self.special_tokens, key=len, reverse=True)
-        self.special_pattern = re.compile(f"({'|'.join(map(re.escape, longest_first))})") if longest_first else None
-        self.remembered_pieces = Memory(self.segment)
-        self.remembered_tokens = Memory(self.place_tokens)
-        self.remembered_ids = Memory(self.chunk_ids)
-
-    @abstractmethod
-    def words(self, text: str) -> list[PlacedWord]:
-        """The words of a text without special tokens, with their places in it."""
+        longest_first = map(re.escape, sorted(self.special_tokens, key=len, reverse=True))
+        self._special_pattern = re.compile(f"({'|'.join(longest_first)})" if special_tokens else "(?!)")
+        self._pieces = _Memory(self.segment)
+        self._placed = _Memory(self._place_tokens)
+        self._ids = _Memory(self._chunk_ids)
 
     @abstractmethod
     def segment(self, word: str) -> list[Piece]:
         """The pieces of a word, in order; together they cover it."""
 
-    @abstractmethod
+    def words(self, text: str) -> list[PlacedWord]:
+        """The words of a text without special tokens, with their places in it."""
+        return place_words(text)
+
     def join(self, tokens: list[str]) -> str:
         """The text that tokens stand for."""
-
-    @abstractmethod
-    def to_tokenizers(self) -> tokenizers.Tokenizer:
-        """The same tokenizer as an object of Hugging Face's ``tokenizers``, which the course's models work with."""
+        return decode_words(tokens)
 
     def encode(self, text: str) -> Encoding:
         """Tokenize a text; nothing is added to it, as [CLS] and [SEP] are the model's business."""
         check_text(text)
-        return self.put_together(text, self.remembered_tokens.__getitem__)
-
-    def encode_ids(self, text: str) -> list[int]:
-        """Only the ids of ``encode``, several times as fast."""
-        check_text(text)
-        return list(chain.from_iterable(map(self.remembered_ids.__getitem__, self.chunks(text))))
-
-    def tokenize(self, text: str) -> list[str]:
-        """Only the tokens of ``encode``."""
-        return [self.tokens[i] for i in self.encode_ids(text)]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """The text of a list of ids, as far as the tokens determine it."""
-        try:
-            ids = [operator.index(i) for i in ids]
-        except TypeError:
-            raise TypeError(f"ids must be a list of int, as encode_ids gives it; got {ids!r:.60}.") from None
-        for i in ids:
-            if not 0 <= i < len(self.tokens):
-                raise ValueError(f"ids must be from 0 to {len(self.tokens) - 1}, the vocabulary's; got {i}.")
-        return self.join([self.tokens[i] for i in ids])
-
-    def put_together(self, text: str, place_tokens: Callable[[str], tuple[PlacedToken, ...]]) -> Encoding:
-        """The encoding of a text, put together from the tokens of its chunks."""
         ids, offsets, word_ids = [], [], []
         position = num_words = 0
-        for chunk in self.chunks(text):
+        for chunk in self._chunks(text):
             word = -1
-            for token_id, start, end, word in place_tokens(chunk):
+            for token_id, start, end, word in self._placed[chunk]:
                 ids.append(token_id)
                 offsets.append((start + position, end + position))
                 word_ids.append(word + num_words)
@@ -166,18 +106,33 @@ class Tokenizer(ABC):
             position += len(chunk) + self.gap
         return Encoding(ids, [self.tokens[i] for i in ids], offsets, word_ids)
 
-    def chunks(self, text: str) -> list[str]:
-        """Cut a text between words, ``gap`` characters apart; a chunk has the same tokens wherever it occurs."""
-        return text.split(" ") if self.spaces_part_words else [text]
+    def encode_ids(self, text: str) -> list[int]:
+        """Only the ids of ``encode``, several times as fast."""
+        check_text(text)
+        return list(chain.from_iterable(map(self._ids.__getitem__, self._chunks(text))))
 
-    def place_tokens(self, text: str, segment: Callable[[str], list[Piece]] | None = None) -> tuple[PlacedToken, ...]:
-        """Compute the tokens of a chunk; ``segment``, if given, replaces the tokenizer's own way of cutting words."""
-        segment, placed, num_words = segment or self.remembered_pieces.__getitem__, [], 0
-        for section, start in self.sections(text):
+    def tokenize(self, text: str) -> list[str]:
+        """Only the tokens of ``encode``."""
+        return [self.tokens[i] for i in self.encode_ids(text)]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of a list of ids, as far as the tokens determine it."""
+        if strange := [i for i in ids if not 0 <= i < len(self.tokens)]:
+            raise ValueError(f"ids must be from 0 to {len(self.tokens) - 1}, the vocabulary's; got {strange[0]}.")
+        return self.join([self.tokens[i] for i in ids])
+
+    def _chunks(self, text: str) -> list[str]:
+        """Cut a text between words, ``gap`` characters apart; a chunk has the same tokens wherever it occurs."""
+        return [text] if any(" " in token for token in self.special_tokens) else text.split(" ")
+
+    def _place_tokens(self, text: str) -> tuple[tuple[int, int, int, int], ...]:
+        """The tokens of a chunk, each with its id, start, end, and the index of its word in the chunk."""
+        placed, num_words, start = [], 0, 0
+        for section in self._special_pattern.split(text):
             if section in self.special_tokens:
                 cut = [(PlacedWord(section, [(0, len(section))]), [Piece(self.token_ids[section], 1)])]
             else:
-                cut = [(word, segment(word.text)) for word in self.words(section)]
+                cut = [(word, self._pieces[word.text]) for word in self.words(section)]
             for word, pieces in cut:
                 first, before = 0, len(placed)
                 for token_id, length in pieces:
@@ -186,40 +141,19 @@ class Tokenizer(ABC):
                         placed.append((token_id, start + word.spans[first][0], start + word.spans[last][1], num_words))
                     first = last + 1
                 num_words += len(placed) > before
+            start += len(section)
         return tuple(placed)
 
-    def chunk_ids(self, text: str) -> tuple[int, ...]:
-        """Compute the ids of a chunk."""
-        return tuple([token_id for token_id, *_ in self.place_tokens(text)])
+    def _chunk_ids(self, text: str) -> tuple[int, ...]:
+        return tuple([token_id for token_id, *_ in self._place_tokens(text)])
 
-    def sections(self, text: str) -> list[tuple[str, int]]:
-        """Split at special tokens: each special token and each text between two, with its start."""
-        if self.special_pattern is None:
-            return [(text, 0)]
-        sections, start = [], 0
-        for section in self.special_pattern.split(text):
-            sections.append((section, start))
-            start += len(section)
-        return sections
 
-    def save(self, folder: str | os.PathLike) -> None:
-        """Write tokenizer.json and tokenizer_config.json, which ``tokenizers`` and ``transformers`` load.
+def tokens_per_word(tokenizer: Tokenizer, word_counts: Mapping[str, int]) -> float:
+    """How many tokens a word takes on average: its fertility (Rust et al. 2021, "How Good is Your Tokenizer?").
 
-        The folder is created if need be; files of these names are replaced, each as a whole.
-        """
-        contents = self.files()
-        with replace_files(folder, contents) as draft:
-            for name, content in contents.items():
-                (draft / name).write_text(content, encoding="utf-8", newline="\n")
-
-    def files(self) -> dict[str, str]:
-        """Name and content of each file that ``save`` writes."""
-        return {
-            "tokenizer.json": self.to_tokenizers().to_str(pretty=True),
-            "tokenizer_config.json": json.dumps(self.config(), indent=2, ensure_ascii=False) + "\n",
-        }
-
-    def config(self) -> dict:
-        """What tokenizer_config.json tells ``transformers``."""
-        special = {"unk_token": self.unknown_token} if self.unknown_token is not None else {}
-        return {"tokenizer_class": "PreTrainedTokenizerFast", **special}
+    Args:
+        tokenizer: any of the chapter's.
+        word_counts: how often each word occurs, the words as the tokenizer's trainer took them.
+    """
+    tokens = sum(len(tokenizer.segment(word)) * count for word, count in word_counts.items())
+    return tokens / sum(word_counts.values())

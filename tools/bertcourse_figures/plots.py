@@ -39,7 +39,7 @@ from bertcourse_figures.generation import explore_cache, explore_sampling
 from bertcourse_figures.heads import explore_heads
 from bertcourse_figures.hover import hover_scatter
 from bertcourse_figures.interactive import Figure, show_steps
-from bertcourse_figures.lattices import explore_lattice, trie_walk
+from bertcourse_figures.lattices import explore_lattice
 from bertcourse_figures.layers import explore_layers
 from bertcourse_figures.lookup import show_lookup
 from bertcourse_figures.mask import explore_mask
@@ -128,7 +128,6 @@ __all__ = [
     "show_tokens",
     "span_steps",
     "tag_table",
-    "trie_walk",
     "use_course_style",
     "word_in_layers",
 ]

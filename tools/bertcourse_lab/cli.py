@@ -141,7 +141,7 @@ def seconds(text: str) -> int:
 def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
     """Train the course's tokenizer, write its files, and print how finely it cuts text."""
     from bertcourse_lab.datasets.books import paragraphs, standard_ebooks
-    from bertcourse_lab.tokenizer import train_course_tokenizer
+    from bertcourse_lab.tokenizer import save_tokenizer, train_course_tokenizer
 
     if text is not None and not text.is_file():
         raise FileNotFoundError(f"expected a text, one paragraph a line, in {text}; there is no such file.")
@@ -150,7 +150,7 @@ def train_tokenizer(output: Path, vocab_size: int, text: Path | None) -> None:
     except UnicodeDecodeError as error:
         raise ValueError(f"{text} must be UTF-8; {error}.") from None
     tokenizer = train_course_tokenizer(lines, vocab_size)
-    tokenizer.save(output)
+    save_tokenizer(tokenizer, output)
     sample = lines[:: max(1, len(lines) // 1000)]
     words = sum(len(tokenizer.words(line)) for line in sample)
     tokens = sum(len(tokenizer.encode_ids(line)) for line in sample)

@@ -98,7 +98,7 @@ def those(holds: Callable[[str], object]) -> list[int]:
 
 
 def character_tables() -> dict[str, str]:
-    """Table to ranges, in the order of the steps of ``plain_normalize``."""
+    """Table to ranges, in the order of the steps of ``normalized_characters``."""
     cleaned = {code: clean([(chr(code), 0)]) for code in CODES}
     decomposed = those(lambda character: characters.decomposition(character) != character)
     lower = {code: characters.lower_case(chr(code)) for code in sorted(set(CODES) - set(decomposed))}

@@ -11,7 +11,7 @@ median of the rounds' own ratios, with the lowest and highest. What is compared:
 
 - bpe: from lines of text to merges. Theirs pre-tokenizes as ours does (at white space, with words marked) or, in
   "marked text", is given text that is marked already. The same once more without counting the words: what is left
-  after subtracting a run of zero merges. Merges and ids must be identical. The plain loop runs on a smaller corpus.
+  after subtracting a run of zero merges. Merges and ids must be identical. The lecture's loop runs on a smaller corpus.
 - wordpiece: text to ids, and to ids and offsets, as Python lists, with MiniLM's vocabulary. Ours begins each round
   without memory of the last. Ids, and offsets of every tenth line, must be identical. "Not handed over": what theirs
   takes before the results are turned into Python objects.
@@ -41,13 +41,12 @@ from bertcourse.tokenization import (
     UnigramTokenizer,
     WordPieceTokenizer,
     count_words,
+    learn_merges,
     mark_words,
-    plain_train_bpe,
     train_bpe,
     train_unigram,
 )
-from bertcourse.tokenization.bpe_fast import spell
-from bertcourse.tokenization.words import MARKER, use_marker
+from bertcourse.tokenization.words import MARKER
 from bertcourse_lab.datasets.books import paragraphs, standard_ebooks
 
 SENTENCEPIECE = dict(
@@ -91,14 +90,15 @@ def heading(columns: str = "ours (s) | theirs (s) | ours / theirs | lowest-highe
 def benchmark_bpe(lines: list[str], rounds: int) -> None:
     """Compare BPE training."""
     words = count_words(lines)
-    alphabet = len(spell(words, ())[0])
+    alphabet = len(set("".join(words)))
     marked = [" ".join(mark_words(line)) for line in lines]
 
     def rust(num_merges: int, texts: list[str] = lines) -> tokenizers.Tokenizer:
         tokenizer = tokenizers.Tokenizer(models.BPE())
-        use_marker(tokenizer, MARKER)
-        if texts is marked:
-            tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+        tokenizer.pre_tokenizer = split = pre_tokenizers.WhitespaceSplit()
+        if texts is not marked:
+            mark = pre_tokenizers.Metaspace(MARKER, prepend_scheme="always", split=False)
+            tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, mark])
         trainer = trainers.BpeTrainer(vocab_size=alphabet + num_merges, show_progress=False)
         tokenizer.train_from_iterator(texts, trainer)
         return tokenizer
@@ -124,7 +124,7 @@ def benchmark_bpe(lines: list[str], rounds: int) -> None:
         train = {"sentencepiece": lambda: sentencepiece.SentencePieceTrainer.train(model_type="bpe", **settings)}
         compare("10000 merges", 1, lambda: train_bpe(count_words(lines), 10_000), train)
     few = dict(itertools.islice(words.items(), 5000))
-    plain = {"the plain loop": lambda: plain_train_bpe(few, 300, tie="id")}
+    plain = {"the lecture's loop": lambda: learn_merges(few, 300)}
     compare("300 merges of 5000 words", rounds, lambda: train_bpe(few, 300), plain)
 
 
@@ -196,9 +196,9 @@ def benchmark_codepoints() -> None:
     for character in map(chr, itertools.chain(range(0xD800), range(0xE000, 0x110000))):
         tried += 1
         for text in (character, f"a{character}b"):
-            got, expected = ours.put_together(text, ours.place_tokens), reference.encode(text, add_special_tokens=False)
+            got, expected = ours.encode(text), reference.encode(text, add_special_tokens=False)
             same = (got.ids, got.offsets, got.word_ids) == (expected.ids, expected.offsets, expected.word_ids)
-            if not same or list(ours.chunk_ids(text)) != expected.ids:
+            if not same or ours.encode_ids(text) != expected.ids:
                 differ.append(f"U+{ord(character):04X}")
     print(f"\n{tried} code points, alone and between letters: {len(differ)} differ {' '.join(differ[:10])}")
 
