@@ -31,9 +31,7 @@ def explore_lattice(
     Source: Kudo 2018, "Subword Regularization", section 3.
     """
     if not 1 <= len(word) <= MOST_LETTERS:
-        raise ValueError(
-            f"the word must have 1 to {MOST_LETTERS} characters; got {word!r}, of {len(word)}."
-        )
+        raise ValueError(f"the word must have 1 to {MOST_LETTERS} characters; got {word!r}, of {len(word)}.")
     edges = [tuple(edge) for edge in edges]
     walks = {name: walk_of(tokens, edges) for name, tokens in paths.items()}
     data = {
