@@ -17,11 +17,11 @@ ROOT = Path(__file__).parent.parent
 PAGES: dict[str, tuple[str, set[str]]] = {
     "01_self_attention": ("self_attention", {"simple_self_attention", "scaled_dot_product_attention", "causal_mask"}),
     "02_multi_head_attention": (
-        "multi_head_attention bert/model bert/weights",
+        "self_attention multi_head_attention bert/model bert/weights",
         {
             *("BertEmbeddings", "split_heads", "merge_heads", "MultiHeadAttention", "FeedForward", "EncoderBlock"),
             *("TransformerEncoder", "EncoderOutput", "BertModel", "BertOutput", "initialize"),
-            *("HUGGING_FACE_NAMES", "renamed", "sinusoidal_positions"),
+            *("HUGGING_FACE_NAMES", "renamed", "padding_mask", "sinusoidal_positions"),
         },
     ),
     "03_tokenization": (

@@ -212,7 +212,7 @@ class Attention(MultiHeadAttention):
             nearby = local_mask(length, self.reach, x.device)
             mask = nearby if mask is None else mask & nearby
             mask = mask | ~mask.any(dim=-1, keepdim=True)  # padding far from every token looks anywhere, or it is NaN
-        return self.gather(query, key, value, mask, need_weights)
+        return self.attend(query, key, value, mask, need_weights)
 
 
 class FeedForward(nn.Module):

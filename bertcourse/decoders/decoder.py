@@ -74,7 +74,7 @@ class CachedAttention(MultiHeadAttention):
         query, key, value = (split_heads(project(x), self.num_heads) for project in (self.query, self.key, self.value))
         if cache is not None:
             key, value = cache.append(key, value)
-        return self.gather(query, key, value, mask, need_weights)
+        return self.attend(query, key, value, mask, need_weights)
 
 
 class CrossAttention(MultiHeadAttention):
@@ -104,7 +104,7 @@ class CrossAttention(MultiHeadAttention):
                 cache.memory_keys, cache.memory_values = key, value
         else:
             key, value = cache.memory_keys, cache.memory_values
-        return self.gather(split_heads(self.query(x), self.num_heads), key, value, mask, need_weights)
+        return self.attend(split_heads(self.query(x), self.num_heads), key, value, mask, need_weights)
 
 
 class DecoderBlock(nn.Module):

@@ -86,9 +86,9 @@ class MultiHeadAttention(nn.Module):
         """
         parts = self.query(x), self.key(x), self.value(x)
         query, key, value = (split_heads(each, self.num_heads) for each in parts)
-        return self.gather(query, key, value, mask, need_weights)
+        return self.attend(query, key, value, mask, need_weights)
 
-    def gather(
+    def attend(
         self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, need_weights: bool
     ) -> tuple[Tensor, Tensor | None]:
         """What queries (B, H, L, D/H) gather from (B, H, M, D/H) keys and values, as (B, L, D), and the weights."""

@@ -59,8 +59,19 @@ def test_a_schematic_opens_at_the_step_that_is_asked_for(shown):
 MERGES = [("l", "o"), ("lo", "w")]
 WRITTEN = {"any": [(["it", "[MASK]"], 0, 0.5), (["it", "rains"], 1, 0.25)]}
 STATES = np.random.default_rng(0).normal(size=(4, 2, 8))
+READINGS = {0: ["l", "o", "w"], 1: ["lo", "w"], 2: ["low"]}
+MERGE_STEPS = [
+    ({"low": READINGS[0]}, {("l", "o"): 2, ("o", "w"): 2}),
+    ({"low": READINGS[1]}, {("lo", "w"): 2}),
+    ({"low": READINGS[2]}, {}),
+]
 OPENINGS = [  # a figure that opens elsewhere than usual, and what it then says
-    (lambda start: explore_bpe(MERGES, "low", {"low": 2}, start=start), 2, "Merge 2: lo + w", 3),
+    (
+        lambda start: explore_bpe(MERGES, "low", READINGS, {"low": 2}, MERGE_STEPS, start=start),
+        2,
+        "Merge 2: lo + w",
+        3,
+    ),
     (
         lambda start: explore_cache(list("abc"), np.tril(np.ones((3, 3))) / [[1], [2], [3]], 8, start=start),
         2,
