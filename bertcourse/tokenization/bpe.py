@@ -18,7 +18,7 @@ LONG_WORD = 50  # in characters; up to this length the definition is the faster 
 Merge = tuple[str, str]
 
 
-def count_pairs(spelling: Mapping[str, list[str]], word_counts: Mapping[str, int]) -> Counter[Merge]:
+def count_pairs(splits: Mapping[str, list[str]], word_counts: Mapping[str, int]) -> Counter[Merge]:
     """How often each pair of neighbours occurs, counting each word as often as it occurs.
 
     >>> count_pairs({"abab": ["a", "b", "a", "b"]}, {"abab": 2})
@@ -26,7 +26,7 @@ def count_pairs(spelling: Mapping[str, list[str]], word_counts: Mapping[str, int
     """
     counts = Counter()
     for word, frequency in word_counts.items():
-        for pair in pairwise(spelling[word]):
+        for pair in pairwise(splits[word]):
             counts[pair] += frequency
     return counts
 
@@ -45,7 +45,7 @@ def merge(symbols: list[str], pair: Merge) -> list[str]:
     return merged
 
 
-def learn_merges(word_counts: Mapping[str, int], number: int) -> list[Merge]:
+def learn_merges(word_counts: Mapping[str, int], num_merges: int) -> list[Merge]:
     """Count all pairs, merge the most frequent one, start over; merges do not cross words.
 
     Of equally frequent pairs the one whose symbols have the smallest ids comes first: the vocabulary has the characters
@@ -54,14 +54,16 @@ def learn_merges(word_counts: Mapping[str, int], number: int) -> list[Merge]:
     >>> learn_merges({"aaabdaaabac": 1}, 3)
     [('a', 'a'), ('a', 'b'), ('aa', 'ab')]
     """
-    spelling = {word: list(word) for word in word_counts}
+    splits = {word: list(word) for word in word_counts}
     ids = {letter: i for i, letter in enumerate(sorted(set("".join(word_counts))))}
     merges = []
-    while len(merges) < number and (counts := count_pairs(spelling, word_counts)):
-        pair = min(counts, key=lambda two: (-counts[two], ids[two[0]], ids[two[1]]))
+    while len(merges) < num_merges and (counts := count_pairs(splits, word_counts)):
+        most = max(counts.values())
+        tied = [pair for pair in counts if counts[pair] == most]
+        pair = min(tied, key=lambda pair: [ids[symbol] for symbol in pair])
         merges.append(pair)
         ids.setdefault("".join(pair), len(ids))
-        spelling = {word: merge(spelling[word], pair) for word in spelling}
+        splits = {word: merge(splits[word], pair) for word in splits}
     return merges
 
 

@@ -31,7 +31,7 @@ class Edge(NamedTuple):
 Lattice = list[list[Edge]]
 
 
-def lattice(word: str, log_probs: Mapping[str, float], longest: int = 16) -> Lattice:
+def lattice(word: str, log_probs: Mapping[str, float], max_length: int = 16) -> Lattice:
     """All segmentations of a word: for each node, from 0 to its length, the edges that end there, the longest first.
 
     >>> [[edge.token for edge in edges] for edges in lattice("ab", {"a": -1.0, "b": -1.0, "ab": -3.0})]
@@ -39,7 +39,7 @@ def lattice(word: str, log_probs: Mapping[str, float], longest: int = 16) -> Lat
     """
     edges_to = [[]]
     for end in range(1, len(word) + 1):
-        starts = range(max(0, end - longest), end)
+        starts = range(max(0, end - max_length), end)
         tokens = [(start, word[start:end]) for start in starts]
         edges_to.append([Edge(start, end, token, log_probs[token]) for start, token in tokens if token in log_probs])
     return edges_to
@@ -109,13 +109,13 @@ class UnigramTokenizer(Tokenizer):
     ):
         super().__init__([*special_tokens, *(token for token, _ in pieces)], special_tokens, unknown_token)
         self.log_probs = {token: float(log_prob) for token, log_prob in pieces}
-        self.longest = max(map(len, self.log_probs))
+        self.max_length = max(map(len, self.log_probs))
         self.unknown_log_prob = min(self.log_probs.values()) - UNKNOWN_PENALTY
 
     def segment(self, word: str) -> list[Piece]:
         """The most probable pieces of a word that is given with its marker; unknown characters in a row are one."""
         unknown = dict.fromkeys(set(word) - self.log_probs.keys(), self.unknown_log_prob)
-        path, _ = best_path(lattice(word, self.log_probs | unknown if unknown else self.log_probs, self.longest))
+        path, _ = best_path(lattice(word, self.log_probs | unknown if unknown else self.log_probs, self.max_length))
         pieces: list[Piece] = []
         for start, end, token, _ in path:
             if token in unknown and pieces and pieces[-1].id == self.unknown_id:

@@ -30,7 +30,8 @@ def longest_match(word: str, vocabulary: Container[str], inside: str = "##") -> 
     """
     pieces, start = [], 0
     while start < len(word):
-        prefix, end = inside if start else "", len(word)
+        prefix = inside if start else ""
+        end = len(word)
         while end > start and prefix + word[start:end] not in vocabulary:
             end -= 1
         if end == start:
