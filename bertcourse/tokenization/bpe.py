@@ -73,8 +73,8 @@ def apply_merges(symbols: list[str], ranks: Mapping[Merge, int]) -> list[str]:
     >>> apply_merges(list("abab"), {("a", "b"): 0, ("ab", "ab"): 1})
     ['abab']
     """
-    while known := [(ranks[pair], i) for i, pair in enumerate(pairwise(symbols)) if pair in ranks]:
-        _, i = min(known)
+    while learned := [(ranks[pair], i) for i, pair in enumerate(pairwise(symbols)) if pair in ranks]:
+        _, i = min(learned)
         symbols = [*symbols[:i], symbols[i] + symbols[i + 1], *symbols[i + 2 :]]
     return symbols
 
