@@ -35,7 +35,7 @@ PAGES: dict[str, tuple[str, set[str]]] = {
     "04_pretraining": (
         "pretraining bert/model",
         {
-            *("hide", "masks_per_row", "first_of_each_row", "mask_tokens"),
+            *("hide", "masks_per_row", "smallest_of_each_row", "mask_tokens"),
             *("sentence_pairs", "fill", "truncate", "collate", "batches"),
             *("MLMHead", "BertForPreTraining", "losses", "train"),
         },

@@ -10,7 +10,7 @@ from bertcourse.pretraining.evaluation import CountModel, evaluate
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens, Vocabulary, hide, mask_tokens
 from bertcourse.pretraining.pairs import IS_NEXT, NOT_NEXT, RowBatch, batches, collate, sentence_pairs
 from bertcourse.pretraining.small_world import SmallWorld
-from bertcourse.pretraining.small_world_probes import sense_accuracy, topic_accuracy
+from bertcourse.pretraining.small_world_probes import nearest_sense_accuracy, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.trainer import losses, train
 from bertcourse.training import read_log  # lecture 4 reads runs with it; documented in ``training``
 
@@ -31,6 +31,7 @@ __all__ = [
     "hide",
     "losses",
     "mask_tokens",
+    "nearest_sense_accuracy",
     "sense_accuracy",
     "sentence_pairs",
     "topic_accuracy",

@@ -71,25 +71,25 @@ class MaskedTokens(NamedTuple):
 def hide(
     input_ids: Tensor,
     positions: Tensor,
-    others: Tensor,
+    random_tokens: Tensor,
     dice: Tensor,
     mask_id: int,
     mask_share: float = 0.8,
     random_share: float = 0.1,
 ) -> MaskedTokens:
-    """Hide the tokens at some positions: by the fall of a die, each becomes [MASK] or another token, or stays.
+    """Hide the tokens at some positions: by the fall of a die, each becomes [MASK] or a random token, or stays.
 
     Args:
         input_ids: (B, L), token ids.
         positions: (N,), where to hide, as indices into the B·L tokens.
-        others: (N,), the token that takes a place if the die says so.
+        random_tokens: (N,), the token that takes a place if the die says so.
         dice: (N,), numbers from 0 to 1: below ``mask_share``, the place shows [MASK]; in the ``random_share`` above
-            that, another token; at the top, what was there.
+            that, a random token; at the top, what was there.
         mask_id: of [MASK].
         mask_share, random_share: 80 % and 10 %.
     """
     tokens = input_ids.flatten()[positions]
-    shown = torch.where(dice < mask_share + random_share, others, tokens)
+    shown = torch.where(dice < mask_share + random_share, random_tokens, tokens)
     shown = torch.where(dice < mask_share, mask_id, shown)
     masked = input_ids.flatten().clone()
     masked[positions] = shown
@@ -117,12 +117,12 @@ def mask_tokens(
     """
     ordinary = ~vocabulary.is_special[input_ids]
     count = masks_per_row(ordinary.sum(1), rate)
-    order = torch.rand(input_ids.shape, generator=generator)
-    positions = first_of_each_row(order.masked_fill(~ordinary, 2.0), count)
-    words = (~vocabulary.is_special).float()  # any of them, equally often
-    others = torch.multinomial(words, len(positions), replacement=True, generator=generator)
+    draws = torch.rand(input_ids.shape, generator=generator)
+    positions = smallest_of_each_row(draws.masked_fill(~ordinary, 2.0), count)
+    weights = (~vocabulary.is_special).float()  # all ordinary tokens alike
+    random_tokens = torch.multinomial(weights, len(positions), replacement=True, generator=generator)
     dice = torch.rand(len(positions), generator=generator)
-    return hide(input_ids, positions, others, dice, vocabulary.mask_id, mask_share, random_share)
+    return hide(input_ids, positions, random_tokens, dice, vocabulary.mask_id, mask_share, random_share)
 
 
 def masks_per_row(ordinary: Tensor, rate: float) -> int:
@@ -134,12 +134,12 @@ def masks_per_row(ordinary: Tensor, rate: float) -> int:
     return max(1, min(round(rate * ordinary.double().mean().item()), int(ordinary.min())))
 
 
-def first_of_each_row(order: Tensor, count: int) -> Tensor:
+def smallest_of_each_row(numbers: Tensor, count: int) -> Tensor:
     """Where the ``count`` smallest numbers of each row are, for (B, L) numbers, as indices into all of them.
 
-    >>> first_of_each_row(torch.tensor([[0.3, 0.1, 0.2], [0.5, 0.7, 0.6]]), 1)
+    >>> smallest_of_each_row(torch.tensor([[0.3, 0.1, 0.2], [0.5, 0.7, 0.6]]), 1)
     tensor([1, 3])
     """
-    columns = order.topk(count, largest=False, sorted=False).indices
-    rows = torch.arange(len(order), device=order.device)[:, None]
-    return (rows * order.shape[1] + columns).flatten()
+    columns = numbers.topk(count, largest=False, sorted=False).indices
+    rows = torch.arange(len(numbers), device=numbers.device)[:, None]
+    return (rows * numbers.shape[1] + columns).flatten()

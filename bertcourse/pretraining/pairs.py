@@ -54,36 +54,37 @@ def sentence_pairs(documents: Sequence[list[list[int]]], length: int, rng: rando
 
     Source: Devlin et al. 2019, appendix A.2, and the authors' create_pretraining_data.py.
     """
-    room, pairs = length - 3, []  # beside [CLS] and two [SEP]
+    max_tokens, pairs = length - 3, []  # beside [CLS] and two [SEP]
     for number, sentences in enumerate(documents):
-        first = 0
-        while len(sentences) - first > 1:
-            last = fill(sentences, first, room, least=2)
-            middle = rng.randrange(first + 1, last)
-            a = sum(sentences[first:middle], [])
+        start = 0
+        while len(sentences) - start > 1:
+            end = fill(sentences, start, max_tokens, least=2)
+            cut = rng.randrange(start + 1, end)
+            a = sum(sentences[start:cut], [])  # sentences joined to one list of tokens
             if rng.random() < 0.5:
-                b, label, first = sum(sentences[middle:last], []), IS_NEXT, last
+                b, label, start = sum(sentences[cut:end], []), IS_NEXT, end
             else:
                 other = rng.randrange(len(documents) - 1)
-                other = documents[other + (other >= number)]
-                start = rng.randrange(len(other))
-                end = fill(other, start, room - len(a), least=1)
-                b, label, first = sum(other[start:end], []), NOT_NEXT, middle
-            pairs.append((*truncate(a, b, room, rng), label))
+                other = documents[other + (other >= number)]  # any but this one
+                first = rng.randrange(len(other))
+                last = fill(other, first, max_tokens - len(a), least=1)
+                b, label = sum(other[first:last], []), NOT_NEXT
+                start = cut  # what follows A has not been used yet
+            pairs.append((*truncate(a, b, max_tokens, rng), label))
     return pairs
 
 
-def fill(sentences: list[list[int]], first: int, room: int, least: int) -> int:
-    """The end of the sentences that it takes, from the first on, to fill so many tokens: at least ``least`` of them."""
-    last, size = first, 0
-    while last < len(sentences) and (size < room or last < first + least):
-        size, last = size + len(sentences[last]), last + 1
-    return last
+def fill(sentences: list[list[int]], start: int, max_tokens: int, least: int) -> int:
+    """The end of the sentences that it takes, from ``start`` on, to fill so many tokens: at least ``least`` of them."""
+    end, size = start, 0
+    while end < len(sentences) and (size < max_tokens or end < start + least):
+        size, end = size + len(sentences[end]), end + 1
+    return end
 
 
-def truncate(a: list[int], b: list[int], room: int, rng: random.Random) -> tuple[list[int], list[int]]:
+def truncate(a: list[int], b: list[int], max_tokens: int, rng: random.Random) -> tuple[list[int], list[int]]:
     """Shorten the longer segment, token by token from a random end, until both fit."""
-    while len(a) + len(b) > room:
+    while len(a) + len(b) > max_tokens:
         longer = a if len(a) > len(b) else b
         longer.pop(0 if rng.random() < 0.5 else -1)
     return a, b

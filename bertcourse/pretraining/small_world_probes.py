@@ -31,7 +31,11 @@ class SenseProbe:
 
 
 def sense_vectors(
-    model: BertModel, tokenizer: Tokenizer, examples: Sequence[AmbiguousWord], layers: Sequence[int] = (-1,)
+    model: BertModel,
+    tokenizer: Tokenizer,
+    examples: Sequence[AmbiguousWord],
+    layers: Sequence[int] = (-1,),
+    of_context: bool = False,
 ) -> Tensor:
     """The vector of each example's word: the sum of the given layers at its token.
 
@@ -41,6 +45,7 @@ def sense_vectors(
         model, tokenizer: what to ask.
         examples: N of them.
         layers: which hidden states to add up, 0 for the embeddings; those that a shallower model lacks are left out.
+        of_context: the mean over the example's other words instead, as a bag of the words around would have it.
 
     Returns:
         (N, D).
@@ -52,9 +57,16 @@ def sense_vectors(
             some = examples[start : start + 128]
             batch = encode_batch(tokenizer, [" ".join(example.words) for example in some])
             states = model(*(tensor.to(device) for tensor in batch)).hidden_states
-            total = sum(states[layer] for layer in layers if -len(states) <= layer < len(states))
+            total = sum(states[layer] for layer in layers if -len(states) <= layer < len(states)).cpu()
             columns = [example.index + 1 for example in some]  # after [CLS]
-            vectors.append(total[torch.arange(len(some)), columns].cpu())
+            if of_context:
+                weights = torch.zeros(total.shape[:2])
+                for row, example in enumerate(some):
+                    weights[row, 1 : len(example.words) + 1] = 1
+                weights[torch.arange(len(some)), columns] = 0
+                vectors.append(torch.einsum("nl,nld->nd", weights / weights.sum(1, keepdim=True), total))
+            else:
+                vectors.append(total[torch.arange(len(some)), columns])
     return torch.cat(vectors)
 
 
@@ -64,13 +76,31 @@ def sense_accuracy(
     train: Sequence[AmbiguousWord],
     test: Sequence[AmbiguousWord],
     layers: Sequence[int] = (-1,),
+    of_context: bool = False,
 ) -> float:
-    """How often the nearest sense, by cosine, is the right one; a sense is the mean of its vectors.
+    """How often the nearest sense is the right one, by a model's vectors: ``nearest_sense_accuracy`` of these.
 
     Args:
         model, tokenizer: what to ask.
         train, test: labelled examples; every word of ``test`` is in ``train``.
-        layers: as for ``sense_vectors``.
+        layers, of_context: as for ``sense_vectors``.
+
+    Returns:
+        A share, from 0 to 1.
+    """
+    check_words(train, test)
+    vectors = (sense_vectors(model, tokenizer, examples, layers, of_context) for examples in (train, test))
+    return nearest_sense_accuracy(train, test, *vectors)
+
+
+def nearest_sense_accuracy(
+    train: Sequence[AmbiguousWord], test: Sequence[AmbiguousWord], train_vectors: Tensor, test_vectors: Tensor
+) -> float:
+    """How often the nearest sense, by cosine, is the right one; a sense is the mean of its examples' vectors.
+
+    Args:
+        train, test: labelled examples; every word of ``test`` is in ``train``.
+        train_vectors, test_vectors: a vector for each of them.
 
     Returns:
         A share, from 0 to 1.
@@ -78,7 +108,6 @@ def sense_accuracy(
     Source: Melamud et al. 2016, "context2vec", and Peters et al. 2018, section 5.3, for the nearest-neighbour rule.
     """
     check_words(train, test)
-    train_vectors, test_vectors = (sense_vectors(model, tokenizer, examples, layers) for examples in (train, test))
     places: dict[str, dict[str, list[int]]] = {}
     for i, example in enumerate(train):
         places.setdefault(example.word, {}).setdefault(example.sense, []).append(i)

@@ -24,9 +24,9 @@ def losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> t
     Only hidden positions go through the vocabulary: at 15 %, a seventh of the work for a small model's largest matrix.
     """
     output = model.bert(masked.input_ids, rows.attention_mask, rows.token_type_ids)
-    asked = output.last_hidden_state.flatten(0, 1)[masked.positions]
-    scores = model.mlm_head(asked, model.bert.embeddings.word_embeddings.weight)
-    mlm = F.cross_entropy(scores, masked.labels)
+    hidden = output.last_hidden_state.flatten(0, 1)[masked.positions]
+    logits = model.mlm_head(hidden, model.bert.embeddings.word_embeddings.weight)
+    mlm = F.cross_entropy(logits, masked.labels)
     nsp = F.cross_entropy(model.nsp_head(output.pooled), rows.nsp_labels)
     return mlm, nsp
 
@@ -34,33 +34,33 @@ def losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> t
 def train(
     model: BertForPreTraining,
     batches: Iterator[tuple[MaskedTokens, RowBatch]],
-    budget: int,
-    look: Callable[[int, float], None],
-    peak: float = 1e-3,
+    max_tokens: int,
+    callback: Callable[[int, float], None],
+    max_lr: float = 1e-3,
 ) -> None:
     """Minimize L_MLM + L_NSP with AdamW, in place; the learning rate rises, stays, and falls to zero.
 
     Args:
         model: new, or to be trained further.
         batches: as ``pairs.batches`` makes them.
-        budget: how many tokens to read.
-        look: is called after each step with the number of tokens read and the loss.
-        peak: highest learning rate.
+        max_tokens: how many to read.
+        callback: is called after each step with the number of tokens read and the loss.
+        max_lr: highest learning rate.
     """
-    decays = [p for p in model.parameters() if p.dim() > 1]  # matrices
-    others = [p for p in model.parameters() if p.dim() == 1]
-    groups = [{"params": decays, "weight_decay": 0.01}, {"params": others, "weight_decay": 0.0}]
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    vectors = [p for p in model.parameters() if p.dim() == 1]
+    groups = [{"params": matrices, "weight_decay": 0.01}, {"params": vectors, "weight_decay": 0.0}]
     optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98), eps=1e-6, fused=True)
-    read = 0  # tokens
-    while read < budget:
-        done = read / budget
+    num_tokens = 0
+    while num_tokens < max_tokens:
+        done = num_tokens / max_tokens  # from 0 to 1
         for group in optimizer.param_groups:
-            group["lr"] = peak * min(1, (done + 1e-9) / 0.06, (1 - done) / 0.3)
+            group["lr"] = max_lr * min(1, (done + 1e-9) / 0.06, (1 - done) / 0.3)
         masked, rows = next(batches)
         mlm, nsp = losses(model, masked, rows)
         optimizer.zero_grad()
         (mlm + nsp).backward()  # how much is each weight to blame?
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        read += rows.num_tokens
-        look(read, (mlm + nsp).item())
+        num_tokens += rows.num_tokens
+        callback(num_tokens, (mlm + nsp).item())

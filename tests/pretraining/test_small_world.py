@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from bertcourse.bert import BertConfig, BertForPreTraining
-from bertcourse.pretraining import SmallWorld, sense_accuracy, topic_accuracy
+from bertcourse.pretraining import SmallWorld, nearest_sense_accuracy, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
 from bertcourse.pretraining.small_world_probes import SenseProbe, sense_vectors
 
@@ -99,6 +99,30 @@ def test_sense_vectors_are_those_of_the_word(world, model):
     ids = world.tokenizer().encode(" ".join(examples[3].words)).ids
     embedded = model.bert.embeddings.eval()(torch.tensor([ids]))[0, examples[3].index + 1]
     torch.testing.assert_close(vectors[3], embedded, atol=1e-5, rtol=0)
+
+
+def test_vectors_of_the_context_are_the_mean_over_the_other_words(world, model):
+    examples = world.sense_examples(1, 20)
+    vectors = sense_vectors(model.bert, world.tokenizer(), examples, of_context=True)
+    example = examples[3]
+    ids = torch.tensor([world.tokenizer().encode(" ".join(example.words)).ids])
+    with torch.no_grad():
+        states = model.bert.eval()(ids).last_hidden_state[0, 1:-1]
+    others = [i for i in range(len(example.words)) if i != example.index]
+    torch.testing.assert_close(vectors[3], states[others].mean(0), atol=1e-5, rtol=0)
+
+
+def test_the_nearest_sense_is_the_one_whose_mean_has_the_largest_cosine(world):
+    """A vector that says the sense in two dimensions, and one that says nothing: length does not count."""
+    train, test = world.sense_examples(1, 300), world.sense_examples(2, 30)
+    senses = sorted({example.sense for example in train + test})
+
+    def told(examples, factor):
+        return torch.stack([factor * torch.eye(len(senses))[senses.index(example.sense)] for example in examples])
+
+    assert nearest_sense_accuracy(train, test, told(train, 1.0), told(test, 7.0)) == 1.0
+    blind = nearest_sense_accuracy(train, test, torch.ones(len(train), 2), torch.ones(len(test), 2))
+    assert 0.2 < blind < 0.8
 
 
 def test_a_topic_classifier_leaves_the_model_as_it_was(world, model):

@@ -46,7 +46,7 @@ def test_it_learns_until_the_tokens_are_read(model, stream, corpus):
         itertools.islice(batches(corpus.held_out[0].lists(), Vocabulary.of(corpus.tokenizer), length=32), 10)
     )
     before, seen = evaluate(model, held_out)["mlm_loss"], []
-    train(model, stream, 30_000, lambda read, loss: seen.append((read, loss)), peak=1e-2)
+    train(model, stream, 30_000, lambda read, loss: seen.append((read, loss)), max_lr=1e-2)
     assert 30_000 <= seen[-1][0] < 30_000 + 8 * 32 and seen[0][1] > seen[-1][1] + 1
     assert evaluate(model, held_out)["mlm_loss"] < before - 1.5
 
@@ -60,7 +60,7 @@ def test_the_rate_rises_stays_and_falls(model, stream, monkeypatch):
             return super().step(*arguments)
 
     monkeypatch.setattr(torch.optim, "AdamW", Watched)
-    train(model, stream, 20_000, lambda read, loss: None, peak=1e-3)
+    train(model, stream, 20_000, lambda read, loss: None, max_lr=1e-3)
     assert all(matrices == vectors for matrices, vectors in rates)
     shares = [rate / 1e-3 for rate, _ in rates]
     assert shares[0] < 1e-3 and max(shares) == 1 and shares[-1] < 0.1

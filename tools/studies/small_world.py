@@ -90,6 +90,9 @@ def measure(name: str, seed: int, precision: str = "auto") -> tuple[dict, list[d
     train, test = world.sense_examples(-5, 500), world.sense_examples(-6, 400)
     row["sense_accuracy"] = sense_accuracy(model.bert, tokenizer, train, test)
     row["sense_accuracy_by_layer"] = [sense_accuracy(model.bert, tokenizer, train, test, layers=[i]) for i in range(5)]
+    row["sense_accuracy_of_context"] = [
+        sense_accuracy(model.bert, tokenizer, train, test, layers=[i], of_context=True) for i in range(5)
+    ]
     row["visible_accuracy"] = visible_accuracy(model, held_out, Vocabulary.of(tokenizer), rows)
     row["most_frequent_sense"] = most_frequent_sense_accuracy(train, test)
     if name == "mask30":

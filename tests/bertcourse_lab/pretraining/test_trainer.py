@@ -129,7 +129,7 @@ def test_a_run_is_the_pages_loop_bit_by_bit(config, corpus, monkeypatch):
     torch.manual_seed(config.seed)
     plain, seen = trainer.new_model(config, made.config.vocab_size, corpus.train), []
     stream = iter([batch for (batch,) in read])
-    train(plain, stream, config.tokens, lambda tokens, loss: seen.append(tokens), peak=config.learning_rate)
+    train(plain, stream, config.tokens, lambda tokens, loss: seen.append(tokens), max_lr=config.learning_rate)
     assert len(seen) == len(read) > 3
     assert equal(plain, made)
 

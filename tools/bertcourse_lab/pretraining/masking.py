@@ -11,9 +11,9 @@ from bertcourse.pretraining.masking import (
     IGNORE,
     MaskedTokens,
     Vocabulary,
-    first_of_each_row,
     hide,
     masks_per_row,
+    smallest_of_each_row,
 )
 
 LAST = 4.0  # the number of a token that is hidden after all others; a token of a word that would be cut has 1 to 3
@@ -66,7 +66,7 @@ def mask_tokens(
     if whole_words:
         continues = vocabulary.is_continuation.to(device)[input_ids]
         order = order_of_words(order, continues, may_be_hidden, count)
-    positions = first_of_each_row(order.masked_fill(~may_be_hidden, LAST), count)
+    positions = smallest_of_each_row(order.masked_fill(~may_be_hidden, LAST), count)
     weights = torch.ones(vocabulary.size) if random_weights is None else random_weights.float()
     weights = weights.to(device).masked_fill(is_special, 0.0)
     others = torch.multinomial(weights, len(positions), replacement=True, generator=generator)
