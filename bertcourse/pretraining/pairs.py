@@ -64,8 +64,8 @@ def sentence_pairs(documents: Sequence[list[list[int]]], length: int, rng: rando
             if rng.random() < 0.5:
                 b, label, start = sum(sentences[cut:end], []), IS_NEXT, end
             else:
-                other = rng.randrange(len(documents) - 1)
-                other = documents[other + (other >= number)]  # any but this one
+                index = rng.randrange(len(documents) - 1)
+                other = documents[index + (index >= number)]  # any but this one
                 first = rng.randrange(len(other))
                 last = fill(other, first, max_tokens - len(a), least=1)
                 b, label = sum(other[first:last], []), NOT_NEXT

@@ -100,7 +100,7 @@ def nearest_sense_accuracy(
 
     Args:
         train, test: labelled examples; every word of ``test`` is in ``train``.
-        train_vectors, test_vectors: a vector for each of them.
+        train_vectors, test_vectors: (N, D) and (M, D), a row for each of them.
 
     Returns:
         A share, from 0 to 1.
@@ -116,7 +116,7 @@ def nearest_sense_accuracy(
         for word, senses in places.items()
     }
     right = 0
-    for example, vector in zip(test, test_vectors):
+    for example, vector in zip(test, test_vectors, strict=True):
         senses, vectors = centres[example.word]
         right += senses[int((vectors @ vector).argmax())] == example.sense
     return right / len(test)

@@ -113,16 +113,15 @@ def test_vectors_of_the_context_are_the_mean_over_the_other_words(world, model):
 
 
 def test_the_nearest_sense_is_the_one_whose_mean_has_the_largest_cosine(world):
-    """A vector that says the sense in two dimensions, and one that says nothing: length does not count."""
+    """Means of very different lengths, and vectors that lean to the right one: neither length nor distance decides."""
     train, test = world.sense_examples(1, 300), world.sense_examples(2, 30)
     senses = sorted({example.sense for example in train + test})
-
-    def told(examples, factor):
-        return torch.stack([factor * torch.eye(len(senses))[senses.index(example.sense)] for example in examples])
-
-    assert nearest_sense_accuracy(train, test, told(train, 1.0), told(test, 7.0)) == 1.0
-    blind = nearest_sense_accuracy(train, test, torch.ones(len(train), 2), torch.ones(len(test), 2))
-    assert 0.2 < blind < 0.8
+    directions, lengths = torch.eye(len(senses)), 1 + 9 * torch.arange(len(senses)).remainder(2)
+    means = lengths[:, None] * directions
+    in_train, in_test = (torch.tensor([senses.index(example.sense) for example in part]) for part in (train, test))
+    assert nearest_sense_accuracy(train, test, means[in_train], directions[in_test] + 0.5) == 1.0
+    with pytest.raises(ValueError):
+        nearest_sense_accuracy(train, test, means[in_train], directions[in_test][1:])
 
 
 def test_a_topic_classifier_leaves_the_model_as_it_was(world, model):

@@ -90,7 +90,7 @@ def hidden_states_at(bert: nn.Module, batch: Batch, places: tuple[Tensor, Tensor
     asking, attention = x[places][:, None], last.attention
     query, key, value = attention.query(asking), attention.key(x), attention.value(x)
     heads = (split_heads(each, attention.num_heads) for each in (query, key, value))
-    asking = last.attention_norm(asking + attention.gather(*heads, mask, need_weights=False)[0])
+    asking = last.attention_norm(asking + attention.attend(*heads, mask, need_weights=False)[0])
     return last.feed_forward_norm(asking + last.feed_forward(asking))[:, 0]
 
 
