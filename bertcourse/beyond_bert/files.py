@@ -22,7 +22,7 @@ def load_pretrained(
     """A pretrained BERT, RoBERTa, ModernBERT or other encoder of this chapter, in evaluation mode, and its tokenizer.
 
     Args:
-        name_or_path: as for ``bertcourse.bert.load_pretrained``: "course", "next", "minilm", a folder, or an id on the
+        name_or_path: as for ``bertcourse.bert.load_pretrained``: "course", "minilm", a folder, or an id on the
             Hugging Face hub such as "roberta-base" (Liu et al. 2019) or "answerdotai/ModernBERT-base" (Warner et al.
             2024).
         model_class: ``Encoder`` alone, with a pooler if the file has one; or ``EncoderForPreTraining`` with the MLM

@@ -108,7 +108,7 @@ LOADERS = pytest.mark.parametrize("load", [load_pretrained, BiEncoder.load])
 
 
 @LOADERS
-@pytest.mark.parametrize("name", ["minilm", "course", "next"])
+@pytest.mark.parametrize("name", ["minilm", "course"])
 @pytest.mark.parametrize(
     "file", ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
 )
@@ -136,11 +136,10 @@ def test_a_copy_of_minilm_without_tokenizer_json_loads(tmp_path, monkeypatch, lo
     load("minilm")
 
 
-@pytest.mark.parametrize("name", folders.SHIPPED)
-def test_a_shipped_model_is_the_one_we_know(name):
-    folder = find_folder(name)
-    assert set(folders.known_files()[name]) == set(folders.FILES)
-    folders.check_known_files(name, folder)
+def test_the_shipped_model_is_the_one_we_know():
+    folder = find_folder("course")
+    assert set(folders.known_files()["course"]) == set(folders.FILES)
+    folders.check_known_files("course", folder)
 
 
 def test_minilm_from_the_wheel_when_nothing_else_has_it(tmp_path, monkeypatch):

@@ -345,7 +345,7 @@ def test_why_presets_of_hidden_words_fail(course):
     for river, water in (("river", "water"), ("house", "garden")):
         assert {"back", "side"} <= set(first(f"She sat on the [MASK] of the {river} and looked at the {water}.", 3))
     for money in ("money", "friend"):
-        assert "house" in first(f"He had no {money} in the [MASK].", 2)
+        assert first(f"He had no {money} in the [MASK].", 1) == ["house"]
 
 
 # Milliseconds from a key to the frame in which a panel's new numbers are on the screen, for texts typed one by one.
@@ -590,7 +590,7 @@ def test_why_pairs_are_wrong(course):
     assert with_ever < 0 and abs(without - with_ever) < 0.5
     assert lead("The boys who know the captain are brave.", "The boys who know the captain is brave.") < 0
     assert lead("The boys who know the captains are brave.", "The boys who know the captains is brave.") > 0
-    assert lead("The key to the old house was lost.", "The key to the old house were lost.") > 0
+    assert lead("The key to the old houses was lost.", "The key to the old houses were lost.") > 0
 
 
 @pytest.mark.slow

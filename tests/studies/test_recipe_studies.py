@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from bertcourse.anisotropy import dimension_contributions
-from bertcourse.bert import BertForPreTraining, load_pretrained, save_pretrained
+from bertcourse.bert import BertForPreTraining, save_pretrained
 from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.files import read_json
 from bertcourse.pretraining import IGNORE, Documents, Vocabulary, evaluate
@@ -35,8 +35,8 @@ def measures(monkeypatch):
 
 
 @pytest.fixture
-def next_checkpoint(monkeypatch):
-    return study("next_checkpoint", monkeypatch)
+def compare_checkpoints(monkeypatch):
+    return study("compare_checkpoints", monkeypatch)
 
 
 @pytest.fixture
@@ -201,8 +201,8 @@ def books():
     return {"one": documents(5, 15), "two": documents(15, 25), "three": documents(25, 48)}
 
 
-def test_as_many_whole_rows_of_each_book_are_drawn(next_checkpoint, books, small_tokenizer):
-    drawn = next_checkpoint.sample(books, Vocabulary.of(small_tokenizer), 20, tokens=200)
+def test_as_many_whole_rows_of_each_book_are_drawn(compare_checkpoints, books, small_tokenizer):
+    drawn = compare_checkpoints.sample(books, Vocabulary.of(small_tokenizer), 20, tokens=200)
     assert np.bincount(drawn.books).tolist() == [10, 10, 10]
     ids = torch.cat([rows.input_ids for _, rows in drawn.batches])
     assert ids.shape == (30, 20) and all(rows.attention_mask is None for _, rows in drawn.batches)
@@ -210,48 +210,50 @@ def test_as_many_whole_rows_of_each_book_are_drawn(next_checkpoint, books, small
         assert int(first >= 15) + int(first >= 25) == book == chapter // 6
 
 
-def test_each_row_is_of_the_chapter_that_its_first_segment_stands_in(next_checkpoint, small_tokenizer):
+def test_each_row_is_of_the_chapter_that_its_first_segment_stands_in(compare_checkpoints, small_tokenizer):
     chapters = {
         name: Documents.of([[[token] * 5] * 9 for token in tokens]) for name, tokens in (("x", (7, 8)), ("y", (9,)))
     }
-    drawn = next_checkpoint.sample(chapters, Vocabulary.of(small_tokenizer), 13, tokens=65)
+    drawn = compare_checkpoints.sample(chapters, Vocabulary.of(small_tokenizer), 13, tokens=65)
     ids = torch.cat([rows.input_ids for _, rows in drawn.batches])
     assert ids[:, 1].tolist() == (7 + drawn.chapters).tolist() and set(drawn.chapters) == {0, 1, 2}
 
 
-def test_books_too_short_for_a_row_are_refused(next_checkpoint, books, small_tokenizer):
+def test_books_too_short_for_a_row_are_refused(compare_checkpoints, books, small_tokenizer):
     with pytest.raises(ValueError, match="3 rows of 64 tokens; got: one 0"):
-        next_checkpoint.sample({"one": Documents.of([[[5], [6]]] * 2)}, Vocabulary.of(small_tokenizer), 64, tokens=200)
+        compare_checkpoints.sample(
+            {"one": Documents.of([[[5], [6]]] * 2)}, Vocabulary.of(small_tokenizer), 64, tokens=200
+        )
 
 
 @pytest.fixture
-def short_rows(next_checkpoint, monkeypatch):
-    monkeypatch.setattr(next_checkpoint, "LENGTHS", (20, 32))
+def short_rows(compare_checkpoints, monkeypatch):
+    monkeypatch.setattr(compare_checkpoints, "LENGTHS", (20, 32))
 
 
 def test_books_are_measured_at_each_length_with_both_kinds_of_masks(
-    next_checkpoint, short_rows, books, model, small_tokenizer
+    compare_checkpoints, short_rows, books, model, small_tokenizer
 ):
-    found = next_checkpoint.measure_books(model, small_tokenizer, books, tokens=400)
+    found = compare_checkpoints.measure_books(model, small_tokenizer, books, tokens=400)
     assert list(found) == ["20, all [MASK]", "20, 80/10/10", "32, all [MASK]", "32, 80/10/10"]
     for row in found.values():
         assert sum(each["chosen"] for each in row["books"].values()) == row["chosen"]
         assert np.mean([each["top1"] for each in row["books"].values()]) == pytest.approx(row["top1"])
-        top1 = next_checkpoint.interval(row)
+        top1 = compare_checkpoints.interval(row)
         assert top1.difference == pytest.approx(row["top1"]) and top1.low <= row["top1"] <= top1.high
 
 
-def test_the_interval_of_a_difference_is_that_of_the_same_chapters(next_checkpoint):
+def test_the_interval_of_a_difference_is_that_of_the_same_chapters(compare_checkpoints):
     one = {"chosen_by_chapter": "10 0 20 30", "right_by_chapter": "5 0 10 15"}
     two = one | {"right_by_chapter": "6 0 12 18"}  # a tenth more in each
-    found = next_checkpoint.interval(two, one)
+    found = compare_checkpoints.interval(two, one)
     assert (found.difference, found.low, found.high) == pytest.approx((10, 10, 10))
     with pytest.raises(ValueError, match="same rows"):
-        next_checkpoint.interval(two, one | {"chosen_by_chapter": "10 0 20 31"})
+        compare_checkpoints.interval(two, one | {"chosen_by_chapter": "10 0 20 31"})
 
 
 def test_a_command_goes_on_where_it_was_and_begins_anew_with_other_weights(
-    next_checkpoint, monkeypatch, tmp_path, model, small_tokenizer
+    compare_checkpoints, monkeypatch, tmp_path, model, small_tokenizer
 ):
     asked = []
 
@@ -261,22 +263,22 @@ def test_a_command_goes_on_where_it_was_and_begins_anew_with_other_weights(
             raise KeyboardInterrupt
         return {"measured": part}
 
-    monkeypatch.setattr(next_checkpoint, "load_pretrained", lambda path, kind: (model, small_tokenizer))
-    monkeypatch.setattr(next_checkpoint, "measure_part", measure_part)
-    monkeypatch.setattr(next_checkpoint, "table", lambda result: "# Table\n")
-    command = ["one", "two"], tmp_path / "next", ["books", "senses"], 100
+    monkeypatch.setattr(compare_checkpoints, "load_pretrained", lambda path, kind: (model, small_tokenizer))
+    monkeypatch.setattr(compare_checkpoints, "measure_part", measure_part)
+    monkeypatch.setattr(compare_checkpoints, "table", lambda result: "# Table\n")
+    command = ["one", "two"], tmp_path / "table", ["books", "senses"], 100
     with pytest.raises(KeyboardInterrupt):
-        next_checkpoint.run(*command)
-    assert list(read_json(tmp_path / "next.json")["models"]["one"]) == ["weights", "tokens", "books", "senses"]
-    next_checkpoint.run(*command)
+        compare_checkpoints.run(*command)
+    assert list(read_json(tmp_path / "table.json")["models"]["one"]) == ["weights", "tokens", "books", "senses"]
+    compare_checkpoints.run(*command)
     assert asked == ["books", "senses", "books", "books", "senses"]
     with torch.no_grad():
         model.mlm_head.bias.add_(1)
-    next_checkpoint.run(*command)
-    assert len(asked) == 9 and (tmp_path / "next.md").read_text(encoding="utf-8") == "# Table\n"
+    compare_checkpoints.run(*command)
+    assert len(asked) == 9 and (tmp_path / "table.md").read_text(encoding="utf-8") == "# Table\n"
 
 
-def test_blimp_stands_beside_what_was_published_and_names_the_paradigms_across_a_noun(next_checkpoint):
+def test_blimp_stands_beside_what_was_published_and_names_the_paradigms_across_a_noun(compare_checkpoints):
     def row(accuracy):
         return {"accuracy": accuracy, "low": accuracy - 1, "high": accuracy + 1, "published": {"5-gram": 61.2}}
 
@@ -284,25 +286,25 @@ def test_blimp_stands_beside_what_was_published_and_names_the_paradigms_across_a
         {
             "pairs": 67000,
             "groups": {"all": row(63 + more)},
-            "paradigms": {name: row(31 + more) for name in (*next_checkpoint.ACROSS_A_NOUN, "another")},
+            "paradigms": {name: row(31 + more) for name in (*compare_checkpoints.ACROSS_A_NOUN, "another")},
         }
         for more in (0, 5)
     )
-    lines = next_checkpoint.blimp_section({"one": one, "two": two})
+    lines = compare_checkpoints.blimp_section({"one": one, "two": two})
     assert "| paradigms | one | two | 5-gram |" in lines
     assert "| all | 63.0 [62.0, 64.0] | 68.0 [67.0, 69.0] | 61.2 |" in lines
     assert sum("36.0 [35.0, 37.0]" in line for line in lines) == 2
 
 
-def test_senses_are_compared_with_the_first_model_in_the_same_row(next_checkpoint, measures):
-    names = (next_checkpoint.FIRST_SENSE, *next_checkpoint.SENSE_ROWS)
+def test_senses_are_compared_with_the_first_model_in_the_same_row(compare_checkpoints, measures):
+    names = (compare_checkpoints.FIRST_SENSE, *compare_checkpoints.SENSE_ROWS)
 
     def result(*right):
         rows = {name: {"f1": 100 * each.mean(), "right": measures.pack(each)} for name, each in zip(names, right)}
         return {"instances": [1, 40], "best": "last layer, raw", "rows": rows}
 
     half, all_right = np.arange(40) % 2 == 0, np.full(40, True)
-    lines = next_checkpoint.senses_section(
+    lines = compare_checkpoints.senses_section(
         {"one": result(half, half, half, half, half), "two": result(half, half, all_right, half, half)}
     )
     assert "| one | last layer, raw | 50.0 |  | +0.0 [+0.0, +0.0] |" in lines
@@ -334,33 +336,40 @@ def test_every_planned_run_has_settings_that_fit(monkeypatch):
         recipes.PretrainingConfig(**{**recipes.SHARED, "seed": seed, **recipe.settings})
 
 
-def test_the_next_checkpoint_begins_as_the_course_s_and_reads_sentences_by_number(monkeypatch, small_tokenizer):
-    next_run = study("train_next", monkeypatch)
-    config = next_run.settings_of("first", Path())
-    assert next_run.weights_before("first", Path()) is None
-    parts = next_run.parts(small_tokenizer, "first")
-    deeper, (first, _) = parts.new_model(config, 8192), load_pretrained("course", BertForPreTraining)
-    sizes = dict(num_hidden_layers=config.num_hidden_layers, max_position_embeddings=config.max_position_embeddings)
-    assert deeper.config == dataclasses.replace(first.config, **sizes)
+def test_the_course_s_bert_begins_as_the_older_one_and_reads_sentences_by_number(
+    monkeypatch, small_tokenizer, small_config, tmp_path
+):
+    train_course = study("train_course", monkeypatch)
+    model = BertForPreTraining(dataclasses.replace(small_config, max_position_embeddings=300)).eval()
+    save_pretrained(model, small_tokenizer, tmp_path / "older")
+    assert train_course.weights_before("first", Path(), tmp_path / "older") == tmp_path / "older"
+    with pytest.raises(SystemExit, match="--older"):
+        train_course.weights_before("first", Path(), None)
+    sizes = dict(num_hidden_layers=model.config.num_hidden_layers + 1, max_position_embeddings=256)
+    config = dataclasses.replace(train_course.settings_of("first", Path()), **sizes)
+    parts = train_course.parts(small_tokenizer, "first", tmp_path / "older")
+    deeper = parts.new_model(config, 50)
+    assert deeper.config == dataclasses.replace(model.config, **sizes)
     words = deeper.bert.embeddings.word_embeddings.weight
-    assert torch.equal(words, first.bert.embeddings.word_embeddings.weight)
+    assert torch.equal(words, model.bert.embeddings.word_embeddings.weight)
     maker = parts.row_maker("sentence-pairs", 0.1)
-    assert (maker.packing, maker.short_rate, maker.share) == ("sentence-pairs", 0.1, next_run.NUMBER_ROWS)
-    assert maker.misleading == next_run.MISLEADING["first"]
-    assert (parts.mask.verbs, parts.mask.nouns) == (next_run.VERBS_FIRST, next_run.NOUNS_FIRST)
+    assert (maker.packing, maker.short_rate, maker.share) == ("sentence-pairs", 0.1, train_course.NUMBER_ROWS)
+    assert maker.misleading == train_course.MISLEADING["first"]
+    assert (parts.mask.verbs, parts.mask.nouns) == (train_course.VERBS_FIRST, train_course.NOUNS_FIRST)
 
 
 @pytest.mark.parametrize("stage", ["second", "third"])
-def test_a_later_stage_of_next_begins_as_the_one_before_has_ended(monkeypatch, small_tokenizer, model, tmp_path, stage):
-    next_run = study("train_next", monkeypatch)
-    config = next_run.settings_of(stage, tmp_path)
-    begun = next_run.weights_before(stage, tmp_path)
+def test_a_later_stage_begins_as_the_one_before_has_ended(monkeypatch, small_tokenizer, model, tmp_path, stage):
+    train_course = study("train_course", monkeypatch)
+    depth = model.config.num_hidden_layers
+    config = dataclasses.replace(train_course.settings_of(stage, tmp_path), num_hidden_layers=depth)
+    begun = train_course.weights_before(stage, tmp_path, None)
     assert begun == tmp_path / {"second": "first", "third": "second"}[stage] / "model-100"
     save_pretrained(model, small_tokenizer, begun)
-    parts = next_run.parts(small_tokenizer, stage, begun)
+    parts = train_course.parts(small_tokenizer, stage, begun)
     begun = parts.new_model(config, 50).state_dict()
     assert all(torch.equal(begun[name], weight) for name, weight in model.state_dict().items())
-    assert parts.row_maker("sentence-pairs", 0.1).misleading == next_run.MISLEADING[stage]
+    assert parts.row_maker("sentence-pairs", 0.1).misleading == train_course.MISLEADING[stage]
 
 
 def test_each_arm_steps_by_its_own_recipe_at_its_own_speed(monkeypatch, small_tokenizer):
@@ -551,23 +560,23 @@ def test_attraction_is_counted_in_text(monkeypatch, small_tokenizer):
     assert "| singular noun | 1 | 2 |" in lines and "| plural noun | 0 | 2 |" in lines
 
 
-def test_own_sentences_are_told_apart_by_the_noun_in_between(next_checkpoint, monkeypatch, model, small_tokenizer):
+def test_own_sentences_are_told_apart_by_the_noun_in_between(compare_checkpoints, monkeypatch, model, small_tokenizer):
     turned = {"none": True, "singular": False, "plural": True}
-    monkeypatch.setattr(next_checkpoint, "prefers", lambda model, tokenizer, sentence: turned[sentence.attractor])
-    found = next_checkpoint.measure_agreement(model, small_tokenizer)
+    monkeypatch.setattr(compare_checkpoints, "prefers", lambda model, tokenizer, sentence: turned[sentence.attractor])
+    found = compare_checkpoints.measure_agreement(model, small_tokenizer)
     assert {kind: (each["sentences"], each["right"]) for kind, each in found.items()} == {
         "no noun": (84, 100),
         "same number": (84, 50),
         "other number": (84, 50),
     }
-    lines = next_checkpoint.agreement_section({"one": found, "two": found})
+    lines = compare_checkpoints.agreement_section({"one": found, "two": found})
     assert (
         "| one | 100.0 | 50.0 | 50.0 | 66.7 |" in lines
         and "| model | no noun | same number | other number | all |" in lines
     )
 
 
-def test_the_likelier_of_two_verbs_is_preferred(next_checkpoint, small_tokenizer):
+def test_the_likelier_of_two_verbs_is_preferred(compare_checkpoints, small_tokenizer):
     letters = [word for word in small_tokenizer.get_vocab() if len(word) == 1 and word.isalpha()]
     likely, unlikely, other = letters[:3]
 
@@ -580,5 +589,5 @@ def test_the_likelier_of_two_verbs_is_preferred(next_checkpoint, small_tokenizer
 
     sentence = SimpleNamespace(before=other, after=other, verb=likely, other=unlikely)
     turned = SimpleNamespace(before=other, after=other, verb=unlikely, other=likely)
-    assert next_checkpoint.prefers(model, small_tokenizer, sentence)
-    assert not next_checkpoint.prefers(model, small_tokenizer, turned)
+    assert compare_checkpoints.prefers(model, small_tokenizer, sentence)
+    assert not compare_checkpoints.prefers(model, small_tokenizer, turned)

@@ -4,7 +4,7 @@
 
 Counts auxiliaries in 354 books that have a noun before them, right before or with one adverb in between, by the number
 of both, and the sentences in which they differ (``bertcourse_lab.pretraining.attraction``). What models answer is in
-``tools/studies/next_checkpoint.py``.
+``tools/studies/compare_checkpoints.py``.
 """
 
 import argparse

@@ -2,12 +2,14 @@
 
     BERTCOURSE_DATA=FOLDER python tools/studies/books_ladder.py       # three hours of one core
 
-Unigrams, trigrams, word2vec's bag of words, Elman's network, an LSTM, a causal transformer, and the course's BERT, all
-with the same tokens of the same 88 books. Each is asked for the same hidden words of five other books, and for the verb
-in the course's agreement sentences. The n-grams and the networks read the first --tokens of the books once, with their
-functions' default learning rate: none was tuned. The networks have the same width, not the same size. The bag reads all
-of the books once, with its weight chosen on other hidden words. BERT read them about 13 times, has other sizes, and is
-asked with both sides of the gap, and also with the left side alone, like the others, which it was never trained for.
+Unigrams, trigrams, word2vec's bag of words, Elman's network, an LSTM, a causal transformer, all with the same tokens of
+the same 88 books, and the course's BERT, which has read these and 266 more. Each is asked for the same hidden words of
+five other books, and for the verb in the course's agreement sentences. The n-grams and the networks read the first
+--tokens of the books once, with their functions' default learning rate: none was tuned. The networks have the same
+width, not the same size. The bag reads all of the books once, with its weight chosen on other hidden words. BERT read
+the 88 books about 13 times, then 104 million tokens of all 354, many of them about a verb and its subject; it has other
+sizes, and is asked with both sides of the gap, and also with the left side alone, like the others, which it was never
+trained for.
 
 The networks also write: they continue the same beginning, drawing from the ten best tokens at temperature 0.8.
 
@@ -53,7 +55,7 @@ GAPS, CHOOSING = 3000, 500  # how many gaps; how many to choose a weight on
 SIZE, WINDOW = 100, 5  # of word2vec
 ROWS, LENGTH = 8, 128  # of the causal transformer's batches
 BEGINNING, WRITTEN = "The old man opened the door and", 60
-BERT_TOKENS = 250_000_000  # data/checkpoints/course/README.md: some 13 epochs of the 88 books
+BERT_TOKENS = 354_000_000  # data/checkpoints/course/README.md: 250 million of these 88 books, then 104 million of 354
 Scorer = Callable[[list[list[int]], list[list[int]]], Tensor]  # left and right sides of N gaps to (N, V) ln P
 NETWORKS = {"rnn": "Elman's network", "lstm": "LSTM", "transformer": "causal transformer"}
 

@@ -1,6 +1,6 @@
 """What a checkpoint knows about books that it never saw, beside count models.
 
-    python tools/studies/course_checkpoint.py runs/books-cpu/model-*       # about 4 minutes on two cores
+    python tools/studies/course_checkpoint.py data/checkpoints/course       # about 4 minutes of one core
 
 On the held-out books, with 15 % of the tokens hidden (always the same ones): loss in nats and top-1 accuracy of masked
 language modelling, and accuracy of next-sentence prediction, for a unigram and a bigram model (which is told the token

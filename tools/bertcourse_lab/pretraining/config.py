@@ -281,7 +281,7 @@ PRESETS = {
         evaluation_rows=600,
         log_every=0.01,
     ),
-    # The checkpoint "course": 93 books, two CPU cores, some hours.
+    # How the checkpoint "course" began: 93 books, two CPU cores, some hours.
     "books-cpu": dict(
         output="runs/books-cpu",
         initializer_range=0.04,

@@ -24,6 +24,8 @@ def grown(model: BertForPreTraining, layers: int, positions: int) -> BertForPreT
     """A deeper copy of a model, which at first answers almost as the model does.
 
     The new layers are spread evenly, each after the old layer that it is copied from (``passing_on``).
+    A model that has been grown before, as the course's has, cannot be grown again: in its new layers, γ and β say
+    something else than ``passing_on`` takes them for.
 
     Args:
         model: has L layers; not changed.

@@ -15,13 +15,13 @@ const SENTENCES = [
   { text: "The dog and the [MASK] sat by the fire.",
     fails: "It repeats the noun before the gap. Write “doctor” in place of “dog”, and it answers “doctor”." },
   { text: "The capital of France is [MASK].",
-    // counted, in capitals or not, in the two sets of books that it and its successor read
+    // counted, in capitals or not, in the two sets of books that it read
     fails: "Its books hardly ever say so: “capital of France” stands four times in 359 of them." },
   { text: "She sat on the bank of the river and looked at the water.", word: 4,
     fails: "It hardly hears “river”: write “house” in its place and “garden” in place of “water”, and “back” and " +
       "“side” are still among the first three." },
   { text: "He had no money in the bank.", word: 5,
-    fails: "It hardly hears “money”: write “friend” in its place, and “house” is still among the first two." },
+    fails: "It hardly hears “money”: write “friend” in its place, and “house” is still the first." },
 ];
 // Each with a layer, a head and a word whose attention is worth a look, in the course's BERT and in MiniLM.
 const ATTENDED = [
@@ -76,13 +76,13 @@ const PAIRS = [
   { good: "He has broken the window.", bad: "He has broke the window." },
   { good: "Nobody has ever seen him.", bad: "Everybody has ever seen him." },
   { good: "The man hurt himself.", bad: "The man hurt themselves." },
+  { good: "The key to the old houses was lost.", bad: "The key to the old houses were lost." },
   { good: "Only Tom has ever seen a lion.", bad: "Even Tom has ever seen a lion.",
     fails: "It finds “Even” likelier than “Only”, and does not mind “ever”: leave that out, and the lead " +
       "hardly changes." },
   { good: "The boys who know the captain are brave.", bad: "The boys who know the captain is brave.",
-    fails: "The noun beside the verb decides. Write “captains”, and it is right." },
-  { good: "The key to the old houses was lost.", bad: "The key to the old houses were lost.",
-    fails: "The noun beside the verb decides. Write “house”, and it is right." },
+    fails: "The noun beside the verb decides. Write “captains”, and it is right. Across “to the old houses”, which is " +
+      "no clause, it has learned to look for the subject." },
 ];
 const LONGEST = 160; // characters of a sentence: what a screen can show of its attention
 const FAILS = "The course's BERT fails on these";

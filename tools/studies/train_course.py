@@ -1,18 +1,19 @@
-"""The checkpoint ``next``: the course's own BERT, two layers deeper, after more books and more of what they rarely say.
+"""The course's own BERT, out of an older one: two layers deeper, after more books and more of what they rarely say.
 
     export BERTCOURSE_DATA=FOLDER
-    torchrun --nproc-per-node 2 tools/studies/train_next.py first     # 5.7 hours on two cores
-    torchrun --nproc-per-node 2 tools/studies/train_next.py second    # 1.1
-    torchrun --nproc-per-node 2 tools/studies/train_next.py third     # 1.6, where bfloat16 is fast
+    mkdir older && git archive debc203:data/checkpoints/course | tar -x -C older     # the course's BERT until then
+    torchrun --nproc-per-node 2 tools/studies/train_course.py first --older older     # 5.7 hours on two cores
+    torchrun --nproc-per-node 2 tools/studies/train_course.py second    # 1.1
+    torchrun --nproc-per-node 2 tools/studies/train_course.py third     # 1.6, where bfloat16 is fast
 
-The weights begin as those of the course's checkpoint, which has read 88 books for some thirteen epochs. Two layers come
-in between, which at first pass on what they get (``bertcourse_lab.pretraining.growth``). Then 354 books are read, with
+The weights begin as older ones with four layers, which have read 88 books for some thirteen epochs. Two layers come in
+between, which at first pass on what they get (``bertcourse_lab.pretraining.growth``). Then 354 books are read, with
 the recipe ``plain`` of ``tools/studies/recipes.py`` as far as it applies to a model that has left the plateau behind:
 masks fall to 15 %. The learning rate is constant for the first half and falls to zero in the second.
 
 Where a noun stands right before an auxiliary, it has the auxiliary's number nine times out of ten (``studies/
-attraction.py``). In BLiMP's two paradigms in which it has not, the course's checkpoint is right in 29 % of the pairs,
-and a 5-gram model in 23 %. So a share ``NUMBER_ROWS`` of the rows is filled with sentences that have such a noun, which
+attraction.py``). In BLiMP's two paradigms in which it has not, the older weights are right in 29 % of the pairs, and a
+5-gram model in 23 %. So a share ``NUMBER_ROWS`` of the rows is filled with sentences that have such a noun, which
 misleads in some of them (``bertcourse_lab.pretraining.attraction``). In these rows, auxiliaries and nouns are among the
 first tokens that are hidden, with probabilities ``VERBS_FIRST`` and ``NOUNS_FIRST``: a verb may be told from a noun,
 and a noun from a verb. (Rows of exactly two such sentences are taken for pairs, and hidden like those: many of
@@ -44,14 +45,14 @@ from bertcourse_lab.pretraining.config import PretrainingConfig
 from bertcourse_lab.pretraining.growth import grown
 from bertcourse_lab.pretraining.trainer import Parts, pretrain
 
-FIRST = "course"
+TOKENIZER = "course"  # that of the older weights, too
 NUMBER_ROWS = 0.2
 MISLEADING = {"first": 0.9, "second": 0.5, "third": 0.5}
 BEGINS_WITH = {"second": "first", "third": "second"}
 VERBS_FIRST, NOUNS_FIRST = 0.8, 0.3
 SETTINGS = dict(
     corpus="more-books",
-    tokenizer=FIRST,
+    tokenizer=TOKENIZER,
     num_hidden_layers=6,
     max_position_embeddings=256,
     last_mask_rate=0.15,
@@ -94,27 +95,29 @@ STAGES = {
 }
 
 
-def grown_model(config: PretrainingConfig, *_: object) -> BertForPreTraining:
-    """The course's BERT as deep as the settings want it."""
-    model, _ = load_pretrained(FIRST, BertForPreTraining)
+def beginning(folder: Path, config: PretrainingConfig) -> BertForPreTraining:
+    """The weights in a folder, in a model that is as deep as the settings want it."""
+    model, _ = load_pretrained(folder, BertForPreTraining)
+    if model.config.num_hidden_layers == config.num_hidden_layers:
+        return model
     return grown(model, config.num_hidden_layers, config.max_position_embeddings)
 
 
-def parts(tokenizer: Tokenizer, stage: str, begun: Path | None = None) -> Parts:
+def parts(tokenizer: Tokenizer, stage: str, folder: Path) -> Parts:
     """What differs from the usual run: the weights it begins with, a share of its rows, and which tokens are hidden.
 
     Args:
         tokenizer: the course's.
         stage: one of ``STAGES``.
-        begun: the folder with the weights that a later stage begins with.
+        folder: that of the weights it begins with.
     """
     numbers, misleading = Numbers.of(tokenizer), MISLEADING[stage]
     return Parts(
-        new_model=lambda *_: load_pretrained(begun, BertForPreTraining)[0] if begun else grown_model(*_),
+        new_model=lambda config, *_: beginning(folder, config),
         row_maker=functools.partial(NumberRows, numbers=numbers, share=NUMBER_ROWS, misleading=misleading),
         mask=NumberMasks(numbers, VERBS_FIRST, NOUNS_FIRST),
         about={
-            "grown from": FIRST,
+            "begins with": str(folder),
             "stage": stage,
             "rows of sentences with a noun before the verb": NUMBER_ROWS,
             "of these sentences misleading": misleading,
@@ -129,21 +132,25 @@ def settings_of(stage: str, folder: Path, threads: int = 1) -> PretrainingConfig
     return PretrainingConfig(**{**SETTINGS, **STAGES[stage]}, output=str(folder / stage), threads=threads)
 
 
-def weights_before(stage: str, folder: Path) -> Path | None:
-    """Where the weights lie that a stage begins with; None for the first, which begins with the course's."""
-    before = BEGINS_WITH.get(stage)
-    return folder / before / "model-100" if before else None
+def weights_before(stage: str, folder: Path, older: Path | None) -> Path:
+    """Where the weights lie that a stage begins with: the older ones for the first, else those of the stage before."""
+    if stage in BEGINS_WITH:
+        return folder / BEGINS_WITH[stage] / "model-100"
+    if older is None:
+        raise SystemExit("the first stage begins with older weights: name their folder with --older.")
+    return older
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("stage", choices=STAGES)
-    parser.add_argument("--folder", type=Path, default=Path("runs/next"), help="of all stages (default: %(default)s)")
+    parser.add_argument("--folder", type=Path, default=Path("runs/course"), help="of all stages (default: %(default)s)")
+    parser.add_argument("--older", type=Path, help="folder of the weights that the first stage begins with")
     parser.add_argument("--threads", type=int, default=1, help="of each process (default: %(default)s)")
     options = parser.parse_args()
     config = settings_of(options.stage, options.folder, options.threads)
-    begun = weights_before(options.stage, options.folder)
-    changed = parts(read_tokenizer(open_folder(FIRST)), options.stage, begun)
+    begun = weights_before(options.stage, options.folder, options.older)
+    changed = parts(read_tokenizer(open_folder(TOKENIZER)), options.stage, begun)
     try:
         pretrain(config, bool(checkpoints(Path(config.output))), parts=changed)
     except Interrupted as reason:

@@ -1,6 +1,8 @@
-"""What a checkpoint knows, beside the one before it: books that none was trained on, grammar, word senses.
+r"""What a checkpoint knows, beside the one before it: books that none was trained on, grammar, word senses.
 
-    BERTCOURSE_DATA=FOLDER python tools/studies/next_checkpoint.py course next --output data/results/next_checkpoint
+    mkdir older && git archive debc203:data/checkpoints/course | tar -x -C older     # the course's BERT until then
+    BERTCOURSE_DATA=FOLDER python tools/studies/compare_checkpoints.py older runs/course/first/model-100 \
+        runs/course/second/model-100 course --output data/results/compare_checkpoints
 
 The other models are compared with the first one named. There are four parts; what is measured is kept in the JSON
 file, so that an interrupted command resumes where it was, and ``--parts`` can take one at a time:
