@@ -40,6 +40,7 @@ PAGES: dict[str, tuple[str, set[str]]] = {
             *("MLMHead", "BertForPreTraining", "losses", "train"),
         },
     ),
+    "07_fine_tuning": ("fine_tuning", {"SequenceClassifier", "fine_tune"}),
 }
 
 

@@ -18,13 +18,17 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import Batch, BertConfig, BertModel, length_buckets, pad_rows, save_pretrained
-from bertcourse.bert.batching import check_tokenizer
+from bertcourse.bert.batching import check_tokenizer, row_tokenizer
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.model import initialize
 from bertcourse.bert.pretrained import read_files
 from bertcourse.bert.weights import copy_tensors
 from bertcourse.files import read_json
+from bertcourse.fine_tuning.readers import LabeledText, check_examples
+from bertcourse.tokenization.encoding import check_text
 from bertcourse.training.modes import evaluation_mode
+
+POOLINGS = ("mean", "cls")
 
 
 class Row(NamedTuple):
@@ -92,13 +96,17 @@ class Head(nn.Module):
         self.seed = seed
 
     def new_layers(self, *outputs: int) -> list[nn.Linear]:
-        """A linear map from D to each number of outputs, initialized as BERT is, from this head's seed."""
+        """A linear map from D to each number of outputs, noise as BERT's weights once were, from this head's seed."""
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(int(self.seed))  # of the CPU; a GPU's is left alone
             layers = [nn.Linear(self.config.hidden_size, size) for size in outputs]
             for layer in layers:
                 initialize(layer, self.config)
         return layers
+
+    def new_layer(self, outputs: int) -> nn.Linear:
+        """A linear map from D to ``outputs`` numbers, filled with noise."""
+        return self.new_layers(outputs)[0]
 
     @property
     def config(self) -> BertConfig:
@@ -192,6 +200,102 @@ class Head(nn.Module):
             names = settings.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
             options["labels"] = [names[index] for index in sorted(names, key=int)]
         return options
+
+
+class TextHead(Head):
+    """A head for texts, or pairs such as premise and hypothesis, each of one class: all of it that is not its layers.
+
+    Texts are cut to ``max_length``, a pair at its longer text.
+
+    Args:
+        encoder, tokenizer, max_length, dropout, seed: as for ``Head``.
+        labels: the K classes.
+        pooling: "mean" of all tokens' last vectors, or "cls", BERT's own: the encoder's pooler, tanh of a linear map of
+            [CLS] (a new one if it has none).
+    """
+
+    hugging_face_class = "BertForSequenceClassification"
+
+    def __init__(
+        self,
+        encoder: BertModel,
+        tokenizer: Tokenizer,
+        labels: Sequence[str],
+        pooling: str,
+        max_length: int | None = None,
+        dropout: float = 0.1,
+        seed: int = 0,
+    ):
+        super().__init__(encoder, tokenizer, max_length, dropout, seed)
+        if pooling not in POOLINGS:
+            raise ValueError(f"pooling must be one of {', '.join(POOLINGS)}; got {pooling!r}.")
+        self.labels, self.pooling = check_labels(labels), pooling
+        _, new_pooler = self.new_layers(len(self.labels), self.config.hidden_size)
+        self.bert.pooler = None if pooling == "mean" else self.bert.pooler or new_pooler
+
+    def encode(self, texts: Sequence[str | tuple[str, str]]) -> list[Row]:
+        """Texts as rows [CLS] text [SEP], pairs as [CLS] text [SEP] text [SEP], without targets."""
+        if isinstance(texts, str):
+            raise ValueError(f"texts must be a list of strings or of pairs; got a string, {texts!r:.60}. Write [text].")
+        for number, text in enumerate(texts := list(texts)):
+            for part in text if isinstance(text, (tuple, list)) and len(text) == 2 else [text]:
+                check_text(part, f"text {number}")
+        encodings = row_tokenizer(self.tokenizer, self.max_length).encode_batch(texts)
+        return [Row(encoding.ids, encoding.type_ids, number) for number, encoding in enumerate(encodings)]
+
+    def rows(self, examples: Sequence[LabeledText]) -> list[Row]:
+        """Examples as rows, each with the index of its class."""
+        check_examples(examples, LabeledText)
+        index = {label: i for i, label in enumerate(self.labels)}
+        for number, example in enumerate(examples):
+            if example.label not in index:
+                raise ValueError(
+                    f"example {number}: the label must be one of {', '.join(self.labels)}; got {example.label!r}. "
+                    "Correct it, or make the classifier with all labels."
+                )
+        rows = self.encode([example.text for example in examples])
+        return [row._replace(target=index[example.label]) for row, example in zip(rows, examples)]
+
+    def probabilities(self, texts: Sequence[str | tuple[str, str]]) -> Tensor:
+        """(n, K), the probability of each class for each of n texts or pairs."""
+        rows = self.encode(texts)
+        return torch.stack(self.logits(rows)).softmax(dim=1) if rows else torch.empty(0, len(self.labels))
+
+    def predict(self, texts: Sequence[str | tuple[str, str]]) -> list[str]:
+        """The most probable class of each text or pair."""
+        return [self.labels[int(logits.argmax())] for logits in self.logits(self.encode(texts))]
+
+    def measure(self, examples: Sequence[LabeledText], rows: Sequence[Row]) -> dict[str, float]:
+        """``classification_scores`` of examples, given their rows."""
+        gold = torch.tensor([row.target for row in rows])
+        return classification_scores(gold, torch.stack(self.logits(rows)).argmax(dim=1))
+
+    def options(self) -> dict:
+        """See ``Head``."""
+        return {**super().options(), "pooling": self.pooling}
+
+    @property
+    def architecture(self) -> str:
+        """See ``Head``; ``transformers`` has no class with the mean."""
+        return self.hugging_face_class if self.pooling == "cls" else type(self).__name__
+
+    @classmethod
+    def options_in(cls, settings: dict) -> dict:
+        """See ``Head``; a model of ``transformers`` reads [CLS]."""
+        return {"pooling": "cls", **super().options_in(settings)}
+
+
+def classification_scores(gold: Tensor, predicted: Tensor) -> dict[str, float]:
+    """Accuracy, and F1 averaged over the classes that occur in either, in percent, as scikit-learn has them.
+
+    Args:
+        gold, predicted: (n,), the index of each text's class.
+    """
+    f1 = []
+    for label in torch.cat([gold, predicted]).unique():
+        correct = ((gold == label) & (predicted == label)).sum().item()
+        f1.append(2 * correct / ((gold == label).sum() + (predicted == label).sum()).item())
+    return {"accuracy": 100 * (gold == predicted).float().mean().item(), "macro_f1": 100 * sum(f1) / len(f1)}
 
 
 def check_task(head: type[Head], settings: dict, folder: Path) -> None:

@@ -8,7 +8,7 @@ import torch
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier
-from bertcourse.fine_tuning.classifiers import classification_scores
+from bertcourse.fine_tuning.heads import classification_scores
 
 LABELS = ["hardware", "software", "billing"]
 
@@ -19,14 +19,14 @@ def encoder(small_config) -> BertModel:
 
 
 def test_logits_are_a_linear_map_of_the_pooled_cls(encoder, small_tokenizer):
-    head = SequenceClassifier(encoder, small_tokenizer, LABELS).eval()
+    head = SequenceClassifier(encoder, small_tokenizer, LABELS, pooling="cls").eval()
     (row,) = head.encode(["a b"])
     h = torch.tanh(head.bert.pooler(encoder(*head.batch([row])).last_hidden_state[0, 0]))
     torch.testing.assert_close(head.logits([row])[0], head.classifier.weight @ h + head.classifier.bias)
 
 
 def test_an_encoder_without_a_pooler_gets_a_new_one(small_config, small_tokenizer):
-    head = SequenceClassifier(BertModel(small_config, add_pooler=False), small_tokenizer, LABELS)
+    head = SequenceClassifier(BertModel(small_config, add_pooler=False), small_tokenizer, LABELS, pooling="cls")
     assert head.bert.pooler.weight.std() > 0.01
     assert not torch.equal(head.bert.pooler.weight[:3], head.classifier.weight)
 

@@ -27,7 +27,7 @@ def encoder(small_config) -> BertModel:
 @pytest.fixture
 def heads(encoder, small_tokenizer) -> dict:
     return {
-        "BertForSequenceClassification": SequenceClassifier(encoder, small_tokenizer, LABELS, seed=1),
+        "BertForSequenceClassification": SequenceClassifier(encoder, small_tokenizer, LABELS, pooling="cls", seed=1),
         "BertForTokenClassification": TokenClassifier(encoder, small_tokenizer, TAGS, seed=1),
         "BertForQuestionAnswering": SpanPredictor(encoder, small_tokenizer, seed=1),
     }

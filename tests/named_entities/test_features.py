@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from bertcourse.bert import BertModel
-from bertcourse.fine_tuning import fine_tune
 from bertcourse.named_entities import FeatureTagger, TaggedSentence, tag_set
 from bertcourse.word_senses import word_vectors
+from bertcourse_lab.fine_tuning import fine_tune
 
 LABELS = tag_set(["X"])
 WORDS = ["ab", "c", "a", "d", "ef", "b"]

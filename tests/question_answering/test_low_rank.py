@@ -8,9 +8,9 @@ from safetensors.torch import load_file, save_file
 
 from bertcourse.bert import BertModel
 from bertcourse.datasets import course_file
-from bertcourse.fine_tuning import fine_tune
 from bertcourse.question_answering import Answer, Question, SpanPredictor, read_squad
 from bertcourse.question_answering.low_rank import LowRankLinear, add_low_rank, load_difference, save_difference
+from bertcourse_lab.fine_tuning import fine_tune
 
 QUESTIONS = [Question(str(i), f"a {c}", f"b {c} d e", (Answer(c, 2),)) for i, c in enumerate("fghi")]
 

@@ -5,9 +5,9 @@ import torch
 import torch.nn.functional as F
 
 from bertcourse.bert import BertForPreTraining, BertModel, save_pretrained
-from bertcourse.fine_tuning import fine_tune
 from bertcourse.retrieval import BiEncoder, TrainingPair, contrastive_loss, late_interaction
 from bertcourse.retrieval.encoders import POOLINGS
+from bertcourse_lab.fine_tuning import fine_tune
 
 
 @pytest.fixture

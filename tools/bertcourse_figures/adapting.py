@@ -23,12 +23,12 @@ def show_classifier(
     sizes: tuple[int, int],
     num_blocks: int,
 ) -> Figure:
-    """Step through it: a pretrained body, a new head on [CLS], and what learns if the body is frozen, or is not.
+    """Step through it: a pretrained body, a new head on it, and what learns if the body is frozen, or is not.
 
     Args:
         tokens: L of them, at most 12; the first is [CLS].
         hidden: (L, D), the body's last hidden states.
-        pooled: (D,), the vector h that the head reads.
+        pooled: (D,), the mean of these, the vector h that the head reads.
         weight: (K, D), the head's matrix, at most four classes.
         probabilities: (K,), what the head says.
         labels: K names.
@@ -57,13 +57,13 @@ def show_classifier(
         raise ValueError(f"the body must have {DRAWN} dimensions or more, which are drawn; got {size}.")
     body, head = sizes
     captions = [
-        f"The text, cut into {length} tokens; the first is [CLS].",
+        f"The text, cut into {length} tokens.",
         f"The pretrained body, embeddings and {num_blocks} blocks, reads it: {body:,} numbers that know something.",
         f"A vector comes out for each token; {DRAWN} of its {size} numbers are drawn.",
-        f"The pooler turns the first, that of [CLS], into h: {size} numbers for the whole text.",
+        f"Their mean is h: {size} numbers for the whole text.",
         f"The new head is a matrix W of {count} × {size} and {count} biases: {head:,} numbers of noise.",
         f"W h + b and a softmax: {', '.join(f'{name} {share:.2f}' for name, share in zip(labels, p))}.",
-        "Frozen body, and its pooler with it: only the head learns.",
+        "Frozen body: only the head learns.",
         "Fine-tuning: p − t runs back through all of it, and every number learns.",
     ]
     alt = (
@@ -104,17 +104,21 @@ def draw_classifier(tokens, states, h, w, p, labels, num_blocks, captions, alt: 
     cell = min(24.0, column - 6)
     for number, x in enumerate(middles):
         figure.arrow((x, body_top - 4), (x, body_top - 18), width=1.1)
-        frame = "hot" if number == 0 else "line"
         figure.vector(x - cell / 2, states_top, states[number, :DRAWN], cell, strip, vertical=True, limit=limit,
-                      frame=frame)  # fmt: skip
+                      frame="hot")  # fmt: skip
     figure.step(captions[3])
     left = 92 if is_wide else 62
     wide_cell = (right - left - (150 if is_wide else 72)) / DRAWN
     top_h = float(np.abs(h[:DRAWN]).max())
     drawn = figure.vector(left, pooled_top, h[:DRAWN], wide_cell, 18, limit=top_h, frame="hot")
-    figure.arrow((middles[0], states_top - 3), (middles[0], pooled_top + 9), (left - 5, pooled_top + 9), color="hot")
+    gathered = states_top - 14
+    for x in middles:
+        figure.arrow((x, states_top - 3), (x, gathered), color="hot", width=1.1, head=False)
+    ends = min(middles[0], left + 20), max(middles[-1], left + 20)
+    figure.arrow((ends[0], gathered), (ends[1], gathered), color="hot", width=1.4, head=False)
+    figure.arrow((left + 20, gathered), (left + 20, pooled_top + 22), color="hot")
     figure.text(drawn.at(1, 0.5, dx=8), f"h: {h.size}" if is_wide else "h", "bold", anchor="start")
-    figure.text((left + 2, pooled_top + 31), "pooler: tanh of a linear map", color="soft", anchor="start", size=small)
+    figure.text((left + 30, pooled_top + 31), "mean over the tokens", color="soft", anchor="start", size=small)
     figure.step(captions[4])
     strongest = float(np.abs(w[:, :DRAWN]).max())
     figure.matrix(left, rows_top, w[:, :DRAWN], wide_cell, 24, limit=strongest, frame="value")

@@ -28,7 +28,6 @@ import torch
 from bertcourse import bert
 from bertcourse.datasets import course_file
 from bertcourse.files import read_json, replace_files
-from bertcourse.fine_tuning import fine_tune
 from bertcourse.named_entities import (
     FeatureTagger,
     TokenClassifier,
@@ -41,6 +40,7 @@ from bertcourse.named_entities import (
 from bertcourse.named_entities.crf import TagDecoder
 from bertcourse_lab.datasets.classification import Splits
 from bertcourse_lab.datasets.entities import wikigold
+from bertcourse_lab.fine_tuning import fine_tune
 
 SEEDS = (0, 1, 2)
 RATES = (3e-3, 1e-2)

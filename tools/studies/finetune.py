@@ -29,8 +29,9 @@ import torch
 import transformers
 
 from bertcourse.bert import BertModel, load_pretrained
-from bertcourse.fine_tuning import FineTuningConfig, LabeledText, SequenceClassifier, fine_tune
+from bertcourse.fine_tuning import LabeledText, SequenceClassifier
 from bertcourse_lab.datasets.classification import rte, sst2
+from bertcourse_lab.fine_tuning import FineTuningConfig, fine_tune
 
 SETS = {"sst2": sst2, "rte": rte}
 
@@ -114,7 +115,7 @@ def compare(encoder: BertModel, tokenizer, options: argparse.Namespace, seed: in
     )
 
     def new() -> SequenceClassifier:
-        return SequenceClassifier(encoder, tokenizer, labels, max_length=options.max_length, seed=seed)
+        return SequenceClassifier(encoder, tokenizer, labels, pooling="cls", max_length=options.max_length, seed=seed)
 
     with tempfile.TemporaryDirectory() as folder:  # the same weights, head included
         new().save(folder)

@@ -22,7 +22,8 @@ from bertcourse import bert
 from bertcourse.bert import BertModel
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json
-from bertcourse.fine_tuning import SequenceClassifier, fine_tune
+from bertcourse.fine_tuning import SequenceClassifier
+from bertcourse_lab.fine_tuning import fine_tune
 
 SET, PER_CLASS, SEEDS = "tickets", 16, (0, 1, 2)
 RATES, HEAD_FACTOR = (2e-4, 6e-4), 25

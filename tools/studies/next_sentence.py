@@ -41,9 +41,10 @@ from tokenizers import Tokenizer
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained, save_pretrained
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json, write_table
-from bertcourse.fine_tuning import LabeledText, SequenceClassifier, fine_tune
+from bertcourse.fine_tuning import LabeledText, SequenceClassifier
 from bertcourse.pretraining import SmallWorld, Vocabulary, evaluate
 from bertcourse_lab.datasets.classification import Splits
+from bertcourse_lab.fine_tuning import fine_tune
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.trainer import pretrain
@@ -90,7 +91,7 @@ def splits_of(world: SmallWorld, task: str, seed: int) -> Splits:
 @torch.inference_mode()
 def vectors(encoder: BertModel, tokenizer: Tokenizer, examples: Sequence[LabeledText]) -> dict[str, np.ndarray]:
     """(n, D) vectors of the last layer, of two kinds: each example's [CLS], and the mean over its tokens."""
-    head = SequenceClassifier(encoder, tokenizer, ["one", "two"])
+    head = SequenceClassifier(encoder, tokenizer, ["one", "two"], pooling="cls")
     rows = head.encode([example.text for example in examples])
     found = {"[CLS]": [], "mean": []}
     for start in range(0, len(rows), 50):
@@ -133,7 +134,7 @@ def fine_tuned(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: i
     labels = sorted({example.label for split in splits for example in split})
     models = []
     for learning_rate in LEARNING_RATES:
-        model = SequenceClassifier(encoder, tokenizer, labels, seed=seed)
+        model = SequenceClassifier(encoder, tokenizer, labels, pooling="cls", seed=seed)
         settings = {"epochs": EPOCHS, "batch_size": BATCH_SIZE, "learning_rate": learning_rate}
         fine_tune(model, splits.train, splits.dev, evaluations=1, seed=seed, **settings)
         models.append(model)

@@ -18,12 +18,12 @@ from pathlib import Path
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.fine_tuning import fine_tune
-from bertcourse.fine_tuning.trainer import CHECKPOINT
 from bertcourse.question_answering import Question, SpanPredictor, read_squad
 from bertcourse.question_answering.low_rank import add_low_rank, load_difference, save_difference
 from bertcourse_lab.datasets.questions import squad
 from bertcourse_lab.datasets.registry import cache_folder
+from bertcourse_lab.fine_tuning import fine_tune
+from bertcourse_lab.fine_tuning.trainer import CHECKPOINT
 
 RANK, EVERY = 16, 5
 SETTINGS = {"epochs": 2, "batch_size": 16, "learning_rate": 1e-3, "evaluations": 4, "precision": "auto"}

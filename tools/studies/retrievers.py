@@ -32,7 +32,7 @@ from bertcourse import bert
 from bertcourse.bert import BertModel
 from bertcourse.datasets import COURSE_DATA, course_file
 from bertcourse.files import read_json, replace_files
-from bertcourse.fine_tuning import SequenceClassifier, fine_tune
+from bertcourse.fine_tuning import SequenceClassifier
 from bertcourse.question_answering import SpanPredictor, best_span, load_difference
 from bertcourse.retrieval import (
     RELEVANCE,
@@ -46,6 +46,7 @@ from bertcourse.retrieval import (
     rerank,
     training_pairs,
 )
+from bertcourse_lab.fine_tuning import fine_tune
 
 FILE = "retrievers.json"
 SETTINGS = {
@@ -86,7 +87,8 @@ def trained_bi_encoder(encoder: BertModel, tokenizer: Tokenizer, seed: int) -> B
 
 def trained_cross_encoder(encoder: BertModel, tokenizer: Tokenizer, seed: int) -> SequenceClassifier:
     """A cross-encoder that has learned from the 192 questions, and from what the untrained mean got wrong on them."""
-    model, untrained = SequenceClassifier(encoder, tokenizer, RELEVANCE, seed=seed), BiEncoder(encoder, tokenizer)
+    model = SequenceClassifier(encoder, tokenizer, RELEVANCE, pooling="cls", seed=seed)
+    untrained = BiEncoder(encoder, tokenizer)
     train, dev = (
         labeled_pairs(training_pairs(part, searches(untrained, part)["mean"], NEGATIVES), seed)
         for part in (reading_questions("train").own_passages(), reading_questions("dev").own_passages())

@@ -18,8 +18,9 @@ import torch
 
 from bertcourse.bert import load_pretrained
 from bertcourse.files import replace_files
-from bertcourse.fine_tuning import SequenceClassifier, fine_tune
+from bertcourse.fine_tuning import SequenceClassifier
 from bertcourse_lab.datasets.classification import sst2
+from bertcourse_lab.fine_tuning import fine_tune
 
 SETTINGS = {"epochs": 2, "batch_size": 64, "learning_rate": 1e-4, "average_last": 0.5, "evaluations": 1}
 

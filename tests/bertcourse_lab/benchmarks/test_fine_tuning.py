@@ -8,13 +8,13 @@ import pytest
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import LabeledText
-from bertcourse.fine_tuning.trainer import FineTuningRun
 from bertcourse.named_entities import TaggedSentence
 from bertcourse.question_answering import Answer, Question
 from bertcourse_lab import cli
 from bertcourse_lab.benchmarks import fine_tuning as benchmark
 from bertcourse_lab.benchmarks.fine_tuning import TASKS, cut, ensemble_scores, run_benchmark
 from bertcourse_lab.datasets.classification import Splits
+from bertcourse_lab.fine_tuning.trainer import FineTuningRun
 
 LETTERS = "abcdefgh"
 

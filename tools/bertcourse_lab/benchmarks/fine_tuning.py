@@ -32,9 +32,9 @@ from torch import nn
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.bert.weights import fingerprint
 from bertcourse.files import read_json, replace_files
-from bertcourse.fine_tuning.classifiers import SequenceClassifier, classification_scores
+from bertcourse.fine_tuning.classifiers import SequenceClassifier
+from bertcourse.fine_tuning.heads import classification_scores
 from bertcourse.fine_tuning.readers import LabeledText
-from bertcourse.fine_tuning.trainer import CHECKPOINT, config_of, description, fine_tune
 from bertcourse.named_entities.taggers import TokenClassifier
 from bertcourse.named_entities.tags import entity_types, tag_set
 from bertcourse.question_answering.readers import SpanPredictor
@@ -43,6 +43,7 @@ from bertcourse_lab.datasets.classification import Splits, rte, sst2
 from bertcourse_lab.datasets.entities import join_sentences, wikigold, wnut17
 from bertcourse_lab.datasets.questions import squad
 from bertcourse_lab.datasets.registry import cache_folder
+from bertcourse_lab.fine_tuning.trainer import CHECKPOINT, config_of, description, fine_tune
 
 
 class Task(NamedTuple):

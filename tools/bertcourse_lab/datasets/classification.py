@@ -4,15 +4,19 @@ Choose hyperparameters and when to stop on ``dev``; look at ``test`` once. Where
 ``test`` is the official dev split, which papers report, and ``dev`` is a part of the official train split.
 """
 
+import csv
 import itertools
+import json
 import random
 import re
+import zipfile
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from bertcourse.fine_tuning.readers import LabeledText, read_tsv
 from bertcourse_lab.datasets.registry import fetch
 
+INFERENCES = ("entailment", "neutral", "contradiction")
 SENTIMENTS = {"0": "negative", "1": "positive"}
 
 
@@ -72,6 +76,44 @@ def rte() -> Splits:
     """
     train, dev, test = fetch("rte")
     return Splits(read_tsv(train), read_tsv(dev, ("index", "sentence1", "sentence2", "label")), read_tsv(test))
+
+
+def snli() -> Splits:
+    """SNLI: what a sentence says about the scene of a caption. 8,856 pairs, 986, and the official test of 9,824.
+
+    The official dev split (9,842 pairs with a gold label), of whose premises a tenth is ``dev``; the official train
+    split is not used. Bowman et al. 2015, "A large annotated corpus for learning natural language inference".
+    """
+    known, test = (
+        [LabeledText(text, INFERENCES[int(label)]) for text, label in read_tsv(path)] for path in fetch("snli")
+    )
+    premises = sorted({pair.text[0] for pair in known})
+    random.Random(0).shuffle(premises)
+    held_out = set(premises[: len(premises) // 10])
+    return Splits([p for p in known if p.text[0] not in held_out], [p for p in known if p.text[0] in held_out], test)
+
+
+def inference_tests() -> dict[str, list[LabeledText]]:
+    """Pairs that are only for testing: ConjNLI's dev split (623), Breaking NLI (8,193) and MED (5,382).
+
+    Saha et al. 2020: conjunctions. Glockner et al. 2018: the sentences of a pair differ in a word. Yanaka et al. 2019:
+    monotonicity; its labels are entailment and neutral.
+    """
+    (conjunctions,), (words,), (monotonicity,) = (fetch(name) for name in ("conjnli", "breaking-nli", "med"))
+    with conjunctions.open(encoding="utf-8-sig", newline="") as file:
+        of_conjunctions = [
+            LabeledText((row["Premise"], row["Hypothesis"]), row["Label"])
+            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        ]
+    with zipfile.ZipFile(words) as archive:
+        rows = [json.loads(line) for line in archive.read("data/dataset.jsonl").decode("utf-8").splitlines()]
+    of_words = [LabeledText((row["sentence1"], row["sentence2"]), row["gold_label"]) for row in rows]
+    with monotonicity.open(encoding="utf-8", newline="") as file:
+        of_monotonicity = [
+            LabeledText((row["sentence1"], row["sentence2"]), row["gold_label"])
+            for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        ]
+    return {"ConjNLI": of_conjunctions, "Breaking NLI": of_words, "MED": of_monotonicity}
 
 
 def split_by(examples: Sequence, group_of: Callable[..., Hashable], seed: int = 0) -> Splits:

@@ -1,4 +1,4 @@
-"""Chapters 7 to 10: fine-tuning, with one loop for every head.
+"""Fine-tuning, with one loop for every head of chapters 7 to 10.
 
 A batch of rows of similar length goes through the model; the gradient is clipped, AdamW takes a step, the learning rate
 rises and falls; now and then the model is measured on dev, and its best weights are kept. Everything random is drawn
@@ -27,9 +27,6 @@ from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
 from tqdm.auto import tqdm
 
 from bertcourse.files import make_folder
-from bertcourse.fine_tuning.batches import check_classes, rows_of, shuffled_buckets
-from bertcourse.fine_tuning.config import FineTuningConfig
-from bertcourse.fine_tuning.freezing import freeze, parameter_groups
 from bertcourse.training.checkpoints import (
     check_output,
     check_same_run,
@@ -40,6 +37,9 @@ from bertcourse.training.checkpoints import (
 )
 from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, progress_bar
 from bertcourse.training.steps import DROPOUT, ORDER, Interrupted, crossed, seed_of, set_learning_rate, stop_signals
+from bertcourse_lab.fine_tuning.batches import check_classes, rows_of, shuffled_buckets
+from bertcourse_lab.fine_tuning.config import FineTuningConfig
+from bertcourse_lab.fine_tuning.freezing import freeze, parameter_groups
 
 CHECKPOINT = "checkpoint.safetensors"
 MAY_CHANGE = {"checkpoint_minutes"}

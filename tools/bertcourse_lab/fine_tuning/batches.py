@@ -1,4 +1,4 @@
-"""Chapter 7: what a run reads: a split as rows, and the batches of an epoch."""
+"""What a run reads: a split as rows, and the batches of an epoch."""
 
 from collections.abc import Sequence
 

@@ -4,15 +4,16 @@ import pytest
 import torch
 
 from bertcourse.bert import BertModel
-from bertcourse.fine_tuning import LabeledText, SequenceClassifier, fine_tune, freeze
-from bertcourse.fine_tuning.freezing import depth, parameter_groups
+from bertcourse.fine_tuning import LabeledText, SequenceClassifier
+from bertcourse_lab.fine_tuning import fine_tune, freeze
+from bertcourse_lab.fine_tuning.freezing import depth, parameter_groups
 
 EXAMPLES = [LabeledText("a b", "x"), LabeledText("c", "y"), LabeledText("d e", "x"), LabeledText("f", "y")]
 
 
 @pytest.fixture
 def classifier(small_config, small_tokenizer) -> SequenceClassifier:
-    return SequenceClassifier(BertModel(small_config), small_tokenizer, ["x", "y"])
+    return SequenceClassifier(BertModel(small_config), small_tokenizer, ["x", "y"], pooling="cls")
 
 
 @pytest.mark.parametrize(("trainable", "deepest"), [("head", 0), (1, 1), (2, 2), ("all", 3)])

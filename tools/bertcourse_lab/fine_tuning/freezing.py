@@ -1,4 +1,4 @@
-"""Chapter 7: which weights learn, and how fast.
+"""Which weights learn, and how fast.
 
 A head on a frozen encoder shows what pretraining alone knows; from there the last k blocks, or all, can be adapted
 (Howard & Ruder 2018; Lee et al. 2019, "What Would Elsa Do?"). With layer-wise decay, each layer learns at

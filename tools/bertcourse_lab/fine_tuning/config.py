@@ -1,4 +1,4 @@
-"""Chapter 7: the settings of a fine-tuning run."""
+"""The settings of a fine-tuning run."""
 
 from dataclasses import dataclass, field
 
