@@ -41,6 +41,10 @@ PAGES: dict[str, tuple[str, set[str]]] = {
         },
     ),
     "07_fine_tuning": ("fine_tuning", {"SequenceClassifier", "fine_tune"}),
+    "08_named_entities": (
+        "named_entities",
+        {"TokenClassifier", "train_tagger", "write_tags", "token_tags", "may_follow", "steps", "viterbi"},
+    ),
 }
 
 

@@ -1,17 +1,16 @@
-"""Chapter 8: named entities. In reading order: ``tags``, ``scores``, ``subwords``, ``taggers``, ``linear_chain``
-(which tag may follow which) and ``crf`` (the best sequence, and one that is learned), ``features``, ``conll``.
+"""Chapter 8: named entities. In reading order: ``tags``, ``scores``, ``taggers``, and ``decoding``, where the best
+sequence of tags is found; ``conll`` reads files.
+
+Long runs, a conditional random field, other rules for subwords and taggers on frozen vectors are in
+``bertcourse_lab.named_entities``.
 """
 
 from bertcourse.named_entities.conll import TaggedSentence, read_conll
-from bertcourse.named_entities.crf import CRF, viterbi
-from bertcourse.named_entities.features import FeatureTagger
-from bertcourse.named_entities.linear_chain import Transitions, allowed_transitions, invalid_steps
+from bertcourse.named_entities.decoding import invalid_steps, may_follow, steps, viterbi
 from bertcourse.named_entities.scores import EntityScores, compare_taggers, entity_scores
-from bertcourse.named_entities.subwords import subword_tags, word_tags
-from bertcourse.named_entities.taggers import TokenClassifier
+from bertcourse.named_entities.taggers import TagHead, TokenClassifier, token_tags, train_tagger
 from bertcourse.named_entities.tags import (
     Entity,
-    convert_tags,
     entity_types,
     read_brackets,
     read_tags,
@@ -21,26 +20,24 @@ from bertcourse.named_entities.tags import (
 )
 
 __all__ = [
-    "CRF",
     "Entity",
     "EntityScores",
-    "FeatureTagger",
+    "TagHead",
     "TaggedSentence",
     "TokenClassifier",
-    "Transitions",
-    "allowed_transitions",
     "compare_taggers",
-    "convert_tags",
     "entity_scores",
     "entity_types",
     "invalid_steps",
+    "may_follow",
     "read_brackets",
     "read_conll",
     "read_tags",
-    "subword_tags",
+    "steps",
     "tag_set",
+    "token_tags",
+    "train_tagger",
     "viterbi",
-    "word_tags",
     "write_brackets",
     "write_tags",
 ]

@@ -1,11 +1,12 @@
 """Chapter 8: tagged sentences from CoNLL columns."""
 
 import os
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertcourse.fine_tuning.readers import at_least_one, invalid_line, read_lines
-from bertcourse.named_entities.tags import convert_tags, split_tag
+from bertcourse.named_entities.tags import read_tags, write_tags
 
 
 class TaggedSentence(NamedTuple):
@@ -16,13 +17,13 @@ class TaggedSentence(NamedTuple):
     document: int = 0
 
 
-def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSentence]:
-    """Sentences with entity tags, from a file with one word per line and an empty line between sentences.
+def read_conll(path: str | os.PathLike) -> list[TaggedSentence]:
+    """Sentences with BIO tags, from a file with one word per line and an empty line between sentences.
 
     Args:
         path: a UTF-8 file; its lines have 2 columns (word, tag) or, as in CoNLL-2003, 4 (word, part of speech, chunk,
-            tag), separated by tabs or spaces. A line that begins with -DOCSTART- begins a document.
-        scheme: of the result, one of ``tags.SCHEMES``. The file may use any, and is repaired by the rule in ``tags``.
+            tag), separated by tabs or spaces. A line that begins with -DOCSTART- begins a document. Tags that BIO does
+            not allow, such as those of CoNLL-2003, are repaired by the rule in ``tags``.
 
     Raises:
         FileNotFoundError: if there is no such file.
@@ -37,7 +38,7 @@ def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSente
 
     def end_sentence() -> None:
         if words:
-            sentences.append(TaggedSentence(words.copy(), convert_tags(tags, scheme), document))
+            sentences.append(TaggedSentence(words.copy(), write_tags(read_tags(tags), len(tags)), document))
             words.clear(), tags.clear()
 
     for number, line in read_lines(path, keep_empty=True):
@@ -51,10 +52,8 @@ def read_conll(path: str | os.PathLike, scheme: str = "BIO") -> list[TaggedSente
         if len(fields) != num_columns or num_columns not in (2, 4) or not fields[0].strip():
             columns = f"{num_columns} columns, as the lines before" if num_columns in (2, 4) else "2 or 4 columns"
             raise invalid_line(path, number, f"a word and its tag in {columns}", line)
-        try:
-            split_tag(fields[-1].strip())
-        except ValueError as error:
-            raise ValueError(f"{path}, line {number}: {error}") from None
+        if not re.fullmatch(r"O|[BI]-\S+", fields[-1].strip()):
+            raise invalid_line(path, number, "a tag like O, B-PER or I-PER at the end", line)
         words.append(fields[0].strip())
         tags.append(fields[-1].strip())
     end_sentence()

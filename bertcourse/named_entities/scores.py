@@ -33,20 +33,17 @@ class EntityScores(NamedTuple):
         return cls(precision, recall, 2 * correct / (found + gold) if found + gold else 0.0, correct, found, gold)
 
 
-def entity_scores(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str | None = None
-) -> dict[str, EntityScores]:
+def entity_scores(gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> dict[str, EntityScores]:
     """Precision, recall and F1 of entities, for each type and for "all", where every entity counts the same.
 
     Args:
         gold, predicted: for each sentence its tags.
-        scheme: None reads tags as seqeval's default mode does; one of ``SCHEMES``, as its strict mode does.
 
     >>> entity_scores([["B-PER", "I-PER", "B-LOC"]], [["B-PER", "I-PER", "B-ORG"]])["all"].f1
     0.5
     """
     counts: dict[str, np.ndarray] = {}
-    for right, found in entity_pairs(gold, predicted, scheme):
+    for right, found in entity_pairs(gold, predicted):
         for entity in right | found:
             row = np.array([entity in right and entity in found, entity in found, entity in right], dtype=int)
             counts[entity.type] = counts.get(entity.type, 0) + row
@@ -57,7 +54,7 @@ def entity_scores(
 
 
 def entity_pairs(
-    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]], scheme: str | None = None
+    gold: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]
 ) -> list[tuple[set[Entity], set[Entity]]]:
     """For each sentence the gold entities and the found ones."""
     if len(gold) != len(predicted) or not len(gold):
@@ -67,7 +64,7 @@ def entity_pairs(
     for number, (a, b) in enumerate(zip(gold, predicted)):
         if len(a) != len(b):
             raise ValueError(f"sentence {number} must have a tag for each word; got {len(a)} gold, {len(b)} predicted.")
-    return [(set(read_tags(a, scheme)), set(read_tags(b, scheme))) for a, b in zip(gold, predicted)]
+    return [(set(read_tags(a)), set(read_tags(b))) for a, b in zip(gold, predicted)]
 
 
 def tagging_scores(examples: Sequence[TaggedSentence], predicted: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -87,7 +84,6 @@ def compare_taggers(
     gold: Sequence[Sequence[str]],
     system: Sequence[Sequence[str]],
     baseline: Sequence[Sequence[str]],
-    scheme: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Comparison:
@@ -95,13 +91,13 @@ def compare_taggers(
 
     Args:
         gold, system, baseline: for each sentence its tags.
-        scheme, resamples, seed: as for ``entity_scores`` and ``bertcourse.bootstrap.compare``.
+        resamples, seed: as for ``bertcourse.bootstrap.compare``.
 
     Source: Berg-Kirkpatrick et al. 2012; Jurafsky & Martin, "Speech and Language Processing", section 4.9.
     """
 
     def counts(predicted: Sequence[Sequence[str]]) -> np.ndarray:
-        pairs = entity_pairs(gold, predicted, scheme)
+        pairs = entity_pairs(gold, predicted)
         return np.array([(len(right & found), len(found) + len(right)) for right, found in pairs])
 
     def difference(totals: np.ndarray) -> np.ndarray:

@@ -1,13 +1,15 @@
-"""Chapter 8: a tag for each word, from the vector of its first token: softmax(W · h_i), K × D numbers.
+"""Chapter 8: a tag for each word, from the vectors of its tokens: softmax(W · h_i + b), K × D + K numbers.
 
-Devlin et al. 2019, section 5.3. ``crf`` takes care of sequences that a notation forbids.
+The page defines ``token_tags``, ``TokenClassifier`` and ``train_tagger``; what a tagger does besides is in ``TagHead``.
 """
 
 from collections.abc import Sequence
 
 import torch
+import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from bertcourse.bert import BertModel
 from bertcourse.bert.batching import whole_texts
@@ -15,32 +17,41 @@ from bertcourse.bert.windows import make_windows
 from bertcourse.fine_tuning.heads import Head, Row, check_labels
 from bertcourse.fine_tuning.readers import check_examples
 from bertcourse.named_entities.conll import TaggedSentence
-from bertcourse.named_entities.crf import TagDecoder
+from bertcourse.named_entities.decoding import steps, viterbi
 from bertcourse.named_entities.scores import tagging_scores
-from bertcourse.named_entities.subwords import subword_tags, word_spans, word_tags
-from bertcourse.named_entities.tags import entity_types, tag_set
 from bertcourse.word_senses.vectors import check_sentences
 
 
-class TokenClassifier(Head):
-    """A tag for each word, such as B-PER, from the vectors of its tokens.
+def token_tags(word_ids: Sequence[int | None], tags: Sequence[str]) -> list[str | None]:
+    """A tag for each token of a sentence, None for [CLS] and [SEP]: the tokens of a word are tagged like the words of
+    an entity, so that B-LOC becomes B-LOC I-LOC.
 
     Args:
-        encoder, tokenizer, max_length, dropout, seed: as for ``Head``. A longer sentence is read in overlapping
-            windows; each word's scores are from the window with most text on both sides of it. A word that gives no
-            token is read as [UNK].
-        labels: the K tags, as ``tags.tag_set`` makes them.
-        subwords: "first", "all" or "copy": which tokens of a word have a tag, and which tag; see ``subwords``.
-        decoder: "argmax" takes the best tag of each token by itself; "viterbi" takes the best sequence of tags that
-            ``scheme`` allows for the sentence's tokens; "crf" also learns which tag follows which (in a long sentence,
-            window by window). A word has the tag of its first token; so with subwords "all" or "copy" a sequence that
-            is allowed for tokens may now and then not be allowed for words.
-        scheme: notation of the labels, one of ``tags.SCHEMES``.
-        capitals: whether words that start with a capital are read as segment B, and all others as segment A. An
-            uncased tokenizer drops capitals, and a single sentence does not need segments, so segments can stand for
-            capitals. Fine-tuning learns what segment B now means.
+        word_ids: for each token the index of its word, None for special tokens.
+        tags: one per word.
 
-    Source: Devlin et al. 2019, section 5.3 and figure 4 (d); Lample et al. 2016 for the CRF.
+    >>> token_tags([None, 0, 0, 1, None], ["B-LOC", "O"])
+    [None, 'B-LOC', 'I-LOC', 'O', None]
+    """
+    result, before = [], None
+    for word in word_ids:
+        tag = None if word is None else tags[word]
+        if tag and word == before and tag.startswith("B-"):
+            tag = "I" + tag[1:]
+        result.append(tag)
+        before = word
+    return result
+
+
+class TagHead(Head):
+    """A head that says something about each word: all of it that is not its layers.
+
+    A sentence that is too long is read in overlapping windows; each word's scores are from the window with most text on
+    both sides of it. A word that gives no token is read as [UNK].
+
+    Args:
+        encoder, tokenizer, max_length, dropout, seed: as for ``Head``.
+        labels: the K tags, such as ``tags.tag_set`` makes.
     """
 
     hugging_face_class = "BertForTokenClassification"
@@ -50,111 +61,129 @@ class TokenClassifier(Head):
         encoder: BertModel,
         tokenizer: Tokenizer,
         labels: Sequence[str],
-        subwords: str = "first",
-        decoder: str = "argmax",
-        scheme: str = "BIO",
-        capitals: bool = False,
         max_length: int | None = None,
         dropout: float = 0.1,
         seed: int = 0,
     ):
         super().__init__(encoder, tokenizer, max_length, dropout, seed)
-        if capitals and self.config.type_vocab_size < 2:
-            raise ValueError("capitals need an encoder with two segments; this one has type_vocab_size 1.")
-        self.capitals = capitals
-        subword_tags([], [], subwords)  # refuses an unknown value
-        self.labels, self.subwords = check_labels(labels), subwords
+        self.labels = check_labels(labels)
         self.bert.pooler = None
-        (self.classifier,) = self.new_layers(len(self.labels))
-        self.decoder = TagDecoder(self.labels, decoder, scheme)
-        if subwords == "all" and (missing := set(tag_set(entity_types(self.labels), scheme)) - set(self.labels)):
-            raise ValueError(
-                f'labels must be all of tag_set(types, "{scheme}") for subwords "all"; {sorted(missing)} missing.'
-            )
-        if subwords == "copy" and scheme == "BIOES" and decoder != "argmax":
-            raise ValueError(
-                'subwords "copy" gives a long word E- several times, which BIOES does not allow; got decoder '
-                f'{decoder!r}. Take decoder "argmax", subwords "all", or scheme "BIO".'
-            )
-
-    def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
-    ) -> Tensor:
-        """(B, L, K) logits; arguments (B, L) as for ``BertModel.forward``."""
-        return self.classifier(self.dropout(self.bert(input_ids, attention_mask, token_type_ids).last_hidden_state))
-
-    def options(self) -> dict:
-        """See ``Head``."""
-        return {
-            **super().options(),
-            "subwords": self.subwords,
-            "decoder": self.decoder.kind,
-            "scheme": self.decoder.scheme,
-            "capitals": self.capitals,
-        }
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[Row]:
-        """Sentences of words as rows without targets; ``places`` are indices of words."""
-        written, sentences = sentences, readable_words(self.tokenizer, sentences)
+        """Sentences of words as rows without targets; ``places`` are indices of words. One without words has no row."""
+        sentences = readable_words(self.tokenizer, sentences)
         everything = [range(len(words)) for words in sentences]
         windows = make_windows(self.tokenizer, sentences, everything, self.max_length, (self.max_length - 2) // 2)
-        word_of = [(source, word) for source, words in enumerate(sentences) for word in range(len(words))]
+        words_before = [0]
+        for words in sentences:
+            words_before.append(words_before[-1] + len(words))
         rows = []
         for window in windows:
             places: list[int | None] = [None] * len(window.ids)
             for number, (first, end) in zip(window.rows, window.spans):
-                source, word = word_of[number]
-                places[first:end] = [word] * (end - first)
-            capital = [self.capitals and place is not None and written[source][place][:1].isupper() for place in places]
-            rows.append(Row(window.ids, list(map(int, capital)), source, places))
+                places[first:end] = [number - words_before[window.sentence]] * (end - first)
+            rows.append(Row(window.ids, [0] * len(places), window.sentence, places))
         return rows
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[Row]:
-        """Examples as rows, each with the indices of its tags."""
+        """Examples as rows, each with the index of each token's tag; -100, which no loss counts, for those without."""
         check_tags(examples, self.labels)
-        rows = []
-        for row in self.encode([example.words for example in examples]):
-            tags = subword_tags(row.places, examples[row.source].tags, self.subwords)
-            rows.append(row._replace(target=[self.labels.index(tag) for tag in tags if tag is not None]))
-        return rows
-
-    def positions(self, row: Row) -> list[int]:
-        """The tokens of a row that have a tag."""
+        index = {None: -100, **{tag: number for number, tag in enumerate(self.labels)}}
+        rows = self.encode([example.words for example in examples])
         return [
-            i
-            for first, end in word_spans(row.places)
-            for i in range(first, first + 1 if self.subwords == "first" else end)
+            row._replace(target=[index[tag] for tag in token_tags(row.places, examples[row.source].tags)])
+            for row in rows
         ]
 
-    def loss(self, rows: Sequence[Row]) -> Tensor:
-        """The mean loss of a batch over the tokens that have a tag; see ``crf.TagDecoder.loss``."""
-        logits = self(*self.batch(rows))
-        where = [number * logits.shape[1] + i for number, row in enumerate(rows) for i in self.positions(row)]
-        emissions = logits.flatten(0, 1)[where].split([len(row.target) for row in rows])
-        return self.decoder.loss(emissions, [row.target for row in rows])
+    def word_scores(self, sentences: Sequence[Sequence[str]]) -> list[Tensor]:
+        """For each sentence of words the scores (words, K), those of each word's first token."""
+        return self.first_scores(self.encode(sentences), len(sentences))
+
+    def first_scores(self, rows: Sequence[Row], count: int) -> list[Tensor]:
+        """The scores of ``count`` sentences, given the rows of all of them."""
+        results = [torch.empty(0, len(self.labels))] * count
+        for row, logits in zip(rows, self.logits(rows)):  # the windows of a sentence come one after another
+            first = [i for i, word in enumerate(row.places) if word is not None and word != row.places[i - 1]]
+            results[row.source] = torch.cat([results[row.source], logits[first]])
+        return results
 
     def tags(self, rows: Sequence[Row], lengths: Sequence[int]) -> list[list[str]]:
         """The tags of sentences of ``lengths`` words, given the rows of all these sentences."""
-        results = [["O"] * length for length in lengths]
-        words: dict[int, list[int]] = {}
-        emissions: dict[int, list[Tensor]] = {}
-        for row, scores in zip(rows, self.logits(rows)):  # the windows of a sentence come one after another
-            where = self.positions(row)
-            words.setdefault(row.source, []).extend(row.places[i] for i in where)
-            emissions.setdefault(row.source, []).append(scores[where])
-        sequences = self.decoder([torch.cat(parts) for parts in emissions.values()]) if rows else []
-        for source, found in zip(emissions, sequences):
-            for word, tag in zip(dict.fromkeys(words[source]), word_tags(words[source], found)):
-                results[source][word] = tag
-        return results
+        start, step = steps(self.labels)
+        scores = self.first_scores(rows, len(lengths))
+        return [[self.labels[tag] for tag in viterbi(each, start, step)] if len(each) else [] for each in scores]
 
     def predict(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
-        """For each sentence of words its tags."""
+        """For each sentence of words its tags, the best sequence that BIO allows."""
         return self.tags(self.encode(sentences), [len(words) for words in sentences])
 
     def measure(self, examples: Sequence[TaggedSentence], rows: Sequence[Row]) -> dict[str, float]:
         """F1, precision and recall of entities, and accuracy of words, in percent; ``rows`` are the examples'."""
         return tagging_scores(examples, self.tags(rows, [len(example.words) for example in examples]))
+
+
+class TokenClassifier(TagHead):
+    """BERT with a linear map on top: a tag for each word, such as B-PER.
+
+    Args:
+        encoder, tokenizer, labels, options: as for ``TagHead``.
+
+    Source: Devlin et al. 2019, section 5.3 and figure 4 (d).
+    """
+
+    def __init__(self, encoder: BertModel, tokenizer: Tokenizer, labels: Sequence[str], **options: object):
+        super().__init__(encoder, tokenizer, labels, **options)
+        (self.classifier,) = self.new_layers(len(labels))
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
+    ) -> Tensor:
+        """(B, L, K) scores; arguments (B, L) as for ``BertModel.forward``."""
+        output = self.bert(input_ids, attention_mask, token_type_ids)
+        return self.classifier(self.dropout(output.last_hidden_state))
+
+    def loss(self, rows: Sequence[Row]) -> Tensor:
+        """The mean cross-entropy of a batch over the tokens that have a tag."""
+        scores = self(*self.batch(rows))
+        answers = [torch.tensor(row.target, device=scores.device) for row in rows]
+        answers = pad_sequence(answers, batch_first=True, padding_value=-100)
+        return F.cross_entropy(scores.flatten(0, 1), answers.flatten())
+
+
+def train_tagger(
+    tagger: TagHead,
+    examples: Sequence[TaggedSentence],
+    epochs: int = 5,
+    rate: float = 3e-4,
+    batch_size: int = 16,
+    seed: int = 0,
+) -> None:
+    """Train a tagger and its encoder, in place, with a learning rate that falls to zero.
+
+    Args:
+        tagger: left in evaluation mode.
+        examples: each is read once per epoch.
+        epochs, batch_size: how often, and how many at once.
+        rate: AdamW's learning rate at the first step.
+        seed: of the order, and of dropout.
+    """
+    rows = tagger.rows(examples)
+    starts = range(0, len(rows), batch_size)
+    optimizer = torch.optim.AdamW(tagger.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, epochs * len(starts))
+    torch.manual_seed(seed)
+    tagger.train()
+    for _ in range(epochs):
+        order = torch.randperm(len(rows)).tolist()
+        for start in starts:
+            batch = order[start : start + batch_size]
+            loss = tagger.loss([rows[i] for i in batch])
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(tagger.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+    tagger.eval()
 
 
 def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
@@ -168,8 +197,9 @@ def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> 
     return sentences
 
 
-def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str]) -> None:
-    """Refuse sentences whose tags do not match their words, or are not among the labels."""
+def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str], further_tokens: bool = True) -> None:
+    """Refuse sentences whose tags do not match their words, or are not among the labels; nor may the tags of a word's
+    further tokens be missing there, if these have any."""
     check_examples(examples, TaggedSentence)
     for number, example in enumerate(examples):
         if len(example.words) != len(example.tags):
@@ -177,8 +207,9 @@ def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str]) -> Non
                 f"sentence {number} must have a tag for each word; got {len(example.words)} words and "
                 f"{len(example.tags)} tags: {' '.join(example.words)[:80]!r}."
             )
-        if unknown := set(example.tags) - set(labels):
+        needed = {tag for each in example.tags for tag in token_tags([0, 0][: 1 + further_tokens], [each])}
+        if unknown := needed - set(labels):
             raise ValueError(
                 f"sentence {number}: a tag must be one of {', '.join(labels)}; got {', '.join(sorted(unknown))}. "
-                "Convert the tags with convert_tags, or make the tagger with all labels."
+                "Make the tagger with all labels, as tag_set does."
             )

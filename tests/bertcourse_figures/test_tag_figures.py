@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertcourse.named_entities import allowed_transitions, entity_scores, invalid_steps, subword_tags, viterbi
+from bertcourse.named_entities import entity_scores, invalid_steps, steps, token_tags, viterbi
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.tags import explore_tags, explore_viterbi, show_subwords
 from live_figures import NARROW, WIDE, numbers
@@ -22,12 +22,12 @@ def tags_figure() -> Figure:
 
 
 def viterbi_figure() -> Figure:
-    start, step, _ = allowed_transitions(LABELS)
+    start, step = steps(LABELS)
     return explore_viterbi(PLACES, LABELS, SCORES, start, step, best_of(SCORES))
 
 
 def best_of(scores: torch.Tensor) -> list[int]:
-    return viterbi(scores[None], allowed_transitions(LABELS))[0]
+    return viterbi(scores, *steps(LABELS))
 
 
 def test_the_words_have_the_scores_of_each_attempt():
@@ -82,7 +82,9 @@ def test_changing_a_tag_changes_both_scores(shown, width):  # noqa: F811
 def test_subwords_are_stepped_through_from_words_to_the_way_back():
     words, tags = ["Mt.", "Sanitas", "is"], ["B-LOC", "I-LOC", "O"]
     tokens, word_ids = ["[CLS]", "mt", ".", "san", "##itas", "is", "[SEP]"], [None, 0, 0, 1, 1, 2, None]
-    rules = {rule: subword_tags(word_ids, tags, rule) for rule in ("first", "all", "copy")}
+    copied = [None if word is None else tags[word] for word in word_ids]
+    first = [tag if word != before else None for tag, word, before in zip(copied, word_ids, [None, *word_ids])]
+    rules = {"first": first, "all": token_tags(word_ids, tags), "copy": copied}
     figure = show_subwords(words, tags, tokens, word_ids, rules)
     assert "first: - B-LOC - I-LOC - O -; all: - B-LOC I-LOC I-LOC I-LOC O -" in repr(figure)
     captions = figure.data["captions"]
@@ -115,7 +117,7 @@ def test_the_words_have_both_paths():
 
 
 def test_paths_and_shapes_that_do_not_fit_are_refused():
-    start, step, _ = allowed_transitions(LABELS)
+    start, step = steps(LABELS)
     with pytest.raises(ValueError, match="each allowed after the one before"):
         explore_viterbi(PLACES, LABELS, SCORES, start, step, [0, 0, 2, 2])
     with pytest.raises(ValueError, match="must have the shapes"):
@@ -168,7 +170,7 @@ def test_sums_are_those_of_the_best_paths_and_reset_brings_the_scores_back(shown
     tab = shown(viterbi_figure())
     tab.get_by_role("button", name="show sums").click()
     labels = tab.locator(".node").evaluate_all("nodes => nodes.map(node => node.getAttribute('aria-label'))")
-    start, step, _ = allowed_transitions(LABELS)
+    start, step = steps(LABELS)
     best = SCORES[0] + start
     for place, row in enumerate(SCORES):
         best = best if place == 0 else (best[:, None] + step).max(dim=0).values + row

@@ -165,3 +165,13 @@ def test_a_planted_sentence_comes_with_a_question_of_each_test_paragraph_and_doe
         assert not any(answer["text"].lower() in sentence.lower() for answer in qa["answers"])
         assert len(set(words(qa["question"])) & set(words(sentence))) >= 2  # it resembles the question
     assert not planted
+
+
+def test_every_word_has_one_of_thirteen_parts_of_speech():
+    kinds = "NOUN PROPN PRON DET ADJ ADV VERB AUX ADP CONJ NUM PART PUNCT".split()
+    seen = []
+    for split, size in (("train", 60), ("test", 40)):
+        lines = course_file(f"parts_of_speech/{split}.txt").read_text(encoding="utf-8").splitlines()
+        assert len(lines) == size == len(set(lines))
+        seen += [{pair.rsplit("/", 1)[1] for line in lines for pair in line.split()}]
+    assert seen[0] == set(kinds) and seen[1] <= seen[0]

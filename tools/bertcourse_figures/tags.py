@@ -261,11 +261,11 @@ def broken_step(path: Sequence[int], start: np.ndarray, pair: np.ndarray) -> int
 def draw_trellis(data: dict, by_word: Sequence[int], best: Sequence[int], told: str) -> Schematic:
     """The still picture: a box for each tag at each word, a line for each step that is allowed, and both paths."""
     words, labels = data["words"], data["labels"]
-    step, tall = 650 / len(words), 58
+    step, tall = 626 / len(words), 58
     figure = Schematic(740, 62 + tall * len(labels), told, size=13)
 
     def at(place: int, label: int) -> tuple[float, float]:
-        return 84 + step * (place + 0.5), 44 + tall * (label + 0.5)
+        return 108 + step * (place + 0.5), 44 + tall * (label + 0.5)
 
     for place in range(len(words) - 1):
         for before, after in np.argwhere(data["pair"]):
@@ -283,7 +283,7 @@ def draw_trellis(data: dict, by_word: Sequence[int], best: Sequence[int], told: 
             text = signed(data["scores"][place][label], ".1f")
             figure.box(x - 27, y - 15, 54, 30, text, ours, "panel", line=1.3 if ours == "line" else 2.4)
     for label, name in enumerate(labels):
-        figure.text((76, at(0, label)[1]), name, anchor="end")
+        figure.text((100, at(0, label)[1]), "O (outside)" if name == "O" else name, anchor="end")
     legend = "thick blue: the best valid path. Thin orange: the best tag of each word. No line: not allowed."
     figure.text((370, 54 + tall * len(labels)), legend, color="soft", size=12)
     return figure

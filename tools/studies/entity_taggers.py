@@ -1,18 +1,20 @@
 """Taggers of names, by seed: the tables that lecture 8 reads. Only scores are stored, none of the texts.
 
     BERTCOURSE_DATA=FOLDER python tools/studies/entity_taggers.py --data wikigold     # 20 minutes or so on two cores
-    python tools/studies/entity_taggers.py --data entities                            # 15 minutes
+    python tools/studies/entity_taggers.py --data entities                            # 5 minutes
 
-On wikigold (Balasuriya et al. 2009), 80/10/10 % by document, and on the course's own data/entities:
+On the course's own data/entities, the lecture's tagger is trained by the lecture's loop. There is one training for
+argmax and Viterbi, which differ only in what they do with the scores.
 
-- **features**, on wikigold: MiniLM is frozen, and a linear map reads its layers, in the combinations of Devlin et al.
+On wikigold (Balasuriya et al. 2009), 80/10/10 % by document:
+
+- **features**: MiniLM is frozen, and a linear map reads its layers, in the combinations of Devlin et al.
   2019, table 7; once a BiLSTM does, like theirs. The learning rate is the better one on dev with the first seed (for
   the BiLSTM, the smaller one), the epoch is the best one on dev, and test is measured with these.
 - **fine_tuned**: the whole encoder learns. There is one training for argmax and Viterbi, which differ only in what they
   do with the scores; another for the CRF; and one for Viterbi with capitals read as segment B, since MiniLM's
-  vocabulary has none. These learn from all tokens of a word (``subwords`` "all"); on our own sentences, two further
-  trainings, for argmax and Viterbi, learn from a word's first token only, or from a copy of its tag on each of its
-  tokens. ``invalid`` counts the test words whose tag may not follow the one before it.
+  vocabulary has none. These learn from all tokens of a word (``subwords`` "all"). ``invalid`` counts the test words
+  whose tag may not follow the one before it.
 
 Each row is written as soon as it is ready, and an unfinished table is continued; with another model or other settings
 it is started over.
@@ -29,18 +31,19 @@ from bertcourse import bert
 from bertcourse.datasets import course_file
 from bertcourse.files import read_json, replace_files
 from bertcourse.named_entities import (
-    FeatureTagger,
+    TaggedSentence,
     TokenClassifier,
     entity_scores,
     entity_types,
     invalid_steps,
     read_conll,
     tag_set,
+    train_tagger,
 )
-from bertcourse.named_entities.crf import TagDecoder
 from bertcourse_lab.datasets.classification import Splits
 from bertcourse_lab.datasets.entities import wikigold
 from bertcourse_lab.fine_tuning import fine_tune
+from bertcourse_lab.named_entities import FeatureTagger, TagDecoder, Tagger, strictly
 
 SEEDS = (0, 1, 2)
 RATES = (3e-3, 1e-2)
@@ -57,13 +60,31 @@ FEATURES = {"epochs": 12, "batch_size": 32, "evaluations": 6}
 TUNING = {"epochs": 6, "batch_size": 16, "learning_rate": 2e-4, "head_learning_rate": 1e-3, "layer_decay": 0.8}
 
 WITH_CAPITALS = ", capitals"
-TRAININGS = [(kind, "all") for kind in ("viterbi", "crf", "viterbi" + WITH_CAPITALS)]
-TRAININGS += [("viterbi", "first"), ("viterbi", "copy")]
+TRAININGS = {
+    "wikigold": [(kind, "all") for kind in ("viterbi", "crf", "viterbi" + WITH_CAPITALS)],
+    "entities": [("viterbi", "all")],
+}
 
 
 def entities() -> Splits:
     """The course's own sentences."""
     return Splits(*(read_conll(course_file(f"entities/{split}.conll")) for split in ("train", "dev", "test")))
+
+
+def measure_lectures(model, tokenizer, labels: list[str], splits: Splits, seed: int) -> list[dict]:
+    """Train the lecture's tagger; returns a row for the best tag of each word, and one for Viterbi."""
+    tagger = TokenClassifier(model, tokenizer, labels, seed=seed)
+    train_tagger(tagger, splits.train, seed=seed)
+    by_way = {}
+    for part in (splits.dev, splits.test):
+        words = [example.words for example in part]
+        best = [[labels[tag] for tag in scores.argmax(dim=1)] for scores in tagger.word_scores(words)]
+        for way, predicted in (("argmax", best), ("viterbi", tagger.predict(words))):
+            by_way.setdefault(way, []).append(scores_of(part, predicted))
+    return [
+        {"decoder": way, "subwords": "all", "seed": seed, "dev": on_dev["f1"], **on_test}
+        for way, (on_dev, on_test) in by_way.items()
+    ]
 
 
 def rounded(scores: dict[str, float]) -> dict[str, float]:
@@ -96,18 +117,23 @@ def measure_features(
     }
 
 
-def decoded(tagger: TokenClassifier, kind: str, splits: Splits) -> dict:
+def decoded(tagger: Tagger, kind: str, splits: Splits) -> dict:
     """Test scores of a trained tagger with this way of decoding, in percent, and how many of its steps are invalid."""
     kept, crf = tagger.decoder, tagger.decoder.crf
     tagger.decoder = TagDecoder(tagger.labels, kind)
     tagger.decoder.crf = crf
     predicted = tagger.predict([example.words for example in splits.test])
     tagger.decoder = kept
-    gold = [example.tags for example in splits.test]
+    return scores_of(splits.test, predicted)
+
+
+def scores_of(examples: list[TaggedSentence], predicted: list[list[str]]) -> dict:
+    """Scores in percent, and how many steps are invalid."""
+    gold = [example.tags for example in examples]
     pairs = [pair for sentences in zip(gold, predicted) for pair in zip(*sentences)]
     scores = {
         "f1": entity_scores(gold, predicted)["all"].f1,
-        "strict_f1": entity_scores(gold, predicted, "BIO")["all"].f1,
+        "strict_f1": entity_scores(gold, [strictly(tags) for tags in predicted])["all"].f1,
         "accuracy": sum(a == b for a, b in pairs) / len(pairs),
     }
     return rounded({name: 100 * value for name, value in scores.items()}) | {
@@ -120,7 +146,7 @@ def measure_tuned(
 ) -> list[dict]:
     """Train the whole encoder; returns a row for each way of decoding that this training allows."""
     decoder, capitals = kind.split(WITH_CAPITALS)[0], kind.endswith(WITH_CAPITALS)
-    tagger = TokenClassifier(model, tokenizer, labels, subwords, decoder, capitals=capitals, seed=seed)
+    tagger = Tagger(model, tokenizer, labels, subwords, decoder, capitals=capitals, seed=seed)
     result = fine_tune(tagger, splits.train, splits.dev, seed=seed, precision="auto", **TUNING)
     ways = ("argmax", "viterbi") if kind == "viterbi" else (kind,)  # dev was decoded as in training
     dev = {way: round(result.scores["f1"], 2) if way == kind else None for way in ways}
@@ -147,13 +173,16 @@ def main() -> None:
 
     splits = wikigold() if args.data == "wikigold" else entities()
     model, tokenizer = bert.load_pretrained(args.model)
-    labels = tag_set(sorted(entity_types([tag for split in splits for each in split for tag in each.tags])))
+    types = entity_types([tag for split in splits for each in split for tag in each.tags])
+    labels = tag_set(sorted(types) if args.data == "wikigold" else ["PER", "ORG", "LOC", "GPE"])
     path = args.output / f"entity_taggers_{args.data}.json"
     table = {
         "data": args.data,
         "model": args.model,
         "sentences": [len(split) for split in splits],
-        "settings": {"features": FEATURES, "fine_tuned": TUNING, "seeds": list(SEEDS)},
+        "settings": {"features": FEATURES, "fine_tuned": TUNING, "seeds": list(SEEDS)}
+        if args.data == "wikigold"
+        else {"fine_tuned": "train_tagger's own", "seeds": list(SEEDS)},
     }
     begun = read_json(path) if path.exists() else {}
     goes_on = {name: begun.get(name) for name in table} == table
@@ -172,11 +201,14 @@ def main() -> None:
                 table["features"].append(row)
                 print(row, flush=True)
                 write()
-    for kind, subwords in TRAININGS if args.data == "entities" else TRAININGS[:3]:
+    for kind, subwords in TRAININGS[args.data]:
         for seed in SEEDS:
             wanted = (kind, subwords, seed)
             if not any((row["decoder"], row["subwords"], row["seed"]) == wanted for row in table["fine_tuned"]):
-                rows = measure_tuned(model, tokenizer, labels, splits, kind, subwords, seed)
+                if args.data == "entities":
+                    rows = measure_lectures(model, tokenizer, labels, splits, seed)
+                else:
+                    rows = measure_tuned(model, tokenizer, labels, splits, kind, subwords, seed)
                 table["fine_tuned"] += rows
                 print(*rows, sep="\n", flush=True)
                 write()

@@ -13,7 +13,7 @@ import torch
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier
-from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
+from bertcourse.named_entities import TaggedSentence, tag_set
 from bertcourse.question_answering import Answer, Question, SpanPredictor
 from bertcourse.training import Interrupted, read_log
 from bertcourse.training.steps import set_learning_rate
@@ -21,6 +21,7 @@ from bertcourse_lab.fine_tuning import FineTuningConfig, fine_tune, trainer
 from bertcourse_lab.fine_tuning.batches import shuffled_buckets
 from bertcourse_lab.fine_tuning.freezing import parameter_groups
 from bertcourse_lab.fine_tuning.trainer import FineTuningRun
+from bertcourse_lab.named_entities import Tagger
 
 SETTINGS = dict(epochs=2, batch_size=8, learning_rate=1e-2)
 
@@ -116,7 +117,7 @@ def test_a_tagger_and_a_reader_learn(encoder, small_tokenizer):
         for each in TRAIN
     ]
     for decoder in ("argmax", "crf"):
-        tagger = TokenClassifier(encoder, small_tokenizer, tag_set(["X"]), decoder=decoder)
+        tagger = Tagger(encoder, small_tokenizer, tag_set(["X"]), decoder=decoder)
         result = fine_tune(tagger, sentences, sentences[:20], epochs=5, batch_size=8, learning_rate=1e-2)
         assert result.scores["f1"] > 95 and list(result.scores) == ["f1", "precision", "recall", "accuracy"]
     questions = [

@@ -80,7 +80,7 @@ function viterbi(scores, { start, pair }) {
 
 /** A box for each tag at each word, a line for each step that is allowed; both paths above the lines. */
 function drawTrellis({ words, labels, start, pair }, narrow, choose) {
-  const [full, left, tall, size] = narrow ? [360, 50, 54, 12] : [740, 84, 62, 14.5];
+  const [full, left, tall, size] = narrow ? [360, 54, 54, 12] : [740, 100, 62, 14.5];
   const step = (full - left - 4) / words.length, wide = Math.min(62, step - 8), high = tall - 18;
   const at = (place, label) => ({ x: left + step * (place + 0.5), y: 34 + tall * (label + 0.5) });
   const line = (place, before, after, look) => {
@@ -95,8 +95,9 @@ function drawTrellis({ words, labels, start, pair }, narrow, choose) {
   const text = (content, place) => h("text", { "font-size": size, fill: "var(--ink)", ...place }, content);
   const heads = words.map((word, place) => text(word, { x: at(place, 0).x, y: 18, "text-anchor": "middle",
     "font-weight": 650, "font-size": Math.min(size, (step - 4) / (0.56 * word.length)) }));
-  const rows = labels.map((name, label) => text(name, { x: left - 4, y: at(0, label).y + 5, "text-anchor": "end",
-    "font-size": narrow ? 10.5 : size }));
+  const nameOf = (name) => (name !== "O" ? name : narrow ? "outside" : "O (outside)");  // an O alone looks like a zero
+  const rows = labels.map((name, label) => text(nameOf(name), { x: left - 4, y: at(0, label).y + 5,
+    "text-anchor": "end", "font-size": narrow ? 11.5 : size }));
   const nodes = words.map((word, place) => labels.map((name, label) => {
     const { x, y } = at(place, label), act = () => choose(place, label);
     const score = h("text", { x, y: y + 5, "font-size": size });

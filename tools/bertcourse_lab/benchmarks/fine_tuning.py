@@ -35,7 +35,6 @@ from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.classifiers import SequenceClassifier
 from bertcourse.fine_tuning.heads import classification_scores
 from bertcourse.fine_tuning.readers import LabeledText
-from bertcourse.named_entities.taggers import TokenClassifier
 from bertcourse.named_entities.tags import entity_types, tag_set
 from bertcourse.question_answering.readers import SpanPredictor
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name
@@ -44,6 +43,7 @@ from bertcourse_lab.datasets.entities import join_sentences, wikigold, wnut17
 from bertcourse_lab.datasets.questions import squad
 from bertcourse_lab.datasets.registry import cache_folder
 from bertcourse_lab.fine_tuning.trainer import CHECKPOINT, config_of, description, fine_tune
+from bertcourse_lab.named_entities import Tagger
 
 
 class Task(NamedTuple):
@@ -72,11 +72,11 @@ def classifier(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: i
     return SequenceClassifier(encoder, tokenizer, labels, pooling="mean", max_length=max_length, seed=seed)
 
 
-def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> TokenClassifier:
+def tagger(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> Tagger:
     """A head for the tags of a set, which sees capitals and chooses the best sequence of tags that is allowed."""
     types = sorted(entity_types([tag for split in splits for example in split for tag in example.tags]))
     options = {"subwords": "all", "decoder": "viterbi", "capitals": encoder.config.type_vocab_size > 1}
-    return TokenClassifier(encoder, tokenizer, tag_set(types), **options, seed=seed)
+    return Tagger(encoder, tokenizer, tag_set(types), **options, seed=seed)
 
 
 def reader(encoder: BertModel, tokenizer: Tokenizer, splits: Splits, seed: int) -> SpanPredictor:

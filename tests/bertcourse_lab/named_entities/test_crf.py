@@ -6,8 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from bertcourse.named_entities import CRF, Transitions, allowed_transitions, tag_set, viterbi
-from bertcourse.named_entities.crf import TagDecoder
+from bertcourse.named_entities import tag_set
+from bertcourse.named_entities import viterbi as of_one_sentence
+from bertcourse_lab.named_entities import CRF, TagDecoder, Transitions, allowed_transitions, viterbi
 
 
 def random_crf(num_tags: int) -> CRF:
@@ -52,13 +53,13 @@ def test_a_batch_equals_brute_force_over_all_sequences_of_each_sentence(num_tags
     torch.testing.assert_close(crf(emissions, tags, lengths), partition - scores)
 
 
-@pytest.mark.parametrize("scheme", ["IOB1", "BIO", "BIOES"])
-def test_viterbi_over_a_mask_equals_brute_force(scheme):
-    allowed = allowed_transitions(tag_set(["X", "Y"], scheme), scheme)
+def test_viterbi_over_a_mask_equals_brute_force_and_the_lectures():
+    allowed = allowed_transitions(tag_set(["X", "Y"]))
     lengths, emissions = [4, 1, 3], torch.randn(3, 4, len(allowed.start))
     for path, one, length in zip(viterbi(emissions, allowed, lengths), emissions, lengths):
         every, scores = all_paths(one[:length], allowed)
         assert path == every[scores.argmax()].tolist()
+        assert path == of_one_sentence(one[:length], allowed.start, allowed.pair)
 
 
 def test_probabilities_of_all_sequences_sum_to_one():

@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from bertcourse.bert import BertModel
-from bertcourse.named_entities import FeatureTagger, TaggedSentence, tag_set
+from bertcourse.named_entities import TaggedSentence, tag_set
 from bertcourse.word_senses import word_vectors
 from bertcourse_lab.fine_tuning import fine_tune
+from bertcourse_lab.named_entities import FeatureTagger
 
 LABELS = tag_set(["X"])
 WORDS = ["ab", "c", "a", "d", "ef", "b"]

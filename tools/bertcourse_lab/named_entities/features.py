@@ -1,4 +1,4 @@
-"""Chapter 8: BERT as a source of features. The encoder stays as it is; a small model learns on top of its vectors.
+"""BERT as a source of features. The encoder stays as it is; a small model learns on top of its vectors.
 
 Any layers can be used, added up (with learned weights, if you like) or side by side: Devlin et al. 2019, table 7, found
 the last four side by side nearly as good as fine-tuning. The vectors are computed once; then an epoch takes a second.
@@ -20,12 +20,12 @@ from bertcourse.bert.weights import check_numbers, fingerprint, read_safetensors
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.heads import check_labels
 from bertcourse.named_entities.conll import TaggedSentence
-from bertcourse.named_entities.crf import TagDecoder
 from bertcourse.named_entities.scores import tagging_scores
 from bertcourse.named_entities.taggers import check_tags, readable_words
 from bertcourse.training.modes import evaluation_mode
 from bertcourse.word_senses.vector_cache import cached_word_vectors
 from bertcourse.word_senses.vectors import check_layers
+from bertcourse_lab.named_entities.decoding import TagDecoder
 
 POOLINGS = ("sum", "mean", "concat", "weighted")
 
@@ -63,7 +63,7 @@ class FeatureTagger(nn.Module):
         pooling: "sum" or "mean" of the layers; "concat", side by side; or "weighted", a mean whose weights are learned
             with the map, as a softmax over one number per layer.
         lstm_size: of each direction of a two-layer BiLSTM, 768 in the paper; 0 for the linear map alone.
-        decoder, scheme: as for ``TokenClassifier``.
+        decoder: as for ``Tagger``.
         dropout: probability of dropping a number that goes into the linear map, in training.
         seed: of the initial weights.
         cache: a folder that keeps the vectors of all layers, so that further taggers on the same encoder and sentences
@@ -81,7 +81,6 @@ class FeatureTagger(nn.Module):
         pooling: str = "concat",
         lstm_size: int = 0,
         decoder: str = "argmax",
-        scheme: str = "BIO",
         dropout: float = 0.1,
         seed: int = 0,
         cache: str | os.PathLike | None = None,
@@ -103,7 +102,7 @@ class FeatureTagger(nn.Module):
             self.classifier = nn.Linear(2 * lstm_size or size, len(self.labels))
         self.mix = nn.Parameter(torch.zeros(len(self.layers))) if pooling == "weighted" else None
         self.dropout = nn.Dropout(dropout)
-        self.decoder = TagDecoder(self.labels, decoder, scheme)
+        self.decoder = TagDecoder(self.labels, decoder)
 
     def encode(self, sentences: Sequence[Sequence[str]]) -> list[FeatureRow]:
         """Sentences of words as vectors, without targets; a sentence without words has no row."""
@@ -130,7 +129,7 @@ class FeatureTagger(nn.Module):
 
     def rows(self, examples: Sequence[TaggedSentence]) -> list[FeatureRow]:
         """Examples as vectors, each with the indices of its tags."""
-        check_tags(examples, self.labels)
+        check_tags(examples, self.labels, further_tokens=False)
         rows = self.encode([example.words for example in examples])
         return [row._replace(target=list(map(self.labels.index, examples[row.source].tags))) for row in rows]
 
@@ -148,7 +147,7 @@ class FeatureTagger(nn.Module):
         return list(self.classifier(self.dropout(features)).split(lengths))
 
     def loss(self, rows: Sequence[FeatureRow]) -> Tensor:
-        """The mean loss of a batch over words; see ``crf.TagDecoder.loss``."""
+        """The mean loss of a batch over words; see ``TagDecoder.loss``."""
         return self.decoder.loss(self(rows), [row.target for row in rows])
 
     def tags(self, rows: Sequence[FeatureRow], lengths: Sequence[int]) -> list[list[str]]:
@@ -181,7 +180,6 @@ class FeatureTagger(nn.Module):
             "pooling": self.pooling,
             "lstm_size": self.lstm.hidden_size if self.lstm is not None else 0,
             "decoder": self.decoder.kind,
-            "scheme": self.decoder.scheme,
             "dropout": self.dropout.p,
         }
 

@@ -1,7 +1,7 @@
-"""Chapter 8: the best sequence of tags for each sentence of a batch, and a layer that learns which tag follows which.
+"""The best sequence of tags for each sentence of a batch, and a layer that learns which tag follows which.
 
 A tagger scores the tags of each word by themselves. A linear chain adds a score for each step from tag to tag: minus
-infinity where a notation forbids the step, such as O I-PER, or a score that a conditional random field learns:
+infinity where BIO forbids the step, such as O I-PER, or a score that a conditional random field learns:
 
     s(x, y)  = start[y_1] + Σ_t emission[t, y_t] + Σ_t pair[y_t-1, y_t] + end[y_T]
     best     = argmax_y s(x, y)                                  Viterbi's algorithm
@@ -13,16 +13,36 @@ although it has K^T sequences of tags. When a sentence ends, it keeps its scores
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from bertcourse.named_entities.linear_chain import Transitions, allowed_transitions
-from bertcourse.named_entities.tags import check_scheme
+from bertcourse.named_entities import steps
 
 DECODERS = ("argmax", "viterbi", "crf")
+
+
+class Transitions(NamedTuple):
+    """A score for each step from tag to tag; minus infinity where the step is forbidden.
+
+    Attributes:
+        start: (K,), for the first tag.
+        pair: (K, K), for the column's tag after the row's tag.
+        end: (K,), for the last tag.
+    """
+
+    start: Tensor
+    pair: Tensor
+    end: Tensor
+
+
+def allowed_transitions(labels: Sequence[str]) -> Transitions:
+    """0 for each step that BIO allows among K tags, minus infinity for the others; any tag may come last."""
+    start, pair = steps(labels)
+    return Transitions(start, pair, torch.zeros(len(labels)))
 
 
 @torch.no_grad()
@@ -37,10 +57,10 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
     Source: Viterbi 1967; Forney 1973, "The Viterbi Algorithm".
     """
     lengths = check_emissions(emissions, transitions, lengths)
-    best, steps = transitions.start + emissions[:, 0], []
+    best, came_from = transitions.start + emissions[:, 0], []
     for t in range(1, emissions.shape[1]):
         scores, before = (best[:, :, None] + transitions.pair).max(dim=1)  # over the previous tag
-        steps.append(before)
+        came_from.append(before)
         best = torch.where((t < lengths)[:, None], scores + emissions[:, t], best)
     scores, last = (best + transitions.end).max(dim=1)
     if not torch.isfinite(scores).all():
@@ -48,7 +68,7 @@ def viterbi(emissions: Tensor, transitions: Transitions, lengths: Sequence[int] 
             f"row {int(torch.isfinite(scores).int().argmin())} of emissions must have a sequence of tags that is "
             "allowed, with finite scores; it has none."
         )
-    backward = torch.stack(steps).cpu() if steps else None
+    backward = torch.stack(came_from).cpu() if came_from else None
     paths = []
     for row, (tag, length) in enumerate(zip(last.tolist(), lengths.tolist())):
         path = [tag]
@@ -123,7 +143,7 @@ class CRF(nn.Module):
 
         Args:
             emissions, lengths: as for ``forward``.
-            allowed: the steps that a notation allows, added to the learned scores; None for all steps.
+            allowed: the steps that BIO allows, added to the learned scores; None for all steps.
         """
         transitions = self.transitions
         if allowed is not None:
@@ -136,17 +156,15 @@ class TagDecoder(nn.Module):
 
     Args:
         labels: K tags.
-        decoder: "argmax", "viterbi" or "crf"; see ``taggers.TokenClassifier``.
-        scheme: notation of the labels, one of ``tags.SCHEMES``.
+        decoder: "argmax", "viterbi" or "crf"; see ``taggers.Tagger``.
     """
 
-    def __init__(self, labels: Sequence[str], decoder: str = "argmax", scheme: str = "BIO"):
+    def __init__(self, labels: Sequence[str], decoder: str = "argmax"):
         super().__init__()
         if decoder not in DECODERS:
             raise ValueError(f"decoder must be one of {', '.join(DECODERS)}; got {decoder!r}.")
-        self.labels, self.kind, self.scheme = list(labels), decoder, scheme
-        check_scheme(scheme)
-        self.allowed = None if decoder == "argmax" else allowed_transitions(labels, scheme)
+        self.labels, self.kind = list(labels), decoder
+        self.allowed = None if decoder == "argmax" else allowed_transitions(labels)
         self.crf = CRF(len(self.labels)) if decoder == "crf" else None
 
     def loss(self, emissions: Sequence[Tensor], targets: Sequence[Sequence[int]]) -> Tensor:

@@ -1,8 +1,8 @@
-"""Chapter 8: from the tags of words to the tags of subwords that a tagger learns, and back.
+"""Which tokens of a word have its tag, by three rules, and the way back.
 
 words      Mt.           Sanitas          is
 tags       B-LOC         I-LOC            O
-tokens     mt     .      sanita  ##s      is
+tokens     mt     .      san     ##itas   is
 first      B-LOC  -      I-LOC   -        O
 all        B-LOC  I-LOC  I-LOC   I-LOC    O
 copy       B-LOC  B-LOC  I-LOC   I-LOC    O
@@ -11,7 +11,7 @@ copy       B-LOC  B-LOC  I-LOC   I-LOC    O
 import itertools
 from collections.abc import Sequence
 
-from bertcourse.named_entities.tags import split_tag
+from bertcourse.named_entities import token_tags
 
 SUBWORDS = ("first", "all", "copy")
 
@@ -22,55 +22,37 @@ def subword_tags(word_ids: Sequence[int | None], tags: Sequence[str], subwords: 
     Args:
         word_ids: for each token the index of its word, None for [CLS] and [SEP].
         tags: one per word.
-        subwords: "first", only a word's first token has a tag; "all", the tokens of a word are tagged like words of an
-            entity, so that B-PER becomes B-PER I-PER; or "copy", each token has the word's tag, so that B-PER becomes
-            B-PER B-PER.
+        subwords: "first", only a word's first token has a tag; "all", lecture 8's ``token_tags``; or "copy", each token
+            has the word's tag, so that B-PER becomes B-PER B-PER.
 
     Source: Devlin et al. 2019, section 5.3, for "first"; Jurafsky & Martin, section 11.5.3, for "copy".
 
-    >>> subword_tags([None, 0, 0, 1, None], ["B-LOC", "O"], subwords="all")
-    [None, 'B-LOC', 'I-LOC', 'O', None]
+    >>> subword_tags([None, 0, 0, 1, None], ["B-LOC", "O"], subwords="first")
+    [None, 'B-LOC', None, 'O', None]
     """
     if subwords not in SUBWORDS:
         raise ValueError(f"subwords must be one of {', '.join(SUBWORDS)}; got {subwords!r}.")
     num_words = max((word + 1 for word in word_ids if word is not None), default=0)
     if num_words > len(tags):
         raise ValueError(f"there must be a tag for each word; got {num_words} words or more, and {len(tags)} tags.")
+    if subwords == "all":
+        return token_tags(word_ids, tags)
     result: list[str | None] = [None] * len(word_ids)
     for first, end in word_spans(word_ids):
-        tag, size = tags[word_ids[first]], end - first
-        prefix, type_ = split_tag(tag)
-        if subwords == "first" or size == 1:
-            result[first] = tag
-        elif subwords == "copy" or prefix == "O":
-            result[first:end] = [tag] * size
-        else:
-            begin, last = "B" if prefix in "BS" else "I", "E" if prefix in "ES" else "I"
-            result[first:end] = [f"{each}-{type_}" for each in (begin, *"I" * (size - 2), last)]
+        end = first + 1 if subwords == "first" else end
+        result[first:end] = [tags[word_ids[first]]] * (end - first)
     return result
 
 
 def word_tags(word_ids: Sequence[int | None], token_tags: Sequence[str | None]) -> list[str]:
     """The way back: a tag for each word, that of its first token.
 
-    A word gets E- if its last token has E-, which means that it ends an entity, or S- if it begins the entity, too.
-
-    Args:
-        word_ids: for each token the index of its word, None for [CLS] and [SEP].
-        token_tags: one per token.
-
-    >>> word_tags([None, 0, 0, 1, None], [None, "B-LOC", "E-LOC", "O", None])
-    ['S-LOC', 'O']
+    >>> word_tags([None, 0, 0, 1, None], [None, "B-LOC", "I-LOC", "O", None])
+    ['B-LOC', 'O']
     """
     if len(word_ids) != len(token_tags):
         raise ValueError(f"there must be a tag for each token; got {len(word_ids)} tokens and {len(token_tags)} tags.")
-    tags = []
-    for first, end in word_spans(word_ids):
-        tag, last = token_tags[first], token_tags[end - 1] or "O"
-        if end - first > 1 and last.startswith("E-") and last[2:] == tag[2:]:
-            tag = ("S" if tag[0] in "BS" else "E") + tag[1:]
-        tags.append(tag)
-    return tags
+    return [token_tags[first] for first, _ in word_spans(word_ids)]
 
 
 def word_spans(word_ids: Sequence[int | None]) -> list[tuple[int, int]]:
