@@ -45,6 +45,13 @@ PAGES: dict[str, tuple[str, set[str]]] = {
         "named_entities",
         {"TokenClassifier", "train_tagger", "write_tags", "token_tags", "may_follow", "steps", "viterbi"},
     ),
+    "09_question_answering": (
+        "question_answering bert/windows",
+        {
+            *("SpanPredictor", "best_span", "normalize_answer", "exact_match", "answer_f1", "answer_tokens"),
+            *("LowRankLinear", "add_low_rank", "add_difference", "window_starts", "span_windows", "best_answer"),
+        },
+    ),
 }
 
 

@@ -17,13 +17,7 @@ class Answer(NamedTuple):
 
 
 class Question(NamedTuple):
-    """A question about a text.
-
-    Attributes:
-        id, question, context: strings.
-        answers: the ones that people marked; empty if the context has no answer.
-        article: the title of the article that the context comes from.
-    """
+    """A question about a text, with the answers that people marked, if it has any, and the title of its article."""
 
     id: str
     question: str
@@ -33,16 +27,12 @@ class Question(NamedTuple):
 
 
 def read_squad(path: str | os.PathLike) -> list[Question]:
-    """Questions about paragraphs, from SQuAD's JSON, version 1.1 or 2.0 (Rajpurkar et al. 2016; 2018).
-
-    Args:
-        path: the JSON file, or a zip that contains nothing else.
+    """Questions from SQuAD's JSON, version 1.1 or 2.0, or a zip of it (Rajpurkar et al. 2016; 2018).
 
     Raises:
         FileNotFoundError: if there is no such file.
         ValueError: naming the file (and the line), if it is not in this format or holds no example.
     """
-    expected = "SQuAD's JSON: data, a list of articles with title and paragraphs, these with context and qas"
     try:
         articles = json.loads(read_whole(Path(path)))["data"]
         questions = [
@@ -58,7 +48,10 @@ def read_squad(path: str | os.PathLike) -> list[Question]:
             for entry in paragraph["qas"]
         ]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path} must be {expected}; {type(error).__name__}: {error}. Fetch it again.") from error
+        raise ValueError(
+            f"{path} must be SQuAD's JSON: data, a list of articles with title and paragraphs, these with context and "
+            f"qas; {type(error).__name__}: {error}. Fetch it again."
+        ) from error
     for question in at_least_one(questions, path):
         try:
             check_answers(question)

@@ -5,14 +5,12 @@
 Rajpurkar et al. 2016, section 6.1: exact match and F1, each against the best-matching of several right answers.
 """
 
-import math
 import re
 import string
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from bertcourse.question_answering.questions import Question
-from bertcourse.question_answering.spans import Span
 
 
 def normalize_answer(text: str) -> str:
@@ -40,7 +38,8 @@ def answer_f1(predicted: str, gold: str) -> float:
     >>> answer_f1("the Denver Broncos team", "Denver Broncos")
     0.8
     """
-    ours, theirs = normalize_answer(predicted).split(), normalize_answer(gold).split()
+    ours = normalize_answer(predicted).split()
+    theirs = normalize_answer(gold).split()
     if not ours or not theirs:
         return float(ours == theirs)
     common = (Counter(ours) & Counter(theirs)).total()
@@ -51,11 +50,8 @@ def squad_scores(predicted: Mapping[str, str], questions: Sequence[Question]) ->
     """Mean F1 and exact match in percent, taking the best over each question's answers.
 
     Args:
-        predicted: an answer for the id of each question; "" for none.
-        questions: with the answers that people marked; without any where the context has no answer.
-
-    Returns:
-        ``{"f1": …, "exact_match": …}``.
+        predicted: an answer for the id of each question; "" for none, which is right where nobody marked an answer.
+        questions: with the answers that people marked.
     """
     if not questions:
         raise ValueError("questions must hold at least one; got none.")
@@ -67,30 +63,3 @@ def squad_scores(predicted: Mapping[str, str], questions: Sequence[Question]) ->
         f1 += max(answer_f1(predicted[question.id], text) for text in texts)
         exact += max(exact_match(predicted[question.id], text) for text in texts)
     return {"f1": 100 * f1 / len(questions), "exact_match": 100 * exact / len(questions)}
-
-
-def best_margin(spans: Sequence[Span], questions: Sequence[Question]) -> float:
-    """The margin for ``best_answer`` with the highest F1 on a dev split, like ``find_best_thresh`` in SQuAD's script.
-
-    Args:
-        spans: the model's answer to each question, when it always answers.
-        questions: in the same order, some without an answer.
-
-    Returns:
-        The margin of one of the questions, the lowest if several are equally good; one just below the lowest if it is
-        best never to answer.
-    """
-    if len(spans) != len(questions) or not questions:
-        raise ValueError(f"spans must be one per question, at least one; got {len(spans)} and {len(questions)}.")
-    gains = []  # what answering gains over staying silent
-    for span, question in zip(spans, questions):
-        answered, silent = (squad_scores({question.id: text}, [question])["f1"] for text in (span.text, ""))
-        gains.append((span.no_answer_score - span.score, answered - silent))
-    ordered = sorted(gains)
-    best, margin, total = 0.0, math.nextafter(ordered[0][0], -math.inf), 0.0
-    for place, (difference, gain) in enumerate(ordered):
-        total += gain
-        last_of_its_kind = place + 1 == len(ordered) or ordered[place + 1][0] > difference
-        if last_of_its_kind and total > best:
-            best, margin = total, difference
-    return margin

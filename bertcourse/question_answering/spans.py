@@ -13,10 +13,8 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from bertcourse.bert.batching import whole_texts
 from bertcourse.bert.windows import window_starts
 from bertcourse.question_answering.questions import Answer
-from bertcourse.tokenization.encoding import check_text
 
 MOST_QUESTION_TOKENS = 64
 
@@ -29,45 +27,44 @@ class SpanWindow(NamedTuple):
         type_ids: 0 for the question, 1 for the context.
         offsets: for each token of the context, its characters (start, end); None for all other tokens.
         covers: the characters of the context, (start, end), that this window reads.
+        source: the index of its question.
+        target: the first and last token of the right answer.
     """
 
     ids: list[int]
     type_ids: list[int]
     offsets: list[tuple[int, int] | None]
     covers: tuple[int, int]
+    source: int = 0
+    target: tuple[int, int] = (0, 0)
+
+    @property
+    def length(self) -> int:
+        """How many tokens it has."""
+        return len(self.ids)
 
 
 def span_windows(
     tokenizer: Tokenizer, question: str, context: str, max_length: int = 384, overlap: int = 128
 ) -> list[SpanWindow]:
-    """A question with its context, in as many windows as it takes.
+    """A question, cut to 64 tokens, with its context, in as many windows as it takes.
 
     The last window ends where the context ends and is as full as the others. With the stride of ``tokenizers`` it
-    would hold only what is left over, and its tokens would see less of what surrounds them.
+    would hold only what is left over.
 
     Args:
         tokenizer: BERT's.
-        question: only its first 64 tokens are read.
-        context: the text.
         max_length: the most tokens in a window.
         overlap: the fewest context tokens that two neighbouring windows share.
     """
-    cls, sep = (tokenizer.token_to_id(token) for token in ("[CLS]", "[SEP]"))
-    check_text(question, "question")
-    check_text(context, "context")
-    asked, text = (whole_texts(tokenizer).encode(part, add_special_tokens=False) for part in (question, context))
-    if not asked.ids or not text.ids:
-        raise ValueError(f"question and context must have a token each; got {question[:60]!r} and {context[:60]!r}.")
+    asked, text = (tokenizer.encode(part, add_special_tokens=False) for part in (question, context))
+    cls, sep = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
     start = [cls, *asked.ids[:MOST_QUESTION_TOKENS], sep]
     size = max_length - len(start) - 1
-    if size <= overlap and size < len(text.ids):
-        raise ValueError(
-            f"max_length must leave more than the overlap, {overlap} tokens, for the context; of {max_length} the "
-            f"question takes {len(start) + 1}. Raise max_length, or lower overlap."
-        )
     windows = []
     for first in window_starts(len(text.ids), size, overlap):
-        ids, offsets = text.ids[first : first + size], text.offsets[first : first + size]
+        ids = text.ids[first : first + size]
+        offsets = text.offsets[first : first + size]
         is_last = first + size >= len(text.ids)
         windows.append(
             SpanWindow(
@@ -81,10 +78,7 @@ def span_windows(
 
 
 def answer_tokens(window: SpanWindow, answer: Answer | None) -> tuple[int, int]:
-    """The first and last token of an answer, which a model learns to point at.
-
-    (0, 0), the position of [CLS], if there is no answer or the window does not hold all of it.
-    """
+    """The first and last token of an answer; (0, 0), [CLS], if there is none or the window does not hold all of it."""
     if answer is None:
         return 0, 0
     start, end = answer.start, answer.start + len(answer.text)
@@ -95,12 +89,11 @@ def answer_tokens(window: SpanWindow, answer: Answer | None) -> tuple[int, int]:
 
 
 def best_span(logits: Tensor, is_context: Sequence[bool], max_answer_tokens: int = 30) -> tuple[float, int, int]:
-    """The valid span with the highest score: in the context, ending no earlier than it starts, and not too long.
+    """The legal span with the highest score: in the context, ending no earlier than it starts, and not too long.
 
     Args:
         logits: (L, 2), a score for each token as start and as end.
-        is_context: (L,), whether a token may be part of an answer.
-        max_answer_tokens: the longest answer allowed.
+        is_context: (L,), whether a token may be part of an answer; at least one may.
 
     Returns:
         ``(score, start, end)``, where ``end`` is the last token of the span.
@@ -108,11 +101,11 @@ def best_span(logits: Tensor, is_context: Sequence[bool], max_answer_tokens: int
     >>> best_span(torch.tensor([[9.0, 9.0], [1.0, 5.0], [4.0, 0.0], [0.0, 2.0]]), [False, True, True, True])
     (6.0, 1, 1)
     """
-    if not any(is_context):
-        raise ValueError(f"a window must have a token of the context; got {len(is_context)} tokens, none of it.")
-    start, end = logits.float().masked_fill(~torch.tensor(is_context)[:, None], -torch.inf).unbind(1)
-    in_order = torch.ones(len(start), len(start), dtype=torch.bool).triu().tril(max_answer_tokens - 1)
-    scores = (start[:, None] + end).masked_fill(~in_order, -torch.inf)
+    outside = ~torch.tensor(is_context)[:, None]
+    start, end = logits.masked_fill(outside, -torch.inf).unbind(1)
+    scores = start[:, None] + end  # (L, L): every span at once
+    legal = torch.ones_like(scores).triu().tril(max_answer_tokens - 1)
+    scores = scores.masked_fill(legal == 0, -torch.inf)
     first, last = divmod(int(scores.argmax()), len(start))
     return float(scores[first, last]), first, last
 
@@ -145,17 +138,16 @@ def best_answer(
     Args:
         context: the text.
         windows: the ``offsets`` of each, and the (L, 2) logits of its tokens, the first of which is [CLS].
-        no_answer_margin: τ of section 4.3, with the sign that it has in run_squad.py: no answer if [CLS] scores higher
-            than the best span by more than this; None to always answer.
-        max_answer_tokens: the longest answer allowed.
+        no_answer_margin: no answer if [CLS] scores higher than the best span by more than this, τ of section 4.3 with
+            the sign that it has in run_squad.py; None to always answer.
     """
-    found = [
-        (*best_span(logits, [place is not None for place in offsets], max_answer_tokens), offsets)
-        for offsets, logits in windows
-    ]
+    found = []
+    for offsets, logits in windows:
+        is_context = [place is not None for place in offsets]
+        found.append((*best_span(logits, is_context, max_answer_tokens), offsets))
     score, first, last, offsets = max(found, key=lambda each: each[0])
-    no_answer_score = min(float(logits[0].sum()) for _, logits in windows)
-    if no_answer_margin is not None and no_answer_score - score > no_answer_margin:
-        return Span("", 0, 0, score, no_answer_score)
+    no_answer = min(float(logits[0].sum()) for _, logits in windows)
+    if no_answer_margin is not None and no_answer - score > no_answer_margin:
+        return Span("", 0, 0, score, no_answer)
     start, end = offsets[first][0], offsets[last][1]
-    return Span(context[start:end], start, end, score, no_answer_score)
+    return Span(context[start:end], start, end, score, no_answer)

@@ -6,7 +6,7 @@ import torch
 
 from bertcourse.question_answering import best_span
 from bertcourse_figures.interactive import Figure
-from bertcourse_figures.reading import explore_margin, explore_question, span_steps
+from bertcourse_figures.reading import explore_margin, explore_question, show_pointing, span_steps
 from live_figures import NARROW, WIDE, numbers
 
 TOKENS = "for eleven shillings of rope and trouble".split()
@@ -41,6 +41,40 @@ def test_the_steps_count_the_cells_that_go():
 def test_steps_of_spans_fit_on_any_screen(shown, width):  # noqa: F811
     tab = shown(span_steps(TOKENS, *scores(0), longest=3), width=width)
     tab.get_by_role("button", name="step 4").click()
+    assert tab.locator("[data-step].later").count() == 2
+    assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+ROW = "[CLS] Who sells ? [SEP] six wheels , he says [SEP]".split()
+
+
+def pointing(right: tuple[int, int] = (8, 8), seed: int = 0) -> tuple[Figure, torch.Tensor]:
+    logits = torch.randn(len(ROW), 2, generator=torch.Generator().manual_seed(seed))
+    span = best_span(logits, [5 <= i < 10 for i in range(len(ROW))])[1:]
+    return show_pointing(ROW, [0] * 5 + [1] * 6, *logits.unbind(1), span, right), logits
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_pointing_says_the_sums_of_the_answer_and_of_the_right_one(seed):
+    figure, logits = pointing(seed=seed)
+    captions = figure.data["captions"]
+    assert "row of 11 tokens: the first 5 are the question" in captions[0] and "other 6" in captions[1]
+    for caption, scores in zip(captions[2:4], logits.unbind(1)):
+        assert f"{ROW[scores.argmax()]!r}, number {scores.argmax()}." in caption
+    score, first, last = best_span(logits, [5 <= i < 10 for i in range(len(ROW))])
+    assert " ".join(ROW[first : last + 1]) in captions[4]
+    told = captions[4].split(" The right answer: ")
+    assert numbers(told[0])[-1] == pytest.approx(score, abs=0.051)
+    assert len(told) == 1 + ((first, last) != (8, 8))
+    assert "right answer" not in repr(pointing((first, last), seed)[0])
+    with pytest.raises(ValueError, match="needs a segment and two scores"):
+        show_pointing(ROW, [0], *logits.unbind(1), (5, 5), (5, 5))
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_pointing_fits_on_any_screen(shown, width):  # noqa: F811
+    tab = shown(pointing()[0], width=width)
+    tab.get_by_role("button", name="step 3").click()
     assert tab.locator("[data-step].later").count() == 2
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -11,7 +11,7 @@ from bertcourse_slides.argument import complaints, only_shows, without_drawing
 from small_lectures import code, kinds, prose, slides_of
 
 LECTURES = sorted((Path(__file__).parents[2] / "notebooks").glob("[0-9][0-9]_*.ipynb"))
-ARGUMENTS = ["01", "02", "03"]  # lectures whose decks are arguments, by their numbers; add yours when it is one
+ARGUMENTS = ["01", "02", "03", "09"]  # lectures whose decks are arguments, by their numbers; add yours when it is one
 FIGURE = '<div class="bertcourse-figure"><p><strong>The bank <em>listens</em></strong></p><img></div>'
 
 

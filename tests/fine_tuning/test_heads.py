@@ -191,7 +191,7 @@ def test_bad_input_is_named(encoder, small_tokenizer, call, message):
         call(encoder, small_tokenizer)
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", KINDS[:2])  # before a reader's head there is none, as in Hugging Face's class
 def test_dropout_comes_right_before_the_head(heads, monkeypatch, name):
     head, dropped, whole = heads[name].train(), [], torch.nn.Dropout.forward
     head.dropout.p = 0.3

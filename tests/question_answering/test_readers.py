@@ -55,6 +55,11 @@ def test_answers_come_from_the_window_that_has_them(encoder, small_tokenizer, mo
         (lambda e, t: SpanPredictor(e, t, max_answer_tokens=0), "max_answer_tokens"),
         (lambda e, t: SpanPredictor(e, t).predict(["ab"]), "question 0.*pair"),
         (lambda e, t: SpanPredictor(e, t).predict([("", "a")]), "question 0.*a token"),
+        (lambda e, t: SpanPredictor(e, t).predict([("a", "b"), ("a", " ")]), "question 1.*a token"),
+        (
+            lambda e, t: SpanPredictor(e, t, max_length=12, overlap=6).predict([("a b c d e f", CONTEXT)]),
+            "question 0.*max_length",
+        ),
         (lambda e, t: SpanPredictor(e, t).predict([("a", "\ud800")]), "question 0.*lone surrogate"),
         (lambda e, t: SpanPredictor(e, t).rows([Question("1", "a", "a b", (Answer("b", 2),))] * 2), "id of its own"),
         (lambda e, t: SpanPredictor(e, t).rows([Question("7", "q", "a b", (Answer("b", 9),))]), "question 7"),

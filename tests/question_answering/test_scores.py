@@ -1,18 +1,8 @@
-"""Scores as SQuAD's script computes them, and the margin that is best on a dev split."""
+"""Scores as SQuAD's script computes them."""
 
 import pytest
-import torch
 
-from bertcourse.question_answering import (
-    Answer,
-    Question,
-    Span,
-    answer_f1,
-    best_margin,
-    exact_match,
-    normalize_answer,
-    squad_scores,
-)
+from bertcourse.question_answering import Answer, Question, answer_f1, exact_match, normalize_answer, squad_scores
 
 # What SQuAD's evaluate-v2.0.py gives for (gold, predicted).
 SCRIPT = [
@@ -46,34 +36,11 @@ def test_the_best_of_several_answers_counts():
     assert normalize_answer("The (gold)  Medal.") == "gold medal"
 
 
-def test_the_best_margin_equals_trying_all():
-    torch.manual_seed(3)
-    questions, spans = [], []
-    for number in range(30):
-        answerable = number % 3 > 0
-        questions.append(Question(str(number), "q", "x y", (Answer("x", 0),) if answerable else ()))
-        no_answer = float(torch.randn(()) + (0 if answerable else 1.5))
-        spans.append(Span("x" if number % 2 else "y", 0, 1, 0.0, round(no_answer, 1)))
-
-    def f1(margin: float) -> float:
-        given = {q.id: "" if s.no_answer_score - s.score > margin else s.text for q, s in zip(questions, spans)}
-        return squad_scores(given, questions)["f1"]
-
-    margins = [-float("inf"), *(span.no_answer_score for span in spans)]
-    assert f1(best_margin(spans, questions)) == max(map(f1, margins)) > f1(float("inf"))
-
-
-def test_the_best_margin_is_finite_where_silence_is_best():
-    questions, spans = [Question("1", "q", "x y")], [Span("x", 0, 1, 2.0, 0.5)]
-    assert -1.6 < best_margin(spans, questions) < -1.5  # below 0.5 - 2: silent, and a margin that a reader takes
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: squad_scores({}, []), "at least one"),
         (lambda: squad_scores({}, [Question("7", "q", "c")]), "'7'"),
-        (lambda: best_margin([], []), "one per question"),
     ],
 )
 def test_bad_input_is_named(call, message):

@@ -550,124 +550,121 @@ def entity_f1(gold, predicted):
     return tuple(torch.nan_to_num(scores))
 
 
+def sums_of(start, end, longest, low=-torch.inf):
+    """The matrix of sums, with ``low`` for what is not allowed."""
+    allowed = torch.ones(len(start), len(start)).triu().tril(longest - 1).bool()
+    return (start[:, None] + end).masked_fill(~allowed, low)
+
+
+def spans_of(start, end, longest, n, low=-torch.inf, taken=lambda i, j: (slice(None, j + 1), slice(i, None))):
+    """The n best spans, one after the other; ``taken`` says which cells each of them forbids."""
+    size, found, sums = len(start), [], sums_of(start, end, longest, low)
+    for _ in range(n):
+        i, j = divmod(int(sums.argmax()), size)
+        found.append((i, j))
+        sums[taken(i, j)] = low
+    return found
+
+
 @wrong("7.5", "only spans with i <= j count", "the best of each alone")
-def best_span(start, end, longest):
-    return int(start.argmax()), int(end.argmax())
+def best_spans(start, end, longest, n):
+    return [*zip(start.topk(n).indices.tolist(), end.topk(n).indices.tolist())]
 
 
-@wrong("7.5", "the best start may have no good end", "the two exchanged if in the wrong order")
-def best_span(start, end, longest):
-    i, j = int(start.argmax()), int(end.argmax())
-    return (i, j) if i <= j < i + longest else (i, i)
+@wrong("7.5", "the best first, and no two spans share a token", "the best starts first")
+def best_spans(start, end, longest, n):
+    starts = start.topk(n).indices.tolist()
+    return [(i, i + int(end[i : i + longest].argmax())) for i in starts]
 
 
-@wrong("7.5", "choose i and j together", "the best start first")
-def best_span(start, end, longest):
-    i = int(start.argmax())
-    return i, i + int(end[i : i + longest].argmax())
+@wrong("7.5", "no two spans share a token", "the n best, whatever they share")
+def best_spans(start, end, longest, n):
+    return spans_of(start, end, longest, n, taken=lambda i, j: (i, j))
 
 
-@wrong("7.5", "choose i and j together", "the best end first")
-def best_span(start, end, longest):
-    j = int(end.argmax())
-    first = max(0, j - longest + 1)
-    return first + int(start[first : j + 1].argmax()), j
+@wrong("7.5", "a span inside a better one", "only the same start or the same end are forbidden")
+def best_spans(start, end, longest, n):
+    size, found = len(start), []
+    sums = sums_of(start, end, longest)
+    for _ in range(n):
+        i, j = divmod(int(sums.argmax()), size)
+        found.append((i, j))
+        sums[i] = sums[:, j] = -torch.inf
+    return found
 
 
-@wrong("7.5", "A single token is a span of length 1", "at least two tokens")
-def best_span(start, end, longest):
-    size = len(start)
-    allowed = torch.ones(size, size).triu(1).tril(longest - 1).bool()
-    return divmod(int((start[:, None] + end).masked_fill(~allowed, -torch.inf).argmax()), size)
+@wrong("7.5", "a span around a better one", "both ends must lie outside")
+def best_spans(start, end, longest, n):
+    size, found = len(start), []
+    sums = sums_of(start, end, longest)
+    for _ in range(n):
+        i, j = divmod(int(sums.argmax()), size)
+        found.append((i, j))
+        sums[i : j + 1] = sums[:, i : j + 1] = -torch.inf
+    return found
+
+
+@wrong("7.5", "the best span first", "in the order of the text")
+def best_spans(start, end, longest, n):
+    return sorted(spans_of(start, end, longest, n))
 
 
 @wrong("7.5", "j - i + 1 <= longest", "one token too long")
-def best_span(start, end, longest):
-    size = len(start)
-    allowed = torch.ones(size, size).triu().tril(longest).bool()
-    return divmod(int((start[:, None] + end).masked_fill(~allowed, -torch.inf).argmax()), size)
-
-
-@wrong("7.5", "j - i + 1 <= longest", "one token too short")
-def best_span(start, end, longest):
-    size = len(start)
-    allowed = torch.ones(size, size).triu().tril(max(longest - 2, 0)).bool()
-    return divmod(int((start[:, None] + end).masked_fill(~allowed, -torch.inf).argmax()), size)
+def best_spans(start, end, longest, n):
+    return spans_of(start, end, longest + 1, n)
 
 
 @wrong("7.5", "at most longest tokens", "no limit")
-def best_span(start, end, longest):
-    size = len(start)
-    allowed = torch.ones(size, size).triu().bool()
-    return divmod(int((start[:, None] + end).masked_fill(~allowed, -torch.inf).argmax()), size)
+def best_spans(start, end, longest, n):
+    return spans_of(start, end, len(start), n)
 
 
 @wrong("7.5", "what is not allowed has minus infinity, not 0")
-def best_span(start, end, longest):
-    size = len(start)
-    allowed = torch.ones(size, size).triu().tril(longest - 1).bool()
-    return divmod(int((start[:, None] + end).masked_fill(~allowed, 0).argmax()), size)
+def best_spans(start, end, longest, n):
+    return spans_of(start, end, longest, n, low=0.0)
 
 
-@wrong("7.5", "neither the best start nor the best end", "the better of best start first and best end first")
-def best_span(start, end, longest):
-    i, j = int(start.argmax()), int(end.argmax())
-    first = max(0, j - longest + 1)
-    spans = (i, i + int(end[i : i + longest].argmax())), (first + int(start[first : j + 1].argmax()), j)
-    return max(spans, key=lambda span: float(start[span[0]] + end[span[1]]))
-
-
-@wrong("7.5", "not among the best twenty", "the twenty best starts and ends")
-def best_span(start, end, longest):
-    starts, ends = (each.argsort(descending=True)[:20].tolist() for each in (start, end))
-    spans = [(i, j) for i in starts for j in ends if i <= j < i + longest]
-    return max(spans, key=lambda span: float(start[span[0]] + end[span[1]]), default=(0, 0))
+@wrong("7.5", "nor a number that sums may be below", "minus a million in place of minus infinity")
+def best_spans(start, end, longest, n):
+    return spans_of(start, end, longest, n, low=-1e6)
 
 
 @wrong("7.5", "neither probabilities (softmax) nor products", "probabilities added up")
-def best_span(start, end, longest):
-    size = len(start)
-    allowed = torch.ones(size, size).triu().tril(longest - 1).bool()
-    sums = start.softmax(0)[:, None] + end.softmax(0)
-    return divmod(int(sums.masked_fill(~allowed, -torch.inf).argmax()), size)
+def best_spans(start, end, longest, n):
+    return spans_of(start.softmax(0), end.softmax(0), longest, n)
 
 
-@wrong("7.5", "no number that a sum may be below", "minus a million in place of minus infinity")
-def best_span(start, end, longest):
-    size = len(start)
-    allowed = torch.ones(size, size).triu().tril(longest - 1).bool()
-    return divmod(int((start[:, None] + end).masked_fill(~allowed, -1e6).argmax()), size)
+@wrong("7.5", "return n pairs", "the best span alone")
+def best_spans(start, end, longest, n):
+    return spans_of(start, end, longest, 1)[0]
 
 
-@right("7.5", "one diagonal after the other")
-def best_span(start, end, longest):
-    best, span = -float("inf"), None
-    for length in range(min(longest, len(start))):
-        sums = start[: len(start) - length].double() + end[length:].double()
-        if sums.max() > best:
-            best, span = sums.max(), (sums.argmax(), sums.argmax() + length)
-    return torch.stack(span)
-
-
-@wrong("7.5", "return two numbers", "one number")
-def best_span(start, end, longest):
-    return int((start[:, None] + end).argmax())
-
-
-@right("7.5", "two loops")
-def best_span(start, end, longest):
+@right("7.5", "all spans sorted, and taken if they are free")
+def best_spans(start, end, longest, n):
     spans = [(i, j) for i in range(len(start)) for j in range(i, min(i + longest, len(end)))]
-    return max(spans, key=lambda span: float(start[span[0]] + end[span[1]]))
+    free, found = set(range(len(start))), []
+    for i, j in sorted(spans, key=lambda span: -float(start[span[0]] + end[span[1]])):
+        if len(found) < n and free.issuperset(range(i, j + 1)):
+            found.append((i, j))
+            free -= set(range(i, j + 1))
+    return found
 
 
-@right("7.5", "numpy, one end at a time")
-def best_span(start, end, longest):
-    start, end, best = np.asarray(start), np.asarray(end), (-np.inf, 0, 0)
-    for j in range(len(end)):
-        first = max(0, j + 1 - longest)
-        i = first + int(start[first : j + 1].argmax())
-        best = max(best, (start[i] + end[j], i, j))
-    return np.array(best[1:], dtype=int)
+@right("7.5", "a tensor, and used tokens without a score")
+def best_spans(start, end, longest, n):
+    found, size = [], len(start)
+    used = torch.zeros(size, dtype=torch.bool)
+    for _ in range(n):
+        spans = [
+            (float(start[i] + end[j]), i, j)
+            for i in range(size)
+            for j in range(i, min(i + longest, size))
+            if not used[i : j + 1].any()
+        ]
+        _, i, j = max(spans)
+        used[i : j + 1] = True
+        found.append(torch.tensor([i, j]))
+    return torch.stack(found)
 
 
 def drawing(numbers, *lines):

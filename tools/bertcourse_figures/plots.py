@@ -45,7 +45,7 @@ from bertcourse_figures.lookup import show_lookup
 from bertcourse_figures.mask import explore_mask
 from bertcourse_figures.objectives import show_objectives
 from bertcourse_figures.plane import explore_plane
-from bertcourse_figures.reading import explore_margin, explore_question, span_steps
+from bertcourse_figures.reading import explore_margin, explore_question, show_pointing, span_steps
 from bertcourse_figures.recurrence import explore_recurrence
 from bertcourse_figures.rotary import explore_rotary
 from bertcourse_figures.scaling import explore_scaling
@@ -117,6 +117,7 @@ __all__ = [
     "show_objectives",
     "show_low_rank",
     "show_pair",
+    "show_pointing",
     "show_masking",
     "show_pretraining_heads",
     "show_recurrence",

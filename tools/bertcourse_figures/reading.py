@@ -1,4 +1,4 @@
-"""A reader at work: all spans from two rows of scores, a question without one of its words, and when to keep silent."""
+"""A reader at work: two scores per token, all spans from them, a question without a word, and when to keep silent."""
 
 from collections.abc import Mapping, Sequence
 
@@ -94,6 +94,90 @@ def draw_spans(tokens, start, end, forbidden, best, captions, alt: str, width: i
                 figure.arrow(*ends, color="soft", width=1.6, head=False)
     figure.step(captions[5])
     figure.box(corner + cell * best[1], top + tall * best[0], cell, tall, "", "hot", "none", corner=3, line=3)
+    return figure
+
+
+def show_pointing(
+    tokens: Sequence[str],
+    segments: Sequence[int],
+    start: ArrayLike,
+    end: ArrayLike,
+    span: tuple[int, int],
+    right: tuple[int, int],
+) -> Figure:
+    """Step through it: a question and a text in one row, two scores for each token, and the span with the best sum.
+
+    Args:
+        tokens: L of them, [CLS] and [SEP] included.
+        segments: 0 for each token of the question, 1 for those of the text.
+        start, end: (L,), how well each token begins an answer, and how well it ends one.
+        span: the first and last token of the best legal span.
+        right: those of the right answer.
+
+    Raises:
+        ValueError: shapes that do not fit.
+
+    Source: Devlin et al. 2019, "BERT", figure 4 (c).
+    """
+    start, end = as_numbers(start, "start"), as_numbers(end, "end")
+    if not len(tokens) == len(segments) or not start.shape == end.shape == (len(tokens),):
+        raise ValueError(
+            f"each token needs a segment and two scores; got {len(tokens)} tokens, {len(segments)} segments and "
+            f"scores of shapes {start.shape} and {end.shape}."
+        )
+
+    def sum_of(first: int, last: int) -> str:
+        text = " ".join(tokens[first : last + 1]).replace(" ##", "")
+        a, b, both = (signed(each, ".1f") for each in (start[first], end[last], start[first] + end[last]))
+        return f"{text!r} {a} + {b} = {both}"
+
+    asked = list(segments).count(0)
+    captions = [
+        f"One row of {len(tokens)} tokens: the first {asked} are the question with [CLS] and [SEP], segment A.",
+        f"The other {len(tokens) - asked} are the text and a last [SEP], segment B.",
+        f"S·T says how well each token begins the answer. The best is {tokens[start.argmax()]!r}, number "
+        f"{start.argmax()}.",
+        f"E·T says how well it ends one. The best is {tokens[end.argmax()]!r}, number {end.argmax()}.",
+        f"The best span in the text: {sum_of(*span)}."
+        + (f" The right answer: {sum_of(*right)}." if tuple(right) != tuple(span) else ""),
+    ]
+    alt = f"{len(tokens)} tokens in a row, question first, with two scores under each, and a frame around the answer."
+    parts = tokens, list(segments), start, end, span, right, captions, alt
+    return show_steps(in_both_widths(draw_pointing, *parts), " ".join(captions))
+
+
+def draw_pointing(tokens, segments, start, end, span, right, captions, alt: str, width: int) -> Schematic:
+    """Draw the tokens in lines, with their numbers, their segments and both scores."""
+    columns, left = (8, 52) if width == WIDE else (4, 40)
+    cell, tall, line = (width - left - 4) / columns, 24, 104
+    rows = -(-len(tokens) // columns)
+    figure = Schematic(width, line * rows + 2, alt, size=13 if width == WIDE else 11.5)
+    limit = float(np.abs(np.concatenate([start, end])).max())
+
+    def place(number: int) -> tuple[float, float]:
+        row, column = divmod(number, columns)
+        return left + cell * column, 8 + line * row
+
+    for segment, role in ((0, "minus"), (1, "plus")):
+        figure.step(captions[segment])
+        for number, token in enumerate(tokens):
+            if segments[number] == segment:
+                x, y = place(number)
+                size = min(figure.size, (cell - 10) / (0.6 * max(2, len(token))))
+                figure.box(x + 2, y, cell - 4, tall, token, role, role, corner=4, size=size)
+                figure.text((x + cell / 2, y + tall + 9), str(number), color="soft", size=11)
+    for step, (name, scores) in enumerate((("start", start), ("end", end)), start=2):
+        figure.step(captions[step])
+        for row in range(rows):
+            x, y = place(row * columns)
+            part, down = scores[row * columns : (row + 1) * columns], y + tall + 18 + 22 * (step - 2)
+            figure.text((left - 6, down + 11), name, color="soft", anchor="end", size=12 if width == WIDE else 11)
+            figure.matrix(x, down, part[None], cell, 22, limit=limit, numbers=".1f", size=12.5)
+    figure.step(captions[4])
+    for (first, last), role in ((right, "ink"), (span, "hot")) if tuple(right) != tuple(span) else ((span, "hot"),):
+        for number in range(first, last + 1):
+            x, y = place(number)
+            figure.box(x + 1, y - 3, cell - 2, tall + 6, "", role, "none", corner=6, line=3)
     return figure
 
 

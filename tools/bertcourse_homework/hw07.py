@@ -259,58 +259,73 @@ def entity_f1(answer: Answer) -> None:
     scores(["B-LOC", "O"], ["B-LOC", "I-LOC"], (1 / 2, 1.0, 2 / 3), ends)
 
 
-@exercise("7.5", "best_span", points=3)
-def best_span(answer: Answer) -> None:
-    """The best span whose start is not after its end and that is not too long."""
-    start, end = torch.tensor([1.0, 0.0, 4.0, 9.0, 0.5]), torch.tensor([0.0, 8.0, 2.0, -1.0, 3.0])
-    span = answer(start, end, 5).has_shape(2, cause="return two numbers, i and j")
-    span.holds("the end is not before the start", lambda s: s[0] <= s[1], "only spans with i <= j count")
-    span.holds("both are places", lambda s: (s >= 0) & (s < 5), "return places, not scores")
-    span.equals(
-        [3, 4],
+@exercise("7.5", "best_spans", points=3)
+def best_spans(answer: Answer) -> None:
+    """The best spans that are legal and of which no two share a token."""
+
+    def spans(start, end, longest: int, expected: list, cause: str, mistakes: dict | None = None) -> None:
+        start, end = (torch.tensor(side, dtype=torch.float32) for side in (start, end))
+        found = answer(start, end, longest, len(expected))
+        found = found.has_shape(len(expected), 2, cause="return n pairs, the places i and j of each span")
+        found.equals(expected, cause, mistakes=mistakes)
+
+    start, end = [1, 0, 4, 9, 0.5], [0, 8, 2, -2, 3]
+    spans(
+        start,
+        end,
+        5,
+        [[3, 4]],
         "the largest start[i] + end[j] of all allowed spans",
-        mistakes={
-            "choose i and j together: the best start may have no good end": [3, 3],
-            "choose i and j together: the best end may have no good start": [0, 1],
+        {
+            "only spans with i <= j count": [[3, 1]],
+            "choose i and j together: the best start may have no good end": [[3, 3]],
+            "choose i and j together: the best end may have no good start": [[0, 1]],
+        },
+    )
+    shared = "no two spans share a token"
+    spans(
+        start,
+        end,
+        5,
+        [[3, 4], [0, 1], [2, 2]],
+        f"the best first, and {shared}",
+        {
+            f"{shared}, and each is the best of what is left": [[3, 4], [0, 1], [1, 1]],
+            "the best span first": [[0, 1], [2, 2], [3, 4]],
+            "a single token is a span, too": [[3, 4], [0, 1], [2, 3]],
         },
     )
     length = "at most longest tokens, both ends included: j - i + 1 <= longest"
-    two = torch.tensor([0.0, 3.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 3.0, 0.0])
-    pair = "return two numbers, i and j"
-    answer(*two, 2).has_shape(2, cause=pair).equals([1, 2], length)
-    answer(*two, 99).has_shape(2, cause=pair).equals([1, 2], "longest may be more than there are tokens")
-    chosen = "the largest sum of all allowed spans: choose i and j together, neither the start nor the end first"
-    together = torch.tensor([5.0, 0.0, 4.5, 0.0, 0.0]), torch.tensor([0.0, 0.0, 0.0, 3.0, 0.0])
-    answer(*together, 2).has_shape(2, cause=pair).equals([2, 3], chosen, mistakes={length: [0, 3]})
-    last = torch.tensor([4.0, 0.0, 0.0, 0.0, 0.0]), torch.tensor([2.0, 0.0, 0.0, 0.0, 5.0])
-    single = f"{chosen}. A single token is a span of length 1"
-    for longest, expected in ((4, [0, 0]), (5, [0, 4]), (1, [0, 0])):
-        answer(*last, longest).has_shape(2, cause=pair).equals(
-            expected, single, mistakes={length: [0, 4 - expected[1]]}
-        )
-    neither = "the best span may have neither the best start nor the best end"
-    sure = torch.tensor([10.0, 7.0, -5.0]), torch.tensor([1.0, 7.0, 12.0])
-    answer(*sure, 1).has_shape(2, cause=pair).equals(
-        [1, 1], neither, mistakes={"add scores up, and neither probabilities (softmax) nor products": [2, 2]}
+    spans([0, 3, 0, 0], [0, 0, 3, 0], 2, [[1, 2]], length)
+    spans([0, 3, 0, 0], [0, 0, 3, 0], 99, [[1, 2]], "longest may be more than there are tokens")
+    spans([5, 0, 4.5, 0, 0], [0, 0, 0, 3, 0], 2, [[2, 3]], length, {length: [[0, 3]]})
+    spans([4, 0, 0, 0, 0], [2, 0, 0, 0, 5], 4, [[0, 0]], f"{length}; a single token is a span, too", {length: [[0, 4]]})
+    inside = f"{shared}: a span inside a better one does share its tokens"
+    spans([3, 5, 4, 0], [0, 0, 4, 6], 4, [[1, 3], [0, 0]], inside, {inside: [[1, 3], [2, 2]]})
+    around = f"{shared}: a span around a better one does share its tokens"
+    spans([6, 9, 0, 0], [0, 0, 8, 7], 4, [[1, 2], [3, 3], [0, 0]], around, {around: [[1, 2], [0, 3], [0, 0]]})
+    chosen = "choose i and j together, neither the start nor the end first"
+    spans([10, 7, -5], [1, 7, 12], 1, [[1, 1]], "add scores up, and neither probabilities (softmax) nor products")
+    spans(
+        [5, 0, 4, 0, 0, 0],
+        [0, 0, 0, 4, 0, 5],
+        2,
+        [[2, 3]],
+        f"{chosen}: the best span may have neither",
+        {length: [[0, 5]]},
     )
-    second_best = torch.tensor([5.0, 0.0, 4.0, 0.0, 0.0, 0.0]), torch.tensor([0.0, 0.0, 0.0, 4.0, 0.0, 5.0])
-    answer(*second_best, 2).has_shape(2, cause=pair).equals([2, 3], neither, mistakes={length: [0, 5]})
-    many = torch.zeros(60), torch.zeros(60)
-    many[0][:25], many[0][40], many[1][41], many[1][:25] = torch.linspace(9, 12, 25), 8.0, 8.0, -20.0
-    answer(*many, 3).has_shape(2, cause=pair).equals(
-        [40, 41], "look at all spans: the best may be made of scores that are not among the best twenty"
-    )
-    question = torch.tensor([-torch.inf, -torch.inf, -4.0, -2.0, -7.0, -6.0])
-    negative = "all scores may be negative: what is not allowed has minus infinity, not 0"
-    answer(question, question.flip(0).roll(2), 3).has_shape(2, cause=pair).equals([3, 4], negative)
-    lowest = torch.tensor([-3e6, -2e6, -9e6]), torch.tensor([-7e6, -9e6, -6e6])
-    answer(*lowest, 1).has_shape(2, cause=pair).equals(
-        [0, 0], f"{negative}, and no number that a sum may be below", mistakes={length: [1, 2]}
+    inf, low = float("inf"), "all scores may be negative: what is not allowed has minus infinity, not 0"
+    spans([-inf, -inf, -4, -2, -7, -6], [-inf, -inf, -7, -6, -2, -4], 3, [[3, 4], [5, 5], [2, 2]], low)
+    spans(
+        [-3e6, -2e6, -9e6],
+        [-7e6, -9e6, -6e6],
+        1,
+        [[0, 0], [1, 1], [2, 2]],
+        f"{low}, nor a number that sums may be below",
     )
     for longest in (1, 4, 30):
-        answer(random(40, seed=2), random(40, seed=3), longest).has_shape(2, cause=pair).equals_stored(
-            f"forty tokens, {longest}", length
-        )
+        found = answer(random(40, seed=2), random(40, seed=3), longest, 4).has_shape(4, 2)
+        found.equals_stored(f"forty tokens, {longest}", f"{length}; {shared}")
 
 
 @exercise("7.6", "plot_labels", points=3)

@@ -104,7 +104,7 @@ def reranked_by_reader(reader: SpanPredictor, collection: Collection, rankings: 
         rows = reader.encode([(collection.queries[query], collection.passages[passage]) for passage in ranking[:DEPTH]])
         margins = dict.fromkeys(ranking[:DEPTH], -math.inf)
         for row, logits in zip(rows, reader.logits(rows)):  # a long passage has several rows
-            score, _, _ = best_span(logits, [bool(place) for place in row.places])
+            score, _, _ = best_span(logits, [place is not None for place in row.offsets])
             passage = ranking[row.source]
             margins[passage] = max(margins[passage], score - logits[0].sum().item())
         reranked[query] = [*sorted(margins, key=lambda passage: -margins[passage]), *ranking[DEPTH:]]
