@@ -23,6 +23,7 @@ from bertcourse.static_embeddings import Question, WordVectors
 from bertcourse_lab.datasets import sense_corpora
 from bertcourse_lab.datasets.classification import Splits
 from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus
+from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 
 STUDIES = Path(__file__).parents[2] / "tools" / "studies"
 FORWARD = STUDIES / "forward.py"
@@ -128,6 +129,29 @@ def test_rank_correlations_of_rows_equal_scipy():
     x, y = random.normal(size=(3, 20)).round(1), random.integers(0, 5, size=(3, 20))  # with ties
     rows = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["spearman_rows"](x, y)
     np.testing.assert_allclose(rows, [anisotropy.stats.spearmanr(a, b).statistic for a, b in zip(x, y)])
+
+
+@pytest.fixture
+def small_world_study():
+    return runpy.run_path(str(STUDIES / "small_world.py"))
+
+
+def test_small_world_by_the_page_reads_the_tokens_of_its_settings(small_world_study, monkeypatch):
+    read = []
+    globals_of = small_world_study["trained_by_page"].__globals__
+    monkeypatch.setitem(
+        globals_of, "train", lambda model, stream, most, callback, rate: read.append((next(stream), most, rate))
+    )
+    settings = dict(world_tokens=3000, tokens=500, mask_rate=0.5, mask_share=1.0, random_share=0.0, seed=3)
+    small_world_study["trained_by_page"](PretrainingConfig(**{**PRESETS["small-world"], **settings}))
+    ((masked, rows), most, rate), mask_id = read[0], globals_of["SmallWorld"]().tokenizer().token_to_id("[MASK]")
+    assert (most, rate, len(rows.input_ids)) == (500, 1e-3, 16)
+    assert (masked.input_ids == mask_id).sum() == len(masked.positions) > 0.4 * rows.num_tokens
+
+
+def test_small_world_prints_both_bands(small_world_study, capsys):
+    small_world_study["compare"]("mask30", [{"mlm_loss": 1.1}, {"mlm_loss": 1.3}], [{"mlm_loss": 1.2}])
+    assert "1.100 to 1.300    1.200 to 1.200" in capsys.readouterr().out
 
 
 @pytest.fixture

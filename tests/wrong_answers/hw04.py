@@ -14,155 +14,260 @@ import torch.nn.functional as F
 from wrong_answers import right, wrong
 
 
-def holes(input_ids, is_special, mask_id, rate, seed, **changes):
+def holes(input_ids, word_ids, is_special, mask_id, rate, seed, **changes):
     """The right holes, with some parts replaced."""
     generator = torch.Generator().manual_seed(seed)
     chance, dice = torch.rand(2, *input_ids.shape, generator=generator)
-    chosen = changes.get("chosen", lambda chance: (chance < rate) & ~is_special[input_ids])(chance)
+    of_words = changes.get("of_words", lambda chance: chance.gather(1, word_ids.clamp(min=0)))(chance)
+    chosen = changes.get("chosen", lambda odds: (odds < rate) & (word_ids != -1))(of_words)
     ordinary = changes.get("ordinary", (~is_special).nonzero().flatten())
     others = ordinary[torch.randint(len(ordinary), input_ids.shape, generator=generator)]
     masked, other = changes.get("limits", (0.8, 0.9))
+    dice = changes.get("dice", lambda dice: dice)(dice)
     shown = torch.where(dice < masked, mask_id, torch.where(dice < other, others, input_ids))
     return chosen, torch.where(chosen, shown, input_ids)
 
 
-@wrong("4.1", "never chosen", "special tokens chosen, too")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=lambda chance: chance < rate)
+@wrong("4.1", "a long word is chosen no more often than a short one", "tokens are chosen, and take their words along")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    def choose(odds):
+        picked = (odds < rate) & (word_ids != -1)
+        reached = torch.zeros(len(input_ids), int(word_ids.max()) + 2, dtype=torch.bool)
+        rows = torch.arange(len(input_ids))[:, None].expand_as(word_ids)
+        reached[rows[picked], word_ids[picked]] = True
+        return reached[rows, word_ids] & (word_ids != -1)
+
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, of_words=lambda chance: chance, chosen=choose
+    )
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "draw one random number for each word, not for each token", "pieces chosen one by one, as in the lecture")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, of_words=lambda chance: chance)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "not one for the word or the row", "what becomes of a word drawn once for all its pieces")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, dice=lambda dice: dice.gather(1, word_ids.clamp(min=0))
+    )
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "which as an index is the last one", "what belongs to no word chosen, too")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    def look_up(chance):
+        chance = torch.cat([chance, chance[:, :1]], dim=1)
+        return chance[torch.arange(len(chance))[:, None], word_ids]
+
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, of_words=look_up, chosen=lambda odds: odds < rate
+    )
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "word 0 is a word, too", "the first word never chosen")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, chosen=lambda odds: (odds < rate) & (word_ids > 0)
+    )
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "a long word is chosen no less often than a short one", "the mean of the pieces' random numbers decides")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    def every_piece(chance):
+        of_piece, rows = torch.zeros_like(chance), torch.arange(len(chance))[:, None].expand_as(word_ids)
+        most = of_piece.index_put((rows, word_ids.clamp(min=0)), chance, accumulate=True)
+        size = of_piece.index_put((rows, word_ids.clamp(min=0)), torch.ones_like(chance), accumulate=True)
+        return (most / size.clamp(min=1)).gather(1, word_ids.clamp(min=0))
+
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, of_words=every_piece)
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "one random number for each word of each of the B rows", "the words of the same number in every row")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, of_words=lambda chance: chance[0][word_ids.clamp(min=0)]
+    )
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "draw one random number for each word", "the words of the first row taken for those of all")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    of_first = word_ids[0].clamp(min=0).expand_as(word_ids)
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, of_words=lambda chance: chance.gather(1, of_first)
+    )
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "one random number for each word of each of the B rows", "the same number of words in every row")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    def choose(odds):
+        chosen = torch.zeros_like(word_ids, dtype=torch.bool)
+        for row, numbers in enumerate(word_ids):
+            words = numbers[numbers != -1].unique()
+            order = odds[row, : len(words)].argsort()
+            chosen[row] = torch.isin(numbers, words[order[: round(rate * len(words))]])
+        return chosen
+
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, of_words=lambda chance: chance, chosen=choose
+    )
     return read, torch.where(chosen, input_ids, -100)
 
 
 @wrong("4.1", "not what stands there now", "labels taken after masking")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed)
     return read, torch.where(chosen, read, -100)
 
 
 @wrong("4.1", "-100 everywhere else", "0 where nothing is to be guessed")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed)
     return read, torch.where(chosen, input_ids, 0)
 
 
 @wrong("4.1", "what was chosen and stayed as it was has a label, too")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    _, read = holes(input_ids, is_special, mask_id, rate, seed)
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    _, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed)
     return read, torch.where(read != input_ids, input_ids, -100)
 
 
 @wrong("4.1", "half of the rest stays", "10 % of what is left")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, limits=(0.8, 0.82))
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, limits=(0.8, 0.82))
     return read, torch.where(chosen, input_ids, -100)
 
 
 @wrong("4.1", "of the chosen tokens 80 % become mask_id", "[MASK] in every hole")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, limits=(1.0, 1.0))
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, limits=(1.0, 1.0))
     return read, torch.where(chosen, input_ids, -100)
 
 
-@wrong("4.1", "change only what has a label", "80 % and 10 % of all tokens")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    ordinary = ~is_special[input_ids]
-    chosen = (torch.rand(input_ids.shape, generator=generator) < rate) & ordinary
-    masked = (torch.rand(input_ids.shape, generator=generator) < 0.8 * rate) & ordinary
-    return torch.where(masked, mask_id, input_ids), torch.where(chosen, input_ids, -100)
+@wrong("4.1", "80 % become mask_id", "[MASK] in 90 % of the holes")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, limits=(0.9, 0.95))
+    return read, torch.where(chosen, input_ids, -100)
+
+
+@wrong("4.1", "change only what has a label", "masks and labels drawn apart")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed)
+    apart, _ = holes(input_ids, word_ids, is_special, mask_id, rate, seed + 1)
+    return read, torch.where(apart, input_ids, -100)
 
 
 @wrong("4.1", "among those that are not special", "random tokens from the whole vocabulary")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    every = torch.arange(len(is_special))
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=every)
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, ordinary=torch.arange(len(is_special)))
     return read, torch.where(chosen, input_ids, -100)
 
 
 @wrong("4.1", "each place has a random token of its own", "one random token for all")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    one = (~is_special).nonzero().flatten()[-3:-2]
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=one)
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, ordinary=(~is_special).nonzero().flatten()[-3:-2]
+    )
     return read, torch.where(chosen, input_ids, -100)
 
 
-@wrong("4.1", "one random number for each of the (B, L) tokens", "the same holes in every row")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    def choose(chance):
-        return (chance[0] < rate) & ~is_special[input_ids]
-
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=choose)
+@wrong("4.1", "the first and the last one, too", "the last token never drawn")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    ordinary = (~is_special).nonzero().flatten()[:-1]
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, ordinary=ordinary)
     return read, torch.where(chosen, input_ids, -100)
 
 
-@wrong("4.1", "one random number for each of the (B, L) tokens", "the same number in every row")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    def choose(chance):
-        chance = chance.masked_fill(is_special[input_ids], 2.0)
-        count = round(rate * (~is_special[input_ids[0]]).sum().item())
-        return chance <= chance.sort(-1).values[:, count - 1, None]
-
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=choose)
+@wrong("4.1", "the first and the last one, too", "the special ids taken for the first ones")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(
+        input_ids, word_ids, is_special, mask_id, rate, seed, ordinary=torch.arange(5, len(is_special))
+    )
     return read, torch.where(chosen, input_ids, -100)
 
 
 @wrong("4.1", "draw from it alone", "the seed is not used")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
     seed = int(torch.randint(10**9, ()))
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed)
     return read, torch.where(chosen, input_ids, -100)
 
 
-@wrong("4.1", "choose each token with a probability of rate", "15 %, whatever is asked for")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, 0.15, seed)
+@wrong("4.1", "choose each word with a probability of rate", "15 %, whatever is asked for")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, 0.15, seed)
     return read, torch.where(chosen, input_ids, -100)
 
 
 @wrong("4.1", "work on a copy", "the input is changed")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
     labels = input_ids.clone()
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed)
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed)
     labels[~chosen] = -100
     input_ids[chosen] = read[chosen]
     return input_ids, labels
 
 
+@wrong("4.1", "a row may have no hole", "at least one word in each row")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    def choose(odds):
+        odds = odds.masked_fill(word_ids == -1, 2.0)
+        least = odds.min(1, keepdim=True).values
+        return (odds < rate) | ((odds == least) & (least < 2.0))
+
+    chosen, read = holes(input_ids, word_ids, is_special, mask_id, rate, seed, chosen=choose)
+    return read, torch.where(chosen, input_ids, -100)
+
+
 @right("4.1", "token by token, with Python's random, as lists")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    generator, is_special = random.Random(seed), is_special.tolist()
-    ordinary = [i for i, special in enumerate(is_special) if not special]
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
+    generator = random.Random(seed)
+    ordinary = [i for i, special in enumerate(is_special.tolist()) if not special]
     read, labels = [], []
-    for row in input_ids.tolist():
+    for tokens, words in zip(input_ids.tolist(), word_ids.tolist()):
+        coins = {word: generator.random() < rate for word in sorted(set(words) - {-1})}
         read.append([])
         labels.append([])
-        for token in row:
-            chosen = not is_special[token] and generator.random() < rate
+        for token, word in zip(tokens, words):
+            chosen = coins.get(word, False)
             labels[-1].append(token if chosen else -100)
             kind = generator.choices("mro", (8, 1, 1))[0] if chosen else "o"
             read[-1].append({"m": mask_id, "r": generator.choice(ordinary), "o": token}[kind])
     return read, labels
 
 
-@right("4.1", "numpy, in a loop over what was chosen")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+@right("4.1", "numpy, over runs of one word in the rows laid end to end")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
     generator = np.random.default_rng(seed)
-    read, special = np.array(input_ids), np.asarray(is_special)
-    labels = np.full_like(read, -100)
-    for place in zip(*np.nonzero(~special[read] & (generator.random(read.shape) < rate))):
-        labels[place] = read[place]
-        dice = generator.random()
-        if dice < 0.8:
+    tokens, words = np.array(input_ids).ravel(), np.asarray(word_ids).ravel()
+    begins = np.diff(words, prepend=-2) != 0  # a row ends in a special token, so two words never meet
+    begins[:: input_ids.shape[1]] = True
+    runs = np.cumsum(begins) - 1
+    chosen = (generator.random(runs[-1] + 1) < rate)[runs] & (words >= 0)
+    read, labels = tokens.copy(), np.where(chosen, tokens, -100)
+    for place in np.flatnonzero(chosen):
+        dice = generator.integers(10)
+        if dice < 8:
             read[place] = mask_id
-        elif dice < 0.9:
-            read[place] = generator.choice(np.flatnonzero(~special))
-    return read, labels
+        elif dice == 8:
+            read[place] = generator.choice(np.flatnonzero(~np.asarray(is_special)))
+    return read.reshape(input_ids.shape), labels.reshape(input_ids.shape)
 
 
-@right("4.1", "bernoulli and multinomial, as Hugging Face's collator does it")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
+@right("4.1", "bernoulli for each pair of row and word, multinomial for the random tokens")
+def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
     generator, read, labels = torch.Generator().manual_seed(seed + 5), input_ids.clone(), input_ids.clone()
-    odds = torch.full(labels.shape, rate).masked_fill(is_special[input_ids], 0.0)
-    chosen = torch.bernoulli(odds, generator=generator).bool()
+    pairs = word_ids + 1 + (input_ids.shape[1] + 1) * torch.arange(len(input_ids))[:, None]
+    each, of_token = pairs.unique(return_inverse=True)
+    chosen = torch.bernoulli(torch.full(each.shape, rate), generator=generator).bool()[of_token] & word_ids.ne(-1)
     labels[~chosen] = -100
     masked = torch.bernoulli(torch.full(labels.shape, 0.8), generator=generator).bool() & chosen
     read[masked] = mask_id
@@ -170,60 +275,6 @@ def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
     words = torch.multinomial((~is_special).float(), labels.numel(), True, generator=generator).view(labels.shape)
     read[random_ones] = words[random_ones]
     return read, labels
-
-
-@wrong("4.1", "a second random number for each token", "what becomes of the holes drawn once a row")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    chosen = (torch.rand(input_ids.shape, generator=generator) < rate) & ~is_special[input_ids]
-    dice = torch.rand(len(input_ids), 1, generator=generator)
-    ordinary = (~is_special).nonzero().flatten()
-    others = ordinary[torch.randint(len(ordinary), input_ids.shape, generator=generator)]
-    read = torch.where(dice < 0.8, mask_id, torch.where(dice < 0.9, others, input_ids))
-    return torch.where(chosen, read, input_ids), torch.where(chosen, input_ids, -100)
-
-
-@wrong("4.1", "each place has a random token of its own", "one random token a row")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    chance, dice = torch.rand(2, *input_ids.shape, generator=generator)
-    chosen = (chance < rate) & ~is_special[input_ids]
-    ordinary = (~is_special).nonzero().flatten()
-    others = ordinary[torch.randint(len(ordinary), (len(input_ids), 1), generator=generator)]
-    read = torch.where(dice < 0.8, mask_id, torch.where(dice < 0.9, others, input_ids))
-    return torch.where(chosen, read, input_ids), torch.where(chosen, input_ids, -100)
-
-
-@wrong("4.1", "the first and the last one, too", "the last token never drawn")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    ordinary = (~is_special).nonzero().flatten()[:-1]
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=ordinary)
-    return read, torch.where(chosen, input_ids, -100)
-
-
-@wrong("4.1", "the first and the last one, too", "the special ids taken for the first ones")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, ordinary=torch.arange(5, len(is_special)))
-    return read, torch.where(chosen, input_ids, -100)
-
-
-@wrong("4.1", "a row may have no hole", "at least one hole in each row")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    def choose(chance):
-        odds = chance.masked_fill(is_special[input_ids], 2.0)
-        chosen = odds < rate
-        lonely = ~chosen.any(1)
-        chosen[lonely, odds.argmin(1)[lonely]] = True
-        return chosen
-
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, chosen=choose)
-    return read, torch.where(chosen, input_ids, -100)
-
-
-@wrong("4.1", "80 % become mask_id", "[MASK] in 90 % of the holes")
-def mask_tokens(input_ids, is_special, mask_id, rate=0.15, seed=0):
-    chosen, read = holes(input_ids, is_special, mask_id, rate, seed, limits=(0.9, 0.95))
-    return read, torch.where(chosen, input_ids, -100)
 
 
 def at_holes(logits, labels):
@@ -904,7 +955,7 @@ def figure(rates, good, every=None):
     special = torch.zeros(200, dtype=torch.bool)
     special[:10] = True
     for rate in rates:
-        found, read = holes(rows, special, 3, rate, 9)
+        found, read = holes(rows, torch.arange(100).repeat(200, 1), special, 3, rate, 9)
         lines[0].append(100 * (every or (lambda read, found: found.float().mean()))(read, found).item())
         lines[1].append(100 * good(read, found).item())
     for line, name in zip(lines, ("all", "good")):
@@ -980,7 +1031,8 @@ def plot_holes(rates):
     plt.figure()
     lines = {"good": [], "all": []}
     for rate in rates:
-        rows = mask_tokens(torch.randint(1, 50, (200, 100)), special, 0, rate)[1].tolist()
+        words = torch.arange(100).expand(200, 100)
+        rows = mask_words(torch.randint(1, 50, (200, 100)), words, special, 0, rate)[1].tolist()
         holes = [[label != -100 for label in row] for row in rows]
         alone = sum(a < b > c for row in holes for a, b, c in zip(row, row[1:], row[2:]))
         lines["good"].append(alone / 200)
@@ -1028,7 +1080,7 @@ def plot_holes(rates):
     rows = torch.arange(5, 20005).remainder(995).add(5).reshape(200, 100)
     shares = []
     for rate in rates:
-        found = torch.as_tensor(mask_tokens(rows, special, 4, rate, 3)[1]).ne(-100)
+        found = torch.as_tensor(mask_words(rows, rows.argsort().argsort(), special, 4, rate, 3)[1]).ne(-100)
         good = found & ~found.roll(1, dims=1) & ~found.roll(-1, dims=1)
         shares.append([found.double().mean() * 100, good.double().mean() * 100])
     axes = plt.figure().gca()

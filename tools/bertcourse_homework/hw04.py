@@ -1,4 +1,4 @@
-"""Homework 4: masked tokens and their loss, pairs of sentences, full rows, the learning rate."""
+"""Homework 4: masked words and the loss of a hole, pairs of sentences, full rows, the learning rate."""
 
 import math
 
@@ -10,14 +10,18 @@ from bertcourse_homework.engine import Answer, Call, exercise, random
 IGNORED = -100
 
 
-@exercise("4.1", "mask_tokens", points=3)
-def mask_tokens(answer: Answer) -> None:
-    """80/10/10 of tokens that are each chosen independently, and never of special ones."""
+@exercise("4.1", "mask_words", points=3)
+def mask_words(answer: Answer) -> None:
+    """80/10/10 of the pieces of words that are each chosen independently, and never of what belongs to no word."""
     is_special = torch.zeros(50, dtype=torch.bool)
     is_special[[0, 1, 2, 3, 20]] = True  # [PAD], [UNK], [CLS], [SEP], [MASK]
     row = torch.tensor([2, *range(4, 20), *range(21, 50), 3, 0, 0, 0])
     batch = row.repeat(600, 1)
-    call = answer(batch, is_special, 20, 0.3, 1)
+    sizes = [1, 2, 1, 4, 1, 3, 2, 1, 1, 4, 3, 1, 2, 1, 1, 4, 1, 3, 2, 1, 2, 1, 2, 1]  # pieces of 24 words
+    one, other = (torch.arange(24).repeat_interleave(torch.tensor(each)) for each in (sizes, sizes[::-1]))
+    ends = torch.tensor([-1]), torch.full((4,), -1)
+    words = torch.stack([torch.cat([ends[0], each, ends[1]]) for each in (one, other)]).repeat(300, 1)
+    call = answer(batch, words, is_special, 20, 0.3, 1)
     both = "return (what the model reads, labels), both (B, L)"
     read, labels = (call[i].has_shape(600, 50, cause=both) for i in (0, 1))
     labels.holds(
@@ -25,11 +29,11 @@ def mask_tokens(answer: Answer) -> None:
         lambda found: (found == batch) | (found == IGNORED),
         "the label is the token that stood there before, not what stands there now; -100 everywhere else",
     )
-    ordinary = ~is_special[batch]
+    in_word = words != -1
     labels.holds(
-        "special tokens have no label",
-        lambda found: found[~ordinary] == IGNORED,
-        "[CLS], [SEP] and [PAD] are never chosen: leave out is_special[input_ids]",
+        "what belongs to no word has no label",
+        lambda found: found[~in_word] == IGNORED,
+        "[CLS], [SEP] and [PAD] are never chosen: leave out word_ids of -1, which as an index is the last one",
     )
     chosen = labels.value != IGNORED
     read.holds(
@@ -37,24 +41,49 @@ def mask_tokens(answer: Answer) -> None:
         lambda found: found[~chosen] == batch[~chosen],
         "change only what has a label: choose once, and use that for both",
     )
-    rows = chosen.sum(1)
-    labels.holds(
-        "rows have different holes, and different numbers of them",
-        lambda _: len(rows.unique()) > 3 and (chosen[0] != chosen[1]).any(),
-        "each token is chosen by itself: one random number for each of the (B, L) tokens",
-    )
-    share = chosen[ordinary].float().mean().item()
+    of_word = torch.nn.functional.one_hot(words.clamp(min=0), 24) * in_word[..., None]
+    size, hidden = of_word.sum(1), (of_word * chosen[..., None]).sum(1)  # (600, 24)
     shown = read.value[chosen]
     masks = (shown == 20).float().mean().item()
     same = (shown == batch[chosen]).float().mean().item()
-    causes = {
-        "what was chosen and stayed as it was has a label, too": same < 0.02,
-        "choose each token with a probability of rate": True,
-    }
+    stayed = "what was chosen and stayed as it was has a label, too"
+    parts = ((hidden > 0) & (hidden < size)).sum() / (hidden > 0).sum().clamp(min=1)
     labels.holds(
-        f"30 % of the ordinary tokens have a label, here {share:.0%}",
-        lambda _: abs(share - 0.3) < 0.02,
-        next(cause for cause, holds in causes.items() if holds),
+        f"all pieces of a word have a label, or none; here {parts:.0%} of the words with a label have it in part",
+        lambda _: (hidden == 0) | (hidden == size),
+        stayed
+        if same < 0.02
+        else "draw one random number for each word, not for each token, and look it up for all pieces of the word",
+    )
+    taken = hidden > 0
+    labels.holds(
+        "rows have different holes, and different numbers of them",
+        lambda _: len(taken.sum(1).unique()) > 3 and (taken[0] != taken[2]).any(),
+        "each word of each row is chosen by itself: one random number for each word of each of the B rows",
+    )
+    share = taken.float().mean().item()
+    of_size = [taken[size == pieces].float().mean().item() for pieces in (1, 2, 3, 4)]
+    firsts = taken[:, 0].float().mean().item()
+    causes = {
+        stayed: same < 0.02,
+        "word 0 is a word, too: compare with -1": firsts == 0 < share,
+        "choose words, not tokens that take their word along: a long word is chosen no more often than a short one": (
+            of_size[3] > 1.4 * of_size[0]
+        ),
+        "choose words, not tokens: a long word is chosen no less often than a short one": of_size[3] < of_size[0] / 1.4,
+        "choose each word with a probability of rate": True,
+    }
+    cause = next(cause for cause, holds in causes.items() if holds)
+    labels.holds(
+        f"30 % of the words are chosen, and so are 30 % of those of one piece and of four; here {share:.0%}, "
+        f"{of_size[0]:.0%} and {of_size[3]:.0%}",
+        lambda _: abs(share - 0.3) < 0.02 and all(abs(each - 0.3) < 0.04 for each in of_size),
+        cause,
+    )
+    labels.holds(
+        "the first word of a row and the last are chosen as often as the others",
+        lambda _: (abs(taken.float().mean(0) - 0.3) < 0.1).all(),
+        cause,
     )
     read.holds(
         f"80 % of the chosen ones are [MASK], here {masks:.0%}",
@@ -66,11 +95,12 @@ def mask_tokens(answer: Answer) -> None:
         lambda _: abs(same - 0.102) < 0.02,
         "10 % of all the chosen, not of what the 80 % left: half of the rest stays",
     )
-    all_masks = ((read.value == 20) | ~chosen).all(1).float().mean().item()
+    shows_mask = (of_word * (read.value == 20)[..., None]).sum(1)
+    four = (shows_mask == 4)[(size == 4) & taken].float().mean().item()
     read.holds(
-        f"the holes of a row become different things; here {all_masks:.0%} of the rows show [MASK] in every hole",
-        lambda _: all_masks < 0.3,
-        "a second random number for each token says what becomes of it, not one for the row",
+        f"the pieces of a word become different things; here {four:.0%} of the words of four show [MASK] four times",
+        lambda _: four < 0.6,
+        "a second random number for each token says what becomes of it, not one for the word or the row",
     )
     is_random = chosen & (read.value != 20) & (read.value != batch)
     others = read.value[is_random]
@@ -91,23 +121,23 @@ def mask_tokens(answer: Answer) -> None:
         "draw a random token from all that are not special, the first and the last one, too",
     )
     cause = "make a generator from the seed, torch.Generator().manual_seed(seed), and draw from it alone"
-    again = answer(batch, is_special, 20, 0.3, 1)
+    again = answer(batch, words, is_special, 20, 0.3, 1)
     again[1].equals(labels.value, cause)
     again[0].equals(read.value, cause)
-    other = answer(batch, is_special, 20, 0.3, 2)[1].has_shape(600, 50)
+    other = answer(batch, words, is_special, 20, 0.3, 2)[1].has_shape(600, 50)
     other.holds("another seed gives other holes", lambda found: (found != labels.value).any(), cause)
-    usual = answer(batch, is_special, 20)[1].has_shape(600, 50)
+    usual = answer(batch, words, is_special, 20)[1].has_shape(600, 50)
     usual.holds(
-        "without a rate, 15 % have a label",
-        lambda found: abs((found != IGNORED)[ordinary].float().mean().item() - 0.15) < 0.02,
+        "without a rate, 15 % of the words are chosen",
+        lambda found: abs(((of_word * (found != IGNORED)[..., None]).sum(1) > 0).float().mean().item() - 0.15) < 0.02,
         "use rate, not a number of your own; it is 0.15 if none is given",
     )
-    none = answer(batch[:3], is_special, 20, 0.0)[1].has_shape(3, 50)
+    none = answer(batch[:3], words[:3], is_special, 20, 0.0)[1].has_shape(3, 50)
     none.holds("with a rate of 0 nothing has a label", lambda found: found == IGNORED, "a row may have no hole")
-    every = answer(batch[:3], is_special, 20, 1.0)[1].has_shape(3, 50)
+    every = answer(batch[:3], words[:3], is_special, 20, 1.0)[1].has_shape(3, 50)
     every.holds(
-        "with a rate of 1 every ordinary token has a label",
-        lambda found: (found != IGNORED) == ordinary[:3],
+        "with a rate of 1 every token of a word has a label",
+        lambda found: (found != IGNORED) == in_word[:3],
         "choose where torch.rand(…) < rate",
     )
 

@@ -3,6 +3,9 @@
 ``python tools/studies/small_world.py`` trains each variation with three seeds, writes the logs and ``final.jsonl`` into
 data/runs/small-world and prints the table; a run that exists already is not made again. Name variations to make only
 these.
+
+``python tools/studies/small_world.py mask30 --page`` trains by lecture 4's own ``batches`` and ``train``, in float32,
+writes nothing, and prints what it measures beside the stored runs: five minutes of one core per seed.
 """
 
 import argparse
@@ -11,17 +14,28 @@ import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from bertcourse.bert import BertForPreTraining
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.pretraining import Documents, SmallWorld, Vocabulary, evaluate, sense_accuracy, topic_accuracy
+from bertcourse.pretraining import (
+    Documents,
+    SmallWorld,
+    Vocabulary,
+    batches,
+    evaluate,
+    sense_accuracy,
+    topic_accuracy,
+    train,
+)
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
 from bertcourse.training import read_log
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.config import PRECISIONS, PRESETS, PretrainingConfig
-from bertcourse_lab.pretraining.trainer import pretrain
+from bertcourse_lab.pretraining.starts import new_model
+from bertcourse_lab.pretraining.trainer import find_corpus, pretrain
 
 LOCAL_START = {"initial_positions": "sinusoidal", "local_layers": 2, "initial_outputs": "zero"}
 VARIATIONS = {
@@ -38,6 +52,8 @@ VARIATIONS = {
     "half-as-long": {"tokens": 1_200_000},
     "local-start-half-as-long": {**LOCAL_START, "tokens": 1_200_000},
 }
+# The lecture's loop always has NSP and draws new masks.
+PAGE_HAS = {"mask30", "mask15", "mask50", "all-masks", "sparse", "half-as-long"}
 KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "learning_rate", "length")
 
 
@@ -46,6 +62,7 @@ def main() -> None:
     parser.add_argument("variations", nargs="*", help=f"of {', '.join(VARIATIONS)} (default: all)")
     parser.add_argument("--seeds", type=int, nargs="+", default=[21, 22, 23], help="(default: %(default)s)")
     parser.add_argument("--precision", default="auto", choices=PRECISIONS, help="(default: %(default)s)")
+    parser.add_argument("--page", action="store_true", help="train by lecture 4's own loop, and compare")
     parser.add_argument("--folder", type=Path, default=course_file("runs/README.md").parent / "small-world")
     options = parser.parse_args()
     if unknown := set(options.variations) - set(VARIATIONS):
@@ -53,6 +70,13 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     final = options.folder / "final.jsonl"
     rows = [json.loads(line) for line in final.read_text().splitlines()] if final.is_file() else []
+    if options.page:
+        if set(options.variations) - PAGE_HAS:
+            parser.error(f"--page can train {', '.join(sorted(PAGE_HAS))}")
+        for name in options.variations or ["mask30"]:
+            found = [measure(name, seed, page=True)[0] for seed in options.seeds]
+            compare(name, found, [row for row in rows if row["run"] == name])
+        return
     for seed in options.seeds:
         for name in options.variations or VARIATIONS:
             if any((row["run"], row["seed"]) == (name, seed) for row in rows):
@@ -69,8 +93,32 @@ def main() -> None:
         print(f"{row['run']:28}{row['seed']:5}", *(f"{row.get(column, '')!s:>28}" for column in columns))
 
 
-def measure(name: str, seed: int, precision: str = "auto") -> tuple[dict, list[dict]]:
-    """Train one model, and measure it on more examples than its log does.
+def compare(name: str, found: list[dict], stored: list[dict]) -> None:
+    """Print the lowest and the highest value of each measurement, of new rows of ``final.jsonl`` and of stored ones."""
+    print(f"{name:30}{'by the page':>18}{'stored':>18}")
+    for key in ("mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy", "sense_accuracy", "topic_accuracy", "seconds"):
+        bands = []
+        for rows in (found, stored):
+            values = [value for row in rows if key in row for value in np.ravel(row[key])]
+            bands.append(f"{min(values):.3f} to {max(values):.3f}" if values else "-")
+        print(f"{key:30}", *(f"{band:>17}" for band in bands))
+
+
+def trained_by_page(config: PretrainingConfig) -> BertForPreTraining:
+    """A model trained as lecture 4 does it: its batches, its loop and its schedule, on the corpus of the settings."""
+    corpus = find_corpus(config)
+    vocabulary = Vocabulary.of(corpus.tokenizer)
+    torch.manual_seed(config.seed)
+    model = new_model(config, vocabulary.size, corpus.train, vocabulary.pad_id)
+    documents = [document for shard in corpus.train for document in shard.lists()]
+    shares = {"mask_share": config.mask_share, "random_share": config.random_share}
+    stream = batches(documents, vocabulary, 64, config.batch_size, config.mask_rate, config.seed, **shares)
+    train(model, stream, config.tokens, lambda *_: None, config.learning_rate)
+    return model.eval()
+
+
+def measure(name: str, seed: int, precision: str = "auto", page: bool = False) -> tuple[dict, list[dict]]:
+    """Train one model, by ``pretrain`` or by the page's loop, and measure it on more examples than its log does.
 
     Returns:
         A row of ``final.jsonl``, and the log with each ``train`` line reduced to what a figure needs.
@@ -79,8 +127,8 @@ def measure(name: str, seed: int, precision: str = "auto") -> tuple[dict, list[d
     with tempfile.TemporaryDirectory() as folder:
         settings = {"seed": seed, "output": folder, "precision": precision, **VARIATIONS[name]}
         config = PretrainingConfig(**{**PRESETS["small-world"], **settings})
-        model = pretrain(config)
-        log = read_log(Path(folder) / "log.jsonl")
+        model = trained_by_page(config) if page else pretrain(config)
+        log = [] if page else read_log(Path(folder) / "log.jsonl")
     row = {"run": name, "seed": seed, "seconds": time.perf_counter() - start}
     world = SmallWorld(sparse=config.corpus == "sparse-world")
     tokenizer = world.tokenizer()
@@ -102,7 +150,8 @@ def measure(name: str, seed: int, precision: str = "auto") -> tuple[dict, list[d
         row["topic_accuracy_from_scratch"] = [topic_accuracy(fresh.bert, world, 50, draw) for draw in range(3)]
     if not config.nsp:
         row = {key: value for key, value in row.items() if not key.startswith("nsp")}
-    log[0]["config"]["output"] = f"runs/{name}-seed{seed}"
+    for line in log[:1]:
+        line["config"]["output"] = f"runs/{name}-seed{seed}"
     log = [{key: line[key] for key in KEPT} if line["event"] == "train" else line for line in log]
     return {key: rounded(value) for key, value in row.items()}, log
 
