@@ -89,6 +89,7 @@ def hide(
         mask_share, random_share: 80 % and 10 %.
     """
     tokens = input_ids.flatten()[positions]
+    # below 0.9 random, and of these, below 0.8, [MASK]; the others stay
     shown = torch.where(dice < mask_share + random_share, random_tokens, tokens)
     shown = torch.where(dice < mask_share, mask_id, shown)
     masked = input_ids.flatten().clone()

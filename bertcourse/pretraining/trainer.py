@@ -33,7 +33,7 @@ def losses(model: BertForPreTraining, masked: MaskedTokens, rows: RowBatch) -> t
 
 def train(
     model: BertForPreTraining,
-    batches: Iterator[tuple[MaskedTokens, RowBatch]],
+    stream: Iterator[tuple[MaskedTokens, RowBatch]],
     max_tokens: int,
     callback: Callable[[int, float], None],
     max_lr: float = 1e-3,
@@ -42,7 +42,7 @@ def train(
 
     Args:
         model: new, or to be trained further.
-        batches: as ``pairs.batches`` makes them.
+        stream: as ``pairs.batches`` makes it.
         max_tokens: how many to read.
         callback: is called after each step with the number of tokens read and the loss.
         max_lr: highest learning rate.
@@ -56,7 +56,7 @@ def train(
         done = num_tokens / max_tokens  # from 0 to 1
         for group in optimizer.param_groups:
             group["lr"] = max_lr * min(1, (done + 1e-9) / 0.06, (1 - done) / 0.3)
-        masked, rows = next(batches)
+        masked, rows = next(stream)
         mlm, nsp = losses(model, masked, rows)
         optimizer.zero_grad()
         (mlm + nsp).backward()  # how much is each weight to blame?

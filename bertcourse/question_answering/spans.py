@@ -141,11 +141,11 @@ def best_answer(
         no_answer_margin: no answer if [CLS] scores higher than the best span by more than this, τ of section 4.3 with
             the sign that it has in run_squad.py; None to always answer.
     """
-    found = []
+    spans = []
     for offsets, logits in windows:
         is_context = [place is not None for place in offsets]
-        found.append((*best_span(logits, is_context, max_answer_tokens), offsets))
-    score, first, last, offsets = max(found, key=lambda each: each[0])
+        spans.append((*best_span(logits, is_context, max_answer_tokens), offsets))
+    score, first, last, offsets = max(spans, key=lambda each: each[0])
     no_answer = min(float(logits[0].sum()) for _, logits in windows)
     if no_answer_margin is not None and no_answer - score > no_answer_margin:
         return Span("", 0, 0, score, no_answer)

@@ -3,11 +3,11 @@
     BERTCOURSE_DATA=FOLDER python tools/studies/nli.py     # an hour of CPU on one core
 
 MiniLM learns from 8,856 pairs of SNLI's dev split (``bertcourse_lab.datasets.classification.snli``), read three times,
-with three seeds; the course's own BERT with one. Each learns W + U·V of rank 16 (Hu et al. 2022), biases, layer norms
-and the head. Beside them stands counting words, in both texts or in one alone: logistic regression on TF-IDF of words
-and word pairs, whose penalty dev chooses. Everything is measured on SNLI's test split, which chooses nothing, and on
-pairs of other kinds: data/nli, ConjNLI, and 2,000 pairs each of Breaking NLI and MED. MED has no contradictions, so
-there every answer but entailment counts as neutral.
+with three seeds; the course's own BERT with one, and so does MiniLM without the premises. Each learns W + U·V of rank
+16 (Hu et al. 2022), biases, layer norms and the head. Beside them stands counting words, in both texts or in one alone:
+logistic regression on TF-IDF of words and word pairs, whose penalty dev chooses. All are measured on SNLI's test split,
+which chooses nothing, and on pairs of other kinds: data/nli, ConjNLI, and 2,000 each of Breaking NLI and MED. MED has
+no contradictions, so there every answer but entailment counts as neutral.
 
 Writes data/inference/inference.safetensors, the first seed's difference, and scores.json. An interrupted study resumes
 after the last run that it finished.
@@ -49,8 +49,15 @@ def tests() -> dict[str, list[LabeledText]]:
     return {"SNLI": snli().test, "data/nli": ours, **others}
 
 
-def train(name: str, seed: int, splits: Splits, path: Path) -> None:
-    """Train a model and write its difference."""
+def seen(pairs: Sequence[LabeledText], parts: Sequence[int]) -> list[LabeledText]:
+    """The pairs, or one text of each."""
+    texts = [tuple(pair.text[i] for i in parts) for pair in pairs]
+    return [LabeledText(text if len(text) > 1 else text[0], pair.label) for text, pair in zip(texts, pairs)]
+
+
+def train(name: str, seed: int, splits: Splits, path: Path, parts: Sequence[int] = (0, 1)) -> None:
+    """Train a model on pairs, or on one text of each, and write its difference."""
+    splits = Splits(*(seen(split, parts) for split in splits))
     encoder, tokenizer = load_pretrained(name)
     undisturbed = BertModel(dataclasses.replace(encoder.config, **NO_DROPOUT))
     undisturbed.load_state_dict(encoder.state_dict())
@@ -60,21 +67,17 @@ def train(name: str, seed: int, splits: Splits, path: Path) -> None:
     save_difference(model, path)
 
 
-def answers(name: str, path: Path) -> dict[str, list[str]]:
+def answers(name: str, path: Path, parts: Sequence[int] = (0, 1)) -> dict[str, list[str]]:
     """What a trained model answers to every pair of every test."""
     model = load_difference(SequenceClassifier(*load_pretrained(name), INFERENCES, max_length=MAX_LENGTH), path)
-    return {test: model.predict([pair.text for pair in pairs]) for test, pairs in tests().items()}
+    return {test: model.predict([pair.text for pair in seen(pairs, parts)]) for test, pairs in tests().items()}
 
 
 def counted(parts: Sequence[int], splits: Splits) -> dict[str, list[str]]:
     """What counting the words of some parts of the pairs answers."""
-
-    def of(pairs: Sequence[LabeledText]) -> list[LabeledText]:
-        return [LabeledText(tuple(pair.text[i] for i in parts), pair.label) for pair in pairs]
-
     of_tests = tests()
     every = [pair for pairs in of_tests.values() for pair in pairs]
-    three = Splits(of(splits.train), of(splits.dev), of(every))
+    three = Splits(*(seen(pairs, parts) for pairs in (splits.train, splits.dev, every)))
     vectors = tf_idf(three)
     said = iter(logistic_regression_model(vectors, three).predict(vectors[2]).tolist())
     return {test: [next(said) for _ in pairs] for test, pairs in of_tests.items()}
@@ -97,15 +100,16 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     runs, splits = cache_folder() / "runs" / "nli", snli()
     runs.mkdir(parents=True, exist_ok=True)
-    plan = [("minilm", "minilm", seed) for seed in range(options.seeds)]
-    plan += [("course", options.course, 0)] * (options.course != "none")
+    plan = [("minilm", "minilm", seed, (0, 1)) for seed in range(options.seeds)]
+    plan += [("minilm, hypothesis only", "minilm", 0, (1,))]
+    plan += [("course", options.course, 0, (0, 1))] * (options.course != "none")
     said: dict[str, list[dict]] = {}
-    for kind, name, seed in plan:
+    for kind, name, seed, parts in plan:
         path, answered = runs / f"{kind}-{seed}.safetensors", runs / f"{kind}-{seed}.json"
         if not path.exists():
-            train(name, seed, splits, path)
+            train(name, seed, splits, path, parts)
         if not answered.exists():
-            answered.write_text(json.dumps(answers(name, path)), encoding="utf-8")
+            answered.write_text(json.dumps(answers(name, path, parts)), encoding="utf-8")
         said.setdefault(kind, []).append(read_json(answered))
     for kind, parts in PARTS.items():
         answered = runs / f"{kind}.json"
