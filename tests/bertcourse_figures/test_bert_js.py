@@ -415,7 +415,7 @@ def test_a_code_point_in_another_table_is_caught(in_browser):
         ("files['vocab.txt'] = new TextEncoder().encode('[UNK]\\n[SEP]\\n')", "[CLS]"),
         ("config.model_type = 'roberta'", "model_type"),
         ("config.hidden_act = 'relu'", "hidden_act"),
-        ("config.num_hidden_layers = 5", "layer.4"),
+        ("config.num_hidden_layers = 7", "layer.6"),
     ],
 )
 def test_files_that_do_not_fit_are_refused(in_browser, change, message):
@@ -431,8 +431,8 @@ def test_files_that_do_not_fit_are_refused(in_browser, change, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        ("forward([])", "1 to 512 tokens; got 0"),
-        ("forward(new Array(513).fill(5))", "1 to 512 tokens; got 513"),
+        ("forward([])", "1 to 256 tokens; got 0"),
+        ("forward(new Array(257).fill(5))", "1 to 256 tokens; got 257"),
         ("forward([2, 8192, 3])", "0 to 8191"),
         ("forward([2, undefined, 3])", "ids"),
         ("forward([2, 5, 3], [0, 0])", "3 numbers"),
