@@ -45,11 +45,11 @@ def read_tags(tags: Sequence[str]) -> list[Entity]:
     """
     entities: list[Entity] = []
     before = "O"
-    for place, tag in enumerate(tags):
+    for number, tag in enumerate(tags):
         if tag[0] == "I" and before[0] in "BI" and before[2:] == tag[2:]:
-            entities[-1] = entities[-1]._replace(end=place + 1)
+            entities[-1] = entities[-1]._replace(end=number + 1)
         elif tag != "O":
-            entities.append(Entity(tag[2:], place, place + 1))
+            entities.append(Entity(tag[2:], number, number + 1))
         before = tag
     return entities
 

@@ -526,7 +526,9 @@ def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
         assert panel.numbers(".senses .value") == pytest.approx([cosine for cosine, _ in best], abs=0.00051)
         (predicted,) = nearest.predict(vector, [example.word[0]])
         assert f"nearest is: {predicted.removeprefix(example.word[0] + ' ')}." in panel.caption()
+    raw = panel.numbers(".senses .value")[0]
     panel.root.get_by_role("checkbox").press("Space")
+    panel.wait_until(f"root.querySelector('.senses .value').textContent.includes('{raw:.3f}')", False)
     panel.wait_for(f"{100 * table['accuracy']['standardized']:.0f} %")
     mean, scale = np.array(table["sum"]["mean"]), np.array(table["sum"]["scale"])
     cosines = unit((sums - mean) / scale) @ unit((vector - mean) / scale)[0]
