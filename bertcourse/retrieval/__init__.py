@@ -1,11 +1,12 @@
 """Chapter 10: finding the passage that answers. In reading order: ``collection``, ``bm25``, ``scores``, ``encoders``,
-``search``.
+``cross_encoder``, ``search``.
 
 By words (BM25), by one vector per text or one per token, and by reading query and passage together.
 """
 
 from bertcourse.retrieval.bm25 import BM25, words_of
 from bertcourse.retrieval.collection import Collection, reading_questions
+from bertcourse.retrieval.cross_encoder import CrossEncoder
 from bertcourse.retrieval.encoders import BiEncoder, TrainingPair, contrastive_loss, late_interaction
 from bertcourse.retrieval.scores import (
     SCORES,
@@ -24,6 +25,7 @@ __all__ = [
     "SCORES",
     "BiEncoder",
     "Collection",
+    "CrossEncoder",
     "TrainingPair",
     "average_precision",
     "contrastive_loss",
