@@ -43,13 +43,20 @@ PAGES: dict[str, tuple[str, set[str]]] = {
     "07_fine_tuning": ("fine_tuning", {"SequenceClassifier", "fine_tune"}),
     "08_named_entities": (
         "named_entities",
-        {"TokenClassifier", "train_tagger", "write_tags", "token_tags", "may_follow", "steps", "viterbi"},
+        {"TokenClassifier", "write_tags", "token_tags", "may_follow", "steps", "viterbi"},
     ),
     "09_question_answering": (
         "question_answering bert/windows",
         {
             *("SpanPredictor", "best_span", "normalize_answer", "exact_match", "answer_f1", "answer_tokens"),
             *("LowRankLinear", "add_low_rank", "add_difference", "window_starts", "span_windows", "best_answer"),
+        },
+    ),
+    "10_retrieval": (
+        "retrieval",
+        {
+            *("words_of", "inverted_index", "BM25", "rank", "reciprocal_rank", "ndcg", "fuse", "rerank"),
+            *("late_interaction", "contrastive_loss", "BiEncoder", "CrossEncoder"),
         },
     ),
 }

@@ -191,11 +191,9 @@ class Head(nn.Module):
     def options_in(cls, settings: dict) -> dict:
         """The arguments of this head in a config.json."""
         options = dict(settings.get("bertcourse") or {})
-        dropout = settings.get("classifier_dropout")
-        if dropout is not None:
-            options["dropout"] = dropout
-        elif cls.has_dropout:
-            options["dropout"] = settings.get("hidden_dropout_prob", 0.1)
+        if cls.has_dropout:
+            dropout = settings.get("classifier_dropout")
+            options["dropout"] = settings.get("hidden_dropout_prob", 0.1) if dropout is None else dropout
         if "labels" in cls.__init__.__annotations__:
             names = settings.get("id2label") or {"0": "LABEL_0", "1": "LABEL_1"}
             options["labels"] = [names[index] for index in sorted(names, key=int)]

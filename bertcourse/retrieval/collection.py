@@ -1,10 +1,6 @@
-"""Chapter 10: passages, queries, and people's judgements of which passage answers which query.
+"""Chapter 10: passages, queries, and people's judgements of which passage answers which query."""
 
-Three sources: the course's own paragraphs and questions, Cranfield (Cleverdon 1967), with which the measurement of
-search began, and any folder in the format of BEIR (Thakur et al. 2021).
-"""
-
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bertcourse.datasets.data import course_file
@@ -29,19 +25,25 @@ class Collection(NamedTuple):
         """The same passages with only some of the queries."""
         return Collection(self.passages, dict(queries), {query: self.relevance[query] for query in queries})
 
-    def own_passages(self) -> "Collection":
-        """The same queries, with only the passages that are relevant to at least one of them.
 
-        Negatives must come from these: the model learns that a passage which is often wrong in training and never
-        right is wrong for every query. If that passage answers a test question, the question is lost.
-        """
-        own = {passage for grades in self.relevance.values() for passage, grade in grades.items() if grade > 0}
-        passages = {passage: text for passage, text in self.passages.items() if passage in own}
-        relevance = {
-            query: {passage: grade for passage, grade in grades.items() if passage in own}
-            for query, grades in self.relevance.items()
-        }
-        return Collection(passages, self.queries, relevance)
+class TrainingPair(NamedTuple):
+    """A query, the passage that answers it, and others that do not.
+
+    Attributes:
+        query, passage: texts.
+        negatives: any number of passages that look right but are not; a ``BiEncoder`` also meets the batch's others.
+        source: its index among the examples, for messages.
+    """
+
+    query: str
+    passage: str
+    negatives: tuple[str, ...] = ()
+    source: int = 0
+
+    @property
+    def length(self) -> int:
+        """The passage's, in characters, by which batches are made."""
+        return len(self.passage)
 
 
 def reading_questions(*splits: str) -> Collection:
@@ -63,3 +65,23 @@ def reading_questions(*splits: str) -> Collection:
             if question.answers and (not splits or split in splits):
                 queries[question.id], relevance[question.id] = question.question, {question.article: 1}
     return Collection(passages, queries, relevance)
+
+
+def training_pairs(collection: Collection) -> list[TrainingPair]:
+    """Each query with each of its relevant passages."""
+    return [
+        TrainingPair(collection.queries[query], collection.passages[passage])
+        for query, grades in collection.relevance.items()
+        for passage, grade in grades.items()
+        if grade > 0
+    ]
+
+
+def check_pairs(pairs: Sequence[TrainingPair]) -> None:
+    """Refuse a string where a tuple of texts is meant: it would be read as one-letter texts."""
+    for number, pair in enumerate(pairs):
+        if not isinstance(pair, TrainingPair) or isinstance(pair.negatives, str):
+            raise ValueError(
+                f"pair {number} must be a TrainingPair(query, passage, negatives), the last a tuple, such as (text,); "
+                f"got {pair!r:.120}."
+            )

@@ -6,7 +6,7 @@ import torch
 
 from bertcourse.retrieval import BM25, late_interaction, words_of
 from bertcourse_figures.interactive import Figure
-from bertcourse_figures.search import explore_bm25, explore_late
+from bertcourse_figures.search import explore_bm25, explore_late, show_three_ways
 from live_figures import NARROW, WIDE, numbers
 
 TITLES = ["lock", "mill", "soap", "leaves"]
@@ -112,3 +112,14 @@ def test_choosing_a_token_shows_its_best_match(shown, width):  # noqa: F811
     agrees(1)
     assert "".join(tab.locator(".part").all_text_contents()) == CONTEXT
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_three_ways_have_a_caption_each_and_the_token_that_each_token_finds():
+    captions = ["one vector", "a vector for each token", "one row"]
+    figure = show_three_ways(["who", "douglass"], ["douglass", "an", "astronomer"], [2, 0], captions)
+    assert all(caption in repr(figure) for caption in captions)
+    assert figure.still.captions == figure.still.narrow.captions == captions
+    with pytest.raises(ValueError, match="room for 4 and 6 tokens"):
+        show_three_ways(["who"] * 5, ["an"], [0] * 5, captions)
+    with pytest.raises(ValueError, match="each of the question has a best"):
+        show_three_ways(["who"], ["an"], [0, 0], captions)

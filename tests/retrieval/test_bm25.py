@@ -65,32 +65,3 @@ def test_words_of_other_alphabets():
 
 def test_another_tokenizer():
     assert BM25(["abc"], tokenize=list).scores("b")[0] > 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([],), "at least one text"),
-        (("a text",), "passages must be a list"),
-        ((None,), "passages must be a list"),
-        (([None],), "passage 0 must be a string"),
-        ((["x", b"y"],), "passage 1 must be a string"),
-        ((["x"], -1), "k1"),
-        ((["x"], float("nan")), "k1"),
-        ((["x"], float("inf")), "k1"),
-        ((["x"], 1.2, 1.5), "b one from 0 to 1"),
-    ],
-)
-def test_refuses(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        BM25(*arguments)
-
-
-@pytest.mark.parametrize("query", [None, ["bees", "dance"]])
-def test_refuses_queries(query):
-    with pytest.raises(ValueError, match="query must be a string"):
-        BM25(PASSAGES).scores(query)
-
-
-def test_passages_may_come_one_by_one():
-    np.testing.assert_array_equal(BM25(iter(PASSAGES)).scores("bees"), BM25(PASSAGES).scores("bees"))

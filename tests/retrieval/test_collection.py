@@ -5,7 +5,7 @@ import pytest
 from bertcourse.retrieval.collection import Collection, reading_questions
 from bertcourse_lab.datasets import collections as module
 from bertcourse_lab.datasets import registry
-from bertcourse_lab.datasets.collections import cranfield, read_beir, read_records
+from bertcourse_lab.datasets.collections import cranfield, read_beir, read_records, scifact, sentences_in
 
 ABSTRACTS = """.I 1
 .T
@@ -53,13 +53,6 @@ def test_some_queries_of_a_collection():
     everything = reading_questions()
     one = everything.of({"sourdough-1": everything.queries["sourdough-1"]})
     assert one.relevance == {"sourdough-1": {"Sourdough": 1}} and one.passages is everything.passages
-
-
-def test_own_passages_are_those_that_answer_a_query():
-    train = reading_questions("train").own_passages()
-    assert len(train.passages) == 48 and len(train.queries) == 192
-    small = Collection({"a": "x", "b": "y", "c": "z"}, {"q": "?"}, {"q": {"a": 2, "b": 0}}).own_passages()
-    assert small == Collection({"a": "x"}, {"q": "?"}, {"q": {"a": 2}})
 
 
 def test_records_end_where_the_next_begins(tmp_path):
@@ -164,3 +157,14 @@ def test_beir_refuses(beir, name, content, message):
 def test_beir_without_a_file(beir):
     with pytest.raises(FileNotFoundError, match="dev.tsv"):
         read_beir(beir[0], split="dev")
+
+
+def test_sentences_of_an_abstract():
+    assert sentences_in("""['One, two.'\n "It\'s\n here."]""") == "One, two. It's here."
+
+
+@pytest.mark.skipif(registry.states(["scifact"])["scifact"] == "absent", reason="SciFact is not here")
+def test_real_scifact():
+    got = scifact()
+    assert (len(got.passages), len(got.queries)) == (5183, 300)
+    assert sum(map(len, got.relevance.values())) == 339 and all(map(got.passages.get, got.relevance["1"]))

@@ -44,3 +44,9 @@ def test_candidates_must_be_equally_many(judge):
         judge.rows([PAIRS[0], PAIRS[1]._replace(negatives=("c",))])
     with pytest.raises(ValueError, match="at least one"):
         judge.rows([PAIRS[0]._replace(negatives=())])
+
+
+def test_what_it_saves_it_loads(judge, tmp_path):
+    judge.save(tmp_path)
+    pairs = [("a", "b c")]
+    torch.testing.assert_close(CrossEncoder.load(tmp_path).scores(pairs), judge.scores(pairs))

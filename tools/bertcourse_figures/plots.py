@@ -50,7 +50,7 @@ from bertcourse_figures.recurrence import explore_recurrence
 from bertcourse_figures.rotary import explore_rotary
 from bertcourse_figures.scaling import explore_scaling
 from bertcourse_figures.schematic import Box, Schematic
-from bertcourse_figures.search import explore_bm25, explore_late
+from bertcourse_figures.search import explore_bm25, explore_late, show_three_ways
 from bertcourse_figures.senses import explore_nearest_sense, nearest_sense_steps, word_in_layers
 from bertcourse_figures.sight import show_sight
 from bertcourse_figures.space import cone_steps, cosine_steps, explore_mean, explore_neighbours
@@ -126,6 +126,7 @@ __all__ = [
     "show_stack",
     "show_steps",
     "show_subwords",
+    "show_three_ways",
     "show_tokens",
     "span_steps",
     "tag_table",

@@ -1,13 +1,14 @@
-"""A search at work: what k1 and b do to BM25's ranking, and which token of a passage each token of a question finds."""
+"""A search at work: what k1 and b do to BM25's ranking, which token of a passage each token of a question finds, and
+three ways to compare the two."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse_figures.interactive import Figure, rounded
+from bertcourse_figures.interactive import Figure, rounded, show_steps
 from bertcourse_figures.reading import LETTER, laid_out, write_text
-from bertcourse_figures.schematic import Schematic, as_numbers
+from bertcourse_figures.schematic import WIDE, Point, Schematic, as_numbers, in_both_widths
 
 MOST_TERMS, MOST_PASSAGES, MOST_TOKENS = 7, 10, 24
 ROLES = ("plus", "minus", "value", "query", "key", "soft", "ink")
@@ -157,3 +158,90 @@ def draw_matches(data: dict, told: str) -> Schematic:
             figure.box(x - 1, y - 11, width + 2, 22, color="hot", fill="none", corner=3, line=1.4)
     write_text(figure, data["context"], places)
     return figure
+
+
+def show_three_ways(
+    question: Sequence[str], passage: Sequence[str], best: ArrayLike, captions: Sequence[str]
+) -> Figure:
+    """Step through three ways to compare two texts: where does the question meet the passage?
+
+    Args:
+        question: T of its tokens, at most 4.
+        passage: L of the passage's, at most 6.
+        best: (T,), for each token of the question the number of the passage's token that is most like it.
+        captions: of bi-encoder, late interaction and cross-encoder.
+
+    Raises:
+        ValueError: shapes that do not fit, or too many tokens.
+
+    Source: Khattab & Zaharia 2020, "ColBERT", figure 2.
+    """
+    found = as_numbers(best, "best").astype(int)
+    if not (1 <= len(question) <= 4 and 1 <= len(passage) <= 6 and found.shape == (len(question),)):
+        raise ValueError(
+            f"there is room for 4 and 6 tokens, and each of the question has a best; got {len(question)} and "
+            f"{len(passage)} tokens, and best of shape {found.shape}."
+        )
+    alt = (
+        "Three panels. Bi-encoder: two encoders, a vector from each, and their cosine. Late interaction: two encoders, "
+        "a vector for each token, and a line from each token of the question to one of the passage. Cross-encoder: one "
+        "encoder that reads both, and a single number."
+    )
+    schematic = in_both_widths(draw_three_ways, question, passage, found.tolist(), captions, alt)
+    return show_steps(schematic, f"{alt} {' '.join(captions)}")
+
+
+def draw_three_ways(question, passage, best, captions, alt: str, width: int) -> Schematic:
+    """The panels side by side, or one below the other on a phone; in each, texts go in at the bottom."""
+    is_wide, tall = width == WIDE, 236
+    figure = Schematic(width, tall if is_wide else 3 * tall, alt, size=12.5 if is_wide else 12)
+    room = width / 3 if is_wide else width
+    names = "bi-encoder", "late interaction", "cross-encoder"
+    for number, (name, caption) in enumerate(zip(names, captions)):
+        left, top = (number * room, 0) if is_wide else (0, number * tall)
+        figure.step(caption)
+        figure.text((left + room / 2, top + 14), name, "bold")
+        draw_way(figure, number, question, passage, best, left + 8, top, room - 16)
+    return figure
+
+
+def draw_way(figure: Schematic, number: int, question, passage, best, left: float, top: float, width: float) -> None:
+    """One panel: tokens below, an encoder over each text or over both, and what is compared above."""
+    gap, tokens = 12.0, [*question, *passage]
+    letter = (width - gap) / sum(max(2, len(token)) + 1 for token in tokens)
+    size, x, middles = min(11.5, letter / 0.6), left, []
+    for place, token in enumerate(tokens):
+        x += gap if place == len(question) else 0
+        wide, role = letter * (max(2, len(token)) + 1), "query" if place < len(question) else "key"
+        figure.box(x + 1, top + 204, wide - 2, 22, token, role, role, "code", size=size, corner=3)
+        middles.append(x + wide / 2)
+        x += wide
+    split = left + letter * sum(max(2, len(token)) + 1 for token in question)
+    ends = [(left, split), (split + gap, left + width)] if number < 2 else [(left, left + width)]
+    for start, end in ends:
+        figure.box(start, top + 152, end - start, 34, "BERT", "plus", "plus", "bold")
+    for x in middles:
+        figure.arrow((x, top + 202), (x, top + 189), width=1)
+    sides = [(middles[: len(question)], "query"), (middles[len(question) :], "key")]
+    peak: Point = (left + width / 2, top + 40)
+    if number == 1:
+        for xs, role in sides:
+            for x in xs:
+                figure.box(x - 4, top + 116, 8, 30, color=role, fill=role, corner=2, opacity=0.5)
+        for rung, (x, target) in enumerate(zip(middles, best)):
+            y, end = top + 60 + 13 * rung, middles[len(question) + target]
+            figure.arrow((x, top + 114), (x, y), (end, y), (end, top + 112), color="hot", corner=6)
+        figure.text(peak, "Σ of each one's best cosine")
+        return
+    if number == 0:
+        for xs, role in sides:
+            x = sum(xs) / len(xs)
+            figure.arrow((x, top + 150), (x, top + 138), width=1)
+            figure.box(x - 5, top + 102, 10, 34, color=role, fill=role, corner=2, opacity=0.5)
+            figure.arrow((x, top + 100), (peak[0], top + 52), color="hot")
+        figure.text(peak, "one cosine")
+        return
+    figure.arrow((peak[0], top + 150), (peak[0], top + 138), width=1)
+    figure.box(peak[0] - 5, top + 102, 10, 34, color="plus", fill="plus", corner=2, opacity=0.5)
+    figure.arrow((peak[0], top + 100), (peak[0], top + 52), color="hot")
+    figure.text(peak, "one number: w · mean")

@@ -218,7 +218,7 @@ def add_benchmark_commands(commands: argparse._SubParsersAction) -> None:
     search.add_argument(
         "--collection",
         default="reading",
-        help="reading, cranfield, or a folder in BEIR's format (default: %(default)s)",
+        help="reading, cranfield, scifact, or a folder in BEIR's format (default: %(default)s)",
     )
     add_benchmark_flags(search, limit="use only the first N queries")
     grammar = benchmarks.add_parser("blimp", help="grammar: which of two sentences a masked language model prefers")

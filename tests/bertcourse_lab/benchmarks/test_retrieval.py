@@ -2,12 +2,22 @@
 
 import json
 
+import numpy as np
 import pytest
 
-from bertcourse.retrieval.collection import Collection
+from bertcourse.retrieval import BiEncoder, Collection
 from bertcourse_lab import cli
 from bertcourse_lab.benchmarks import retrieval as benchmark
-from bertcourse_lab.benchmarks.retrieval import BASELINE, compare_searches, run_benchmark, search_table
+from bertcourse_lab.benchmarks.retrieval import (
+    BASELINE,
+    POOLINGS,
+    SCORES,
+    average_precision,
+    compare_searches,
+    query_scores,
+    run_benchmark,
+    search_table,
+)
 
 SMALL = Collection(
     {"p": "a b c", "s": "d e f", "t": "g h"},
@@ -79,3 +89,28 @@ def test_the_command_line_reads_a_folder(small_world, tmp_path, capsys):
 def test_the_command_line_says_what_is_wrong(small_world, capsys, arguments, message):
     assert cli.main(["benchmark", "retrieval", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_average_precision_by_hand_and_equal_to_scikit_learn():
+    metrics = pytest.importorskip("sklearn.metrics")
+    grades = {"a": 2, "b": 1, "e": 1, "c": 0}
+    assert average_precision(["c", "a", "d", "b"], grades) == pytest.approx((1 / 2 + 2 / 4 + 0) / 3)
+    assert average_precision(["x"], grades) == 0 and average_precision(["a", "b", "e"], grades) == 1
+    rng = np.random.default_rng(0)
+    relevant, scores = rng.integers(0, 2, 30), rng.normal(size=30)
+    ranking, relevance = [str(i) for i in np.argsort(-scores)], {str(i): int(each) for i, each in enumerate(relevant)}
+    assert average_precision(ranking, relevance) == pytest.approx(metrics.average_precision_score(relevant, scores))
+
+
+def test_scores_of_a_query():
+    each = query_scores({"q": ["a"], "r": ["b", "a"], "not judged": ["b"]}, {"q": {"a": 1}, "r": {"a": 1}})
+    assert list(each["q"]) == list(SCORES) and each["q"]["MRR"] == 1
+    assert list(each["r"].values()) == pytest.approx([0.5, 1 / np.log2(3), 1, 1, 0.5])
+
+
+def test_the_mean_is_the_bi_encoders(small_model, small_tokenizer):
+    encoder = BiEncoder(small_model, small_tokenizer)
+    (hidden,) = encoder.token_vectors(["a b c"], normalize=False)
+    mean = POOLINGS["mean"](hidden)
+    np.testing.assert_allclose(encoder.vectors(["a b c"])[0], mean / mean.norm(), atol=1e-5)
+    assert POOLINGS["cls"](hidden).equal(hidden[0]) and POOLINGS["max"](hidden).equal(hidden.max(0).values)

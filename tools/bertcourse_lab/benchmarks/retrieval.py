@@ -5,7 +5,7 @@ Lucene's k1 and b, and a model's vectors are taken as they are.
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +15,34 @@ import torch.nn.functional as F
 from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import BertModel, load_pretrained
 from bertcourse.bootstrap import compare
-from bertcourse.retrieval.bm25 import BM25
-from bertcourse.retrieval.collection import Collection, reading_questions
-from bertcourse.retrieval.encoders import POOLINGS, BiEncoder, late_interaction
-from bertcourse.retrieval.scores import SCORES, query_scores
-from bertcourse.retrieval.search import fuse, rank
+from bertcourse.retrieval import (
+    BM25,
+    BiEncoder,
+    Collection,
+    fuse,
+    late_interaction,
+    ndcg,
+    rank,
+    reading_questions,
+    recall_at,
+    reciprocal_rank,
+)
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
-from bertcourse_lab.datasets.collections import cranfield, read_beir
+from bertcourse_lab.datasets.collections import cranfield, read_beir, scifact
 
-COLLECTIONS: dict[str, Callable[[], Collection]] = {"reading": reading_questions, "cranfield": cranfield}
+COLLECTIONS: dict[str, Callable[[], Collection]] = {
+    "reading": reading_questions,
+    "cranfield": cranfield,
+    "scifact": scifact,
+}
 BASELINE, COMPARED, LONGEST = "BM25", "nDCG@10", 256
+SCORES = ("MRR", "nDCG@10", "recall@10", "recall@100", "AP")  # trec_eval's recip_rank, ndcg_cut_10, recall_10, …, map
+# From a text's (L, D) vectors to a single vector of D numbers.
+POOLINGS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "mean": lambda hidden: hidden.mean(dim=0),
+    "cls": lambda hidden: hidden[0],
+    "max": lambda hidden: hidden.amax(dim=0),
+}
 
 
 def run_benchmark(
@@ -88,6 +106,44 @@ def searches(collection: Collection, encoder: BertModel, tokenizer) -> dict[str,
     found["BM25 and mean, fused"] = fuse(found[BASELINE], found["vectors, mean"])
     found["BM25 and late interaction, fused"] = fuse(found[BASELINE], found["late interaction"])
     return found
+
+
+def average_precision(ranking: Sequence[str], relevance: Mapping[str, int]) -> float:
+    """The precision at the rank of each relevant passage, averaged; a passage that is not found counts as 0.
+
+    Args:
+        ranking: ids, the best first.
+        relevance: grades by id, at least one above 0.
+
+    Source: Manning, Raghavan & Schütze 2008, "Introduction to Information Retrieval", equation 8.8.
+
+    >>> round(average_precision(["a", "c", "b"], {"a": 1, "b": 1}), 3)  # (1/1 + 2/3) / 2
+    0.833
+    """
+    relevant = {passage for passage, grade in relevance.items() if grade > 0}
+    places = [place for place, passage in enumerate(ranking, start=1) if passage in relevant]
+    return sum(found / place for found, place in enumerate(places, start=1)) / len(relevant)
+
+
+def query_scores(
+    rankings: Mapping[str, Sequence[str]], relevance: Mapping[str, Mapping[str, int]]
+) -> dict[str, dict[str, float]]:
+    """Each query's scores, under their names in ``SCORES``.
+
+    Args:
+        rankings: for each query, the ids of passages, the best first.
+        relevance: for each query, the grades.
+    """
+    return {
+        query: {
+            "MRR": reciprocal_rank(rankings[query], grades),
+            "nDCG@10": ndcg(rankings[query], grades, 10),
+            "recall@10": recall_at(rankings[query], grades, 10),
+            "recall@100": recall_at(rankings[query], grades, 100),
+            "AP": average_precision(rankings[query], grades),
+        }
+        for query, grades in relevance.items()
+    }
 
 
 def compare_searches(collection: Collection, found: Mapping[str, dict[str, list[str]]]) -> list[dict]:

@@ -1,8 +1,12 @@
-"""Public collections to search: Cranfield, and any in BEIR's format."""
+"""Public collections to search: Cranfield, SciFact, and any in BEIR's format."""
 
+import ast
+import csv
+import io
 import json
 import os
 import re
+import zipfile
 from pathlib import Path
 
 from bertcourse.fine_tuning.readers import read_lines
@@ -51,6 +55,34 @@ def read_records(path: Path) -> list[tuple[str, str]]:
         elif field == "W":
             records[-1][1].append(line.strip())
     return [(number, " ".join(lines)) for number, lines in records]
+
+
+def scifact() -> Collection:
+    """SciFact: 5,183 abstracts, and 300 scientific claims that one or more of them support or refute.
+
+    The claims are those of the development split, as in BEIR (Thakur et al. 2021); each abstract that a claim cites is
+    relevant. A passage is the title and the abstract.
+
+    Source: Wadden et al. 2020, "Fact or Fiction: Verifying Scientific Claims".
+    """
+    (archive,) = fetch("scifact")
+    with zipfile.ZipFile(archive) as packed:
+        abstracts, claims = (
+            list(csv.DictReader(io.TextIOWrapper(packed.open(f"{name}.csv"), encoding="utf-8", newline="")))
+            for name in ("corpus_train", "claims_validation")
+        )
+    passages = {row["doc_id"]: f"{row['title']} {sentences_in(row['abstract'])}" for row in abstracts}
+    queries, relevance = {}, {}
+    for row in claims:  # a claim has a row for each sentence of its evidence
+        queries[row["id"]] = row["claim"]
+        relevance.setdefault(row["id"], {}).update(dict.fromkeys(re.findall(r"\d+", row["cited_doc_ids"]), 1))
+    return Collection(passages, queries, relevance)
+
+
+def sentences_in(array: str) -> str:
+    """The text of an abstract, whose sentences are written as numpy prints an array of strings."""
+    quoted = re.findall(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", array, re.DOTALL)
+    return " ".join(" ".join(ast.literal_eval(each.replace("\n", " ")).split()) for each in quoted)
 
 
 def read_beir(folder: str | os.PathLike, split: str = "test") -> Collection:

@@ -160,8 +160,6 @@ class FineTuningRun:
         self.model, self.dev, self.config, self.output = model, dev, config, output
         self.rows, self.dev_rows = rows_of(model, train, "train"), rows_of(model, dev, "dev")
         check_classes(model, self.rows)
-        if check_training := getattr(model, "check_training", None):  # whatever else a model needs to learn anything
-            check_training(self.rows, config.batch_size)
         self.data = hashlib.sha256(repr([list(train), list(dev)]).encode()).hexdigest()
         self.device = next(model.parameters()).device
         freeze(model, config.trainable)
