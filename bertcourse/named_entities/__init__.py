@@ -8,7 +8,7 @@ Long runs, a conditional random field, other rules for subwords and taggers on f
 from bertcourse.named_entities.conll import TaggedSentence, read_conll
 from bertcourse.named_entities.decoding import invalid_steps, may_follow, steps, viterbi
 from bertcourse.named_entities.scores import EntityScores, compare_taggers, entity_scores
-from bertcourse.named_entities.taggers import TagHead, TokenClassifier, token_tags, train_tagger
+from bertcourse.named_entities.taggers import TagHead, TokenClassifier, token_tags
 from bertcourse.named_entities.tags import (
     Entity,
     entity_types,
@@ -36,7 +36,6 @@ __all__ = [
     "steps",
     "tag_set",
     "token_tags",
-    "train_tagger",
     "viterbi",
     "write_brackets",
     "write_tags",

@@ -1,6 +1,7 @@
 """Chapter 8: a tag for each word, from the vectors of its tokens: softmax(W · h_i + b), K × D + K numbers.
 
-The page defines ``token_tags``, ``TokenClassifier`` and ``train_tagger``; what a tagger does besides is in ``TagHead``.
+The page defines ``token_tags`` and ``TokenClassifier``, which lecture 7's ``fine_tune`` trains; what a tagger does
+besides is in ``TagHead``.
 """
 
 from collections.abc import Sequence
@@ -148,42 +149,6 @@ class TokenClassifier(TagHead):
         answers = [torch.tensor(row.target, device=scores.device) for row in rows]
         answers = pad_sequence(answers, batch_first=True, padding_value=-100)
         return F.cross_entropy(scores.flatten(0, 1), answers.flatten())
-
-
-def train_tagger(
-    tagger: TagHead,
-    examples: Sequence[TaggedSentence],
-    epochs: int = 5,
-    rate: float = 3e-4,
-    batch_size: int = 16,
-    seed: int = 0,
-) -> None:
-    """Train a tagger and its encoder, in place, with a learning rate that falls to zero.
-
-    Args:
-        tagger: left in evaluation mode.
-        examples: each is read once per epoch.
-        epochs, batch_size: how often, and how many at once.
-        rate: AdamW's learning rate at the first step.
-        seed: of the order, and of dropout.
-    """
-    rows = tagger.rows(examples)
-    starts = range(0, len(rows), batch_size)
-    optimizer = torch.optim.AdamW(tagger.parameters(), lr=rate)
-    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, epochs * len(starts))
-    torch.manual_seed(seed)
-    tagger.train()
-    for _ in range(epochs):
-        order = torch.randperm(len(rows)).tolist()
-        for start in starts:
-            batch = order[start : start + batch_size]
-            loss = tagger.loss([rows[i] for i in batch])
-            optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(tagger.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-    tagger.eval()
 
 
 def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[list[str]]:

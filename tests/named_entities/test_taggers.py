@@ -6,13 +6,13 @@ import pytest
 import torch
 
 from bertcourse.bert import BertModel
+from bertcourse.fine_tuning import fine_tune
 from bertcourse.named_entities import (
     TaggedSentence,
     TokenClassifier,
     read_tags,
     tag_set,
     token_tags,
-    train_tagger,
     write_tags,
 )
 
@@ -114,7 +114,7 @@ def test_it_learns_and_the_seed_decides(encoder, small_tokenizer):
     examples = [TaggedSentence(each, ["B-PER" if word[0] == "a" else "O" for word in each]) for each in words]
     taggers = [TokenClassifier(encoder, small_tokenizer, TAGS, seed=1) for _ in range(3)]
     for tagger, seed in zip(taggers, (0, 0, 1)):
-        train_tagger(tagger, examples, epochs=12, rate=1e-2, batch_size=8, seed=seed)
+        fine_tune(tagger, examples, epochs=12, learning_rate=1e-2, batch_size=8, seed=seed)
     assert taggers[0].predict(words) == [example.tags for example in examples] and not taggers[0].training
     one, same, other = (tagger.classifier.weight for tagger in taggers)
     assert torch.equal(one, same) and not torch.equal(one, other)
