@@ -40,6 +40,13 @@ PAGES: dict[str, tuple[str, set[str]]] = {
             *("MLMHead", "BertForPreTraining", "losses", "train"),
         },
     ),
+    "06_anisotropy": (
+        "anisotropy",
+        {
+            *("unit", "paired_cosines", "rows_by_name", "mean_vectors", "expected_cosine", "self_similarity"),
+            *("dimension_contributions", "Standardizer"),
+        },
+    ),
     "07_fine_tuning": ("fine_tuning", {"SequenceClassifier", "fine_tune"}),
     "08_named_entities": (
         "named_entities",

@@ -36,7 +36,6 @@ FIGURES_STILL_IMPORT = {
     "rotary": {"beyond_bert"},
     "senses": {"anisotropy", "word_senses"},
     "sight": {"beyond_bert"},
-    "space": {"anisotropy", "word_senses"},
     "tags": {"named_entities"},
 }
 

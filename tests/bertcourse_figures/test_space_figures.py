@@ -201,3 +201,13 @@ def test_choosing_a_word_and_a_repair_shows_its_neighbours(shown, width):  # noq
     told = tab.locator(".stay").inner_text()
     assert numbers(told) == [len(nearest(words, kinds["raw"], "q").keys() & nearest(words, kinds["scaled"], "q")), 5]
     assert fits(tab)
+
+
+def test_without_baselines_there_is_no_line(shown):  # noqa: F811
+    words, kinds, _, _ = neighbour_figure()
+    figure = explore_neighbours(words, {"raw": kinds["raw"]}, None, ["c", "q"], most=5)
+    assert repr(figure).startswith("Nearest to c: ")
+    tab = shown(figure, width=NARROW)
+    assert tab.locator("text.name").all_text_contents() == list(nearest(words, kinds["raw"], "c"))
+    assert tab.get_by_text("two random words").count() == 0
+    assert tab.get_by_role("button", name="raw", exact=True).count() == 0

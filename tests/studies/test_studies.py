@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from scipy import stats
 
-from bertcourse import anisotropy, bert
+from bertcourse import bert
+from bertcourse.anisotropy import expected_cosine
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json
 from bertcourse.fine_tuning import LabeledText
@@ -128,7 +130,30 @@ def test_rank_correlations_of_rows_equal_scipy():
     random = np.random.default_rng(0)
     x, y = random.normal(size=(3, 20)).round(1), random.integers(0, 5, size=(3, 20))  # with ties
     rows = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["spearman_rows"](x, y)
-    np.testing.assert_allclose(rows, [anisotropy.stats.spearmanr(a, b).statistic for a, b in zip(x, y)])
+    np.testing.assert_allclose(rows, [stats.spearmanr(a, b).statistic for a, b in zip(x, y)])
+
+
+@pytest.fixture
+def space():
+    return runpy.run_path(str(FORWARD.with_name("anisotropy.py")))
+
+
+def test_sampled_pairs_agree_within_their_standard_error(space):
+    vectors = np.random.default_rng(0).normal(0.3, 1, size=(300, 16))
+    exact, sampled_cosine = expected_cosine(vectors), space["sampled_cosine"]
+    estimates = [sampled_cosine(vectors, num_pairs=2000, seed=seed) for seed in range(40)]
+    within = [abs(estimate.mean - exact) < 2 * estimate.standard_error for estimate in estimates]
+    assert sum(within) >= 34
+    assert sampled_cosine(np.eye(2), num_pairs=50) == (0.0, 0.0)  # a pair is of two different vectors
+
+
+def test_frequency_effect_finds_the_slope_that_is_there(space):
+    counts = {i: 10 ** (1 + i % 5) for i in range(500)}
+    noise = np.random.default_rng(0).normal(0, 0.02, size=500)
+    similarities = {i: 0.9 - 0.05 * np.log10(counts[i]) + noise[i] for i in counts}
+    line = space["frequency_effect"](similarities, {**counts, 0: 0})
+    assert abs(line.slope + 0.05) < 3 * line.standard_error < 0.005
+    assert line.num_points == 499 and line.correlation < -0.9 and abs(line.intercept - 0.9) < 0.01
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from bertcourse.anisotropy import Standardizer
 from bertcourse.word_senses import NearestSense
 
 BANK, SEAT = ("bank", "NOUN"), ("seat", "NOUN")
@@ -146,7 +146,7 @@ def test_keeps_to_the_conventions_of_scikit_learn():
     assert model.set_params(n_neighbors=None).n_neighbors is None
     vectors = np.random.default_rng(0).normal(size=(30, 4)) + np.repeat(np.eye(4)[:2] * 5, 15, axis=0)
     labels = ["a"] * 15 + ["b"] * 15
-    assert cross_val_score(make_pipeline(Standardizer(), NearestSense()), vectors, labels, cv=3).min() == 1.0
+    assert cross_val_score(make_pipeline(StandardScaler(), NearestSense()), vectors, labels, cv=3).min() == 1.0
     for y in (labels, [0] * 15 + [1] * 15):
         assert cross_val_score(NearestSense(), vectors, y, cv=3, scoring="accuracy").min() == 1.0
     assert model.fit(vectors, labels) is model and model.classes_.tolist() == ["a", "b"]

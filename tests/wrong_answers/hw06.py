@@ -14,102 +14,100 @@ def of_length_one(vectors):
     return vectors / vectors.norm(dim=1, keepdim=True)
 
 
+def in_each_group(standardize):
+    """An answer to 6.4 that treats each group as ``standardize`` treats a set of its own."""
+
+    def by_group(train, groups, test, test_groups):
+        moved = torch.empty_like(test)
+        for group in set(test_groups):
+            known, rows = ([each == group for each in names] for names in (groups, test_groups))
+            moved[rows] = torch.as_tensor(standardize(train[known], test[rows]), dtype=moved.dtype)
+        return moved
+
+    return by_group
+
+
 @wrong("6.1", "bring the vectors to length 1 first")
-def expected_cosine(vectors):
-    n = len(vectors)
-    return (vectors.sum(0).square().sum() - vectors.square().sum()) / (n * (n - 1))
+def cosine_between(first, second):
+    return (first @ second.T).mean()
 
 
-@wrong("6.1", "a vector with itself is no pair")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return (unit @ unit.T).mean()
+@wrong("6.1", "leave the means as long as they are", "the cosine of the mean directions")
+def cosine_between(first, second):
+    return torch.cosine_similarity(of_length_one(first).mean(0), of_length_one(second).mean(0), dim=0)
 
 
-@wrong("6.1", "subtract n, the products of each vector with itself")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return unit.sum(0).square().sum() / (len(unit) * (len(unit) - 1))
+@wrong("6.1", "and vectors come to length 1 first", "the cosine of the means")
+def cosine_between(first, second):
+    return torch.cosine_similarity(first.mean(0), second.mean(0), dim=0)
 
 
-@wrong("6.1", "divide by n(n - 1)", "n(n - 1)/2 pairs, but each counted twice")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return 2 * (unit.sum(0).square().sum() - len(unit)) / (len(unit) * (len(unit) - 1))
+@wrong("6.1", "divide by the number of pairs", "the sum")
+def cosine_between(first, second):
+    return of_length_one(first).sum(0) @ of_length_one(second).sum(0)
 
 
-@wrong("6.1", "there are n(n - 1) ordered pairs", "half of the pairs, divided by all")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return (unit @ unit.T).triu(1).sum() / (len(unit) * (len(unit) - 1))
+@wrong("6.1", "there are n·m pairs", "divided by n squared")
+def cosine_between(first, second):
+    return of_length_one(first).sum(0) @ of_length_one(second).sum(0) / len(first) ** 2
 
 
-@wrong("6.1", "it is the squared length of the sum", "the length, not squared")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return (unit.sum(0).norm() - len(unit)) / (len(unit) * (len(unit) - 1))
-
-
-@wrong("6.1", "no absolute values")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return ((unit @ unit.T).abs().sum() - len(unit)) / (len(unit) * (len(unit) - 1))
-
-
-@wrong("6.1", "one number for all vectors together", "one number a vector")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return ((unit @ unit.T).sum(0) - 1) / (len(unit) - 1)
-
-
-@wrong("6.1", "not only rows that follow each other", "neighbouring rows")
-def expected_cosine(vectors):
-    return torch.cosine_similarity(vectors[1:], vectors[:-1]).mean()
-
-
-@wrong("6.1", "and not with their mean", "the cosine with the mean direction")
-def expected_cosine(vectors):
-    unit = of_length_one(vectors)
-    return torch.cosine_similarity(unit, unit.mean(0, keepdim=True)).mean()
-
-
-@wrong("6.1", "keep both", "equal rows counted once")
-def expected_cosine(vectors):
-    unit = torch.unique(of_length_one(vectors), dim=0)
+@wrong("6.1", "these are all pairs of both", "the expected cosine of both sets together")
+def cosine_between(first, second):
+    unit = of_length_one(torch.cat([first, second]))
     return (unit.sum(0).square().sum() - len(unit)) / (len(unit) * (len(unit) - 1))
 
 
-@wrong("6.1", "of the three pairs", "a sample of the pairs")
-def expected_cosine(vectors):
-    generator = torch.Generator().manual_seed(0)
-    one, other = torch.randint(0, len(vectors), (2, 5000), generator=generator)
-    return torch.cosine_similarity(vectors[one[one != other]], vectors[other[one != other]]).mean()
+@wrong("6.1", "no absolute values")
+def cosine_between(first, second):
+    return (of_length_one(first) @ of_length_one(second).T).abs().mean()
 
 
-@right("6.1", "row by row, the rows before it")
-def expected_cosine(vectors):
-    total = torch.zeros((), dtype=torch.float64)
-    before = torch.zeros(vectors.shape[1], dtype=torch.float64)
-    for row in vectors.double():
-        direction = row / row.norm()
-        total += direction @ before
-        before += direction
-    return total / (len(vectors) * (len(vectors) - 1) / 2)
+@wrong("6.1", "not only rows with the same number", "row by row")
+def cosine_between(first, second):
+    n = min(len(first), len(second))
+    return torch.cosine_similarity(first[:n], second[:n]).mean()
+
+
+@wrong("6.1", "there is nothing to subtract", "n subtracted, as for one set")
+def cosine_between(first, second):
+    n, m = len(first), len(second)
+    return (of_length_one(first).sum(0) @ of_length_one(second).sum(0) - n) / (n * m - n)
+
+
+@wrong("6.1", "are a pair like any other", "equal rows left out")
+def cosine_between(first, second):
+    cosines = of_length_one(first) @ of_length_one(second).T
+    return torch.where((first[:, None] == second).all(-1), 0.0, cosines).mean()
+
+
+@wrong("6.1", "one number for both sets together", "one number a vector")
+def cosine_between(first, second):
+    return (of_length_one(first) @ of_length_one(second).T).mean(1)
+
+
+@right("6.1", "row by row")
+def cosine_between(first, second):
+    total, other = 0.0, of_length_one(second.double()).sum(0)
+    for row in first.double():
+        total += float(row @ other / row.norm())
+    return total / (len(first) * len(second))
 
 
 @right("6.1", "all pairs, in numpy")
-def expected_cosine(vectors):
-    unit = np.asarray(vectors, dtype=float)
-    unit = unit / np.linalg.norm(unit, axis=1, keepdims=True)
-    cosines = unit @ unit.T
-    return cosines[~np.eye(len(unit), dtype=bool)].mean()
+def cosine_between(first, second):
+    one, other = (np.asarray(each, dtype=float) for each in (first, second))
+    one, other = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (one, other))
+    return (one @ other.T).mean()
 
 
-@right("6.1", "the mean vector")
-def expected_cosine(vectors):
-    mean = torch.nn.functional.normalize(vectors.double(), dim=1).mean(0)
-    n = len(vectors)
-    return (n * float(mean @ mean) - 1) / (n - 1)
+@right("6.1", "by the lecture's formula, of both sets and of each")
+def cosine_between(first, second):
+    def pairs(vectors):
+        return of_length_one(vectors.double()).sum(0).square().sum()
+
+    both = pairs(torch.cat([first, second]))
+    return (both - pairs(first) - pairs(second)) / (2 * len(first) * len(second))
 
 
 @wrong("6.2", "this is a mean of the words' means")
@@ -349,82 +347,123 @@ def rogue_dimensions(vectors, share=0.5):
 
 
 @wrong("6.4", "not by the variance")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     spread = train.var(0, correction=0)
     return (test - train.mean(0)) / torch.where(spread == 0, 1.0, spread)
 
 
 @wrong("6.4", "correction=0", "divided by n - 1")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     spread = train.std(0)
     return (test - train.mean(0)) / torch.where(spread == 0, 1.0, spread)
 
 
 @wrong("6.4", "not from test", "fitted to test")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     spread = test.std(0, correction=0)
     return (test - test.mean(0)) / torch.where(spread == 0, 1.0, spread)
 
 
 @wrong("6.4", "do not divide there", "NaN")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     return (test - train.mean(0)) / train.std(0, correction=0)
 
 
 @wrong("6.4", "divide by σ, too", "centred only")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     return test - train.mean(0)
 
 
 @wrong("6.4", "subtract μ, too", "scaled only")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     spread = train.std(0, correction=0)
     return test / torch.where(spread == 0, 1.0, spread)
 
 
 @wrong("6.4", "is shifted, not set to 0")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     spread = train.std(0, correction=0)
     return torch.where(spread == 0, 0.0, (test - train.mean(0)) / spread)
 
 
 @wrong("6.4", "as many come back", "train transformed")
-def standardize(train, test):
+def standardize_by_group(train, groups, test, test_groups):
     spread = train.std(0, correction=0)
     return (train - train.mean(0)) / torch.where(spread == 0, 1.0, spread)
 
 
+@wrong("6.4", "not of all training vectors", "the groups forgotten")
+def standardize_by_group(train, groups, test, test_groups):
+    spread = train.std(0, correction=0)
+    return (test - train.mean(0)) / torch.where(spread == 0, 1.0, spread)
+
+
+@wrong("6.4", "in their order", "group after group")
+def standardize_by_group(train, groups, test, test_groups):
+    moved = []
+    for group in sorted(set(test_groups)):
+        known = train[[each == group for each in groups]]
+        spread = known.std(0, correction=0)
+        rows = test[[each == group for each in test_groups]]
+        moved.append((rows - known.mean(0)) / torch.where(spread == 0, 1.0, spread))
+    return torch.cat(moved)
+
+
+@wrong("6.4", "here group follows group", "group after group, as they come in test")
+def standardize_by_group(train, groups, test, test_groups):
+    moved = []
+    for group in dict.fromkeys(test_groups):
+        known = train[[each == group for each in groups]]
+        spread = known.std(0, correction=0)
+        rows = test[[each == group for each in test_groups]]
+        moved.append((rows - known.mean(0)) / torch.where(spread == 0, 1.0, spread))
+    return torch.cat(moved)
+
+
 @wrong("6.4", "each dimension's own", "one μ and one σ for the whole matrix")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     return (test - train.mean()) / train.std(correction=0)
 
 
 @wrong("6.4", "by a tiny number neither", "a tiny number added to σ")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     return (test - train.mean(0)) / (train.std(0, correction=0) + 1e-8)
 
 
 @wrong("6.4", "and by nothing but it", "a small number added where σ is not 0")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     spread = train.std(0, correction=0)
     return (test - train.mean(0)) / torch.where(spread == 0, 1.0, spread + 1e-5)
 
 
 @wrong("6.4", "only where it is exactly 0", "not divided where σ is small")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     spread = train.std(0, correction=0)
     return (test - train.mean(0)) / torch.where(spread < 1e-3, 1.0, spread)
 
 
 @wrong("6.4", "with μ and σ of train", "train and test together")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     both = torch.cat([train, test])
     spread = both.std(0, correction=0)
     return (test - both.mean(0)) / torch.where(spread == 0, 1.0, spread)
 
 
 @right("6.4", "lists, one dimension after the other")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     columns = []
     for known, new in zip(train.double().T.tolist(), test.double().T.tolist()):
         mean = sum(known) / len(known)
@@ -434,14 +473,16 @@ def standardize(train, test):
 
 
 @right("6.4", "scikit-learn's, forbidden but right")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     from sklearn.preprocessing import StandardScaler
 
     return StandardScaler().fit(train.double().numpy()).transform(test.double().numpy())
 
 
 @right("6.4", "σ by the mean of squares")
-def standardize(train, test):
+@in_each_group
+def standardize_by_group(train, test):
     mean = train.double().mean(0)
     variance = (train.double() - mean).square().mean(0)
     return (test - mean) / torch.where(variance > 0, variance, 1).sqrt()

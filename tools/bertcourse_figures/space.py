@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse.anisotropy import expected_cosine, paired_cosines
-from bertcourse.word_senses.nearest import check_vectors, unit
 from bertcourse_figures.interactive import Figure, place_of, rounded, show_steps
 from bertcourse_figures.schematic import WIDE, Schematic, as_numbers, in_both_widths, short, signed
 
@@ -35,9 +33,9 @@ def cone_steps(points: ArrayLike, shift: Sequence[float], pair: tuple[int, int])
     if not (len(set(pair)) == 2 and all(0 <= each < len(points) for each in pair)):
         raise ValueError(f"pair must be two of the {len(points)} points, by number from 0; got {tuple(pair)}.")
     clouds = points, points + shift
-    means = [expected_cosine(cloud) for cloud in clouds]
     cosines = [pair_cosines(cloud) for cloud in clouds]
-    own = [float(paired_cosines(cloud[[pair[0]]], cloud[[pair[1]]])[0]) for cloud in clouds]
+    means = [float(each.mean()) for each in cosines]
+    own = [float(pair_cosines(cloud[list(pair)])[0]) for cloud in clouds]
     above = [float((each >= value).mean()) for each, value in zip(cosines, own)]
     captions = [
         f"{len(points)} points around the origin. Seen from it, they lie in all directions: two of them have a cosine "
@@ -58,6 +56,11 @@ def cone_steps(points: ArrayLike, shift: Sequence[float], pair: tuple[int, int])
     schematic = in_both_widths(draw_clouds, clouds, cosines, own, means, pair, captions, alt)
     words = f"Mean cosine {signed(means[0], '.2f')}, then {signed(means[1], '.2f')}. {captions[3]}"
     return show_steps(schematic, words)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Vectors (n, D), each divided by its length."""
+    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
 
 
 def pair_cosines(vectors: np.ndarray) -> np.ndarray:
@@ -369,7 +372,7 @@ def draw_mean(data: dict, told: str) -> Schematic:
 def explore_neighbours(
     words: Sequence[str],
     kinds: Mapping[str, ArrayLike],
-    baselines: Mapping[str, float],
+    baselines: Mapping[str, float] | None,
     queries: Sequence[str],
     most: int = 8,
     start: str = "",
@@ -378,26 +381,29 @@ def explore_neighbours(
 
     Args:
         words: n different words.
-        kinds: for each repair, at most 5, the vectors (n, D); the first is what the others are compared with.
-        baselines: for each repair what two random words get.
+        kinds: for each repair or model, at most 5, the vectors (n, D); the first is what the others are compared with.
+        baselines: for each of them what two random words get; None draws no line.
         queries: words that the reader can choose, at most 10; it opens with the first.
         most: how many neighbours are shown.
-        start: the repair with which it opens; the first of ``kinds`` if "".
+        start: which of ``kinds`` it opens with; the first if "".
 
     Raises:
         ValueError: shapes that do not fit, a zero vector, an unknown word, or too many of something.
     """
-    arrays = {kind: unit(check_vectors(as_numbers(each, kind))) for kind, each in kinds.items()}
+    arrays = {kind: as_numbers(each, kind) for kind, each in kinds.items()}
+    if zero := [kind for kind, each in arrays.items() if not each.any(axis=-1).all()]:
+        raise ValueError(f"kinds must not have a zero vector, which has no direction; {zero} have one.")
+    arrays = {kind: unit(each) for kind, each in arrays.items()}
     strange = [word for word in queries if word not in words]
     if not arrays or len(arrays) > MOST_KINDS or any(len(each) != len(words) for each in arrays.values()):
         raise ValueError(
             f"kinds must be 1 to {MOST_KINDS}, with a vector for each of {len(words)} words; got "
             f"{ {kind: each.shape for kind, each in arrays.items()} }."
         )
-    if strange or not 1 <= len(queries) <= MOST_QUERIES or set(baselines) != set(arrays):
+    if strange or not 1 <= len(queries) <= MOST_QUERIES or (baselines is not None and set(baselines) != set(arrays)):
         raise ValueError(
             f"queries must be 1 to {MOST_QUERIES} of the words, and baselines one per kind; got {len(queries)} "
-            f"queries, {strange[:3]} unknown, and baselines of {list(baselines)}."
+            f"queries, {strange[:3]} unknown, and baselines of {list(baselines or ())}."
         )
     if not 1 <= most < len(words):
         raise ValueError(f"most must be from 1 to {len(words) - 1}, the number of other words; got {most}.")
@@ -414,16 +420,19 @@ def explore_neighbours(
         stay = ", ".join(
             f"{kind} {sum(word in before for word, _ in row)}" for kind, row in zip(list(arrays)[1:], rows[1:])
         )
-        told.append(f"{query}: {' '.join(word for word, _ in rows[0])} (of these stay: {stay})")
+        names = " ".join(word for word, _ in rows[0])
+        told.append(f"{query}: {names} (of these stay: {stay})" if stay else f"{query}: {names}")
     data = {
         "kinds": list(arrays),
-        "baselines": [round(float(baselines[kind]), 3) for kind in arrays],
+        "baselines": baselines and [round(float(baselines[kind]), 3) for kind in arrays],
         "queries": list(queries),
         "found": found,
         "start": place_of(start or next(iter(arrays)), arrays, "start"),
     }
-    random = ", ".join(f"{kind} {signed(baselines[kind], '.2f')}" for kind in arrays)
-    words_told = f"Two random words: {random}. Nearest to {'; '.join(told)}."
+    words_told = f"Nearest to {'; '.join(told)}."
+    if baselines is not None:
+        random = ", ".join(f"{kind} {signed(baselines[kind], '.2f')}" for kind in arrays)
+        words_told = f"Two random words: {random}. {words_told}"
     return Figure(draw_neighbours(data, words_told), words_told, "neighbours", data)
 
 
@@ -437,8 +446,8 @@ def draw_neighbours(data: dict, told: str) -> Schematic:
     wide, before = 728 / len(kinds), {word for word, _ in rows[0]}
     for column, (kind, row) in enumerate(zip(kinds, rows)):
         x = 12 + wide * column
-        figure.text((x, 40), f"{kind} (baseline {signed(data['baselines'][column], '.2f')})", color="soft",
-                    anchor="start", size=12)  # fmt: skip
+        baseline = f" (baseline {signed(data['baselines'][column], '.2f')})" if data["baselines"] else ""
+        figure.text((x, 40), f"{kind}{baseline}", color="soft", anchor="start", size=12)
         for place, (word, cosine) in enumerate(row):
             y = 64 + 24 * place
             figure.box(x, y - 9, max(1, 0.5 * wide * max(0, cosine)), 18, color="none", fill="plus", corner=2,

@@ -1,49 +1,46 @@
 """Homework 6: anisotropy."""
 
-import math
-
 import torch
 
 from bertcourse_homework.drawing import Drawing, Line, no_new_figures
 from bertcourse_homework.engine import Answer, exercise, random
 
 
-@exercise("6.1", "expected_cosine", points=2)
-def expected_cosine(answer: Answer) -> None:
-    """The mean cosine over all pairs."""
-    three = torch.tensor([[5.0, 0.0], [0.0, 2.0], [6.0, 8.0]])
-    answer(three).has_shape(cause="one number for all vectors together").equals(
-        1.4 / 3,
-        "the cosines of the three pairs are 0, 0.6 and 0.8; their mean is asked for",
+@exercise("6.1", "cosine_between", points=2)
+def cosine_between(answer: Answer) -> None:
+    """The mean cosine over all pairs of one row from each of two sets."""
+    number = "one number for both sets together"
+    first = torch.tensor([[5.0, 0.0], [0.0, 2.0]])
+    second = torch.tensor([[3.0, 4.0], [0.0, 7.0], [-2.0, 0.0]])
+    answer(first, second).has_shape(cause=number).equals(
+        1.4 / 6,
+        "the cosines of the six pairs are 0.6, 0, -1, 0.8, 1 and 0; their mean is asked for",
         mistakes={
-            "bring the vectors to length 1 first": 46 / 3,
-            "a vector with itself is no pair: leave out the n products that are 1": 5.8 / 9,
-            "subtract n, the products of each vector with itself, before you divide": 5.8 / 6,
-            "there are n(n - 1) ordered pairs, and the sum has each pair twice": 1.4 / 6,
-            "divide by n(n - 1): the sum has each pair twice": 2.8 / 3,
-            "it is the squared length of the sum": (math.sqrt(5.8) - 3) / 6,
-            "all pairs, and not only rows that follow each other": 0.4,
-            "the cosines of rows with each other, and not with their mean": math.sqrt(5.8) / 3,
+            "bring the vectors to length 1 first": 27 / 6,
+            "the mean of the cosines is not the cosine of the means: leave the means as long as they are": 0.536875,
+            "the mean of the cosines is not the cosine of the means, and vectors come to length 1 first": 0.453926,
+            "divide by the number of pairs": 1.4,
+            "there are n·m pairs, of every row with every row": 1.4 / 4,
+            "only pairs of a row of first with a row of second; these are all pairs of both": 0.16,
+            "cosines may be negative: no absolute values": 3.4 / 6,
+            "all pairs, and not only rows with the same number": 0.8,
+            "no row is paired with itself here: there is nothing to subtract": -0.15,
         },
     )
-    number = "one number for all vectors together"
-    answer(torch.tensor([[3.0, 4.0], [3.0, 4.0], [4.0, -3.0]])).has_shape(cause=number).equals(
-        1 / 3,
-        "pairs of different rows, which may have the same numbers: their cosine is 1, and counts",
-        mistakes={
-            "equal rows are different rows all the same: keep both": 0.0,
-        },
+    answer(torch.eye(4), torch.eye(4)).has_shape(cause=number).equals(
+        0.25,
+        "a row of first and an equal row of second are a pair: 4 of 16 have a cosine of 1",
+        mistakes={"a row of first and an equal row of second are a pair like any other": 0.0},
     )
-    answer(torch.tensor([[1.0, 0.0], [-2.0, 0.0]])).has_shape(cause=number).equals(
+    answer(torch.tensor([[1.0, 0.0]]), torch.tensor([[-2.0, 0.0]])).has_shape(cause=number).equals(
         -1.0, "two opposite vectors have a cosine of -1: no absolute values"
     )
-    answer(torch.eye(4)).has_shape(cause=number).equals(0.0, "vectors at right angles have cosine 0")
-    answer(random(60, 9, seed=1) + 0.5).has_shape(cause=number).equals_stored(
-        "sixty vectors", "the sum of the cosines of all pairs, divided by the number of pairs"
+    answer(random(60, 9, seed=1) + 0.5, random(40, 9, seed=13) + 0.3).has_shape(cause=number).equals_stored(
+        "sixty and forty vectors", "the sum of the cosines of all pairs, divided by the number of pairs"
     )
     lengths = torch.linspace(0.01, 100, 3000)[:, None]
     many = (random(3000, 16, seed=2) + 1) * lengths
-    answer(many).has_shape(cause=number).equals_stored(
+    answer(many, random(2000, 16, seed=14) + 0.5).has_shape(cause=number).equals_stored(
         "many vectors of all lengths", "no vector counts more for being long"
     )
 
@@ -147,12 +144,13 @@ def rogue_dimensions(answer: Answer) -> None:
         )
 
 
-@exercise("6.4", "standardize", points=3)
-def standardize(answer: Answer) -> None:
-    """The mean and standard deviation of one set, applied to another."""
+@exercise("6.4", "standardize_by_group", points=3)
+def standardize_by_group(answer: Answer) -> None:
+    """The mean and standard deviation of a group in one set, applied to its rows in another."""
     train = torch.tensor([[1.0, 2.5, 8.0], [5.0, 2.5, -8.0], [1.0, 2.5, 8.0], [5.0, 2.5, -8.0]])
     test = torch.tensor([[7.0, 2.5, 16.0], [3.0, 5.5, 4.0]])
-    moved = answer(train, test).has_shape(2, 3, cause="transform the test vectors: as many come back")
+    four, two = ["en"] * 4, ["en"] * 2
+    moved = answer(train, four, test, two).has_shape(2, 3, cause="transform the test vectors: as many come back")
     moved.holds(
         "no number is NaN or infinite",
         lambda z: torch.isfinite(z),
@@ -177,25 +175,47 @@ def standardize(answer: Answer) -> None:
             "a dimension with σ = 0 is shifted like all others, but not divided": [[2.0, 2.5, 2.0], [0.0, 5.5, 0.5]],
         },
     )
-    answer(train, test[1:]).has_shape(1, 3, cause="as many vectors come back as test has").equals(
+    answer(train, four, test[1:], ["en"]).has_shape(1, 3, cause="as many vectors come back as test has").equals(
         dead[1:], "a vector's result must not depend on which others are tested with it: μ and σ are those of train"
     )
+    mixed = torch.tensor([[1.0, 8.0], [10.0, 0.0], [5.0, -8.0], [30.0, 4.0]])
+    asked = torch.tensor([[40.0, 4.0], [7.0, 16.0], [10.0, 2.0]])
+    answer(mixed, ["de", "fi", "de", "fi"], asked, ["fi", "de", "fi"]).has_shape(
+        3, 2, cause="as many vectors come back as test has"
+    ).equals(
+        [[2.0, 1.0], [2.0, 2.0], [-1.0, 0.0]],
+        "de has μ = (3, 0), σ = (2, 8); fi has μ = (20, 2), σ = (10, 2); the rows stay where they are",
+        mistakes={
+            "μ and σ are those of the row's own group, not of all training vectors": [
+                [2.556799, 0.507093],
+                [-0.403705, 2.535463],
+                [-0.134568, 0.169031],
+            ],
+            "the results belong into the rows of test, in their order": [[2.0, 2.0], [2.0, 1.0], [-1.0, 0.0]],
+            "the results belong into the rows of test, in their order; here group follows group": [
+                [2.0, 1.0],
+                [-1.0, 0.0],
+                [2.0, 2.0],
+            ],
+        },
+    )
     quiet = torch.tensor([[1.0, 2.0], [-1.0, -2.0]]) / 8192
-    answer(quiet, 2 * quiet).has_shape(2, 2, cause="as many vectors come back as test has").equals(
+    answer(quiet, two, 2 * quiet, two).has_shape(2, 2, cause="as many vectors come back as test has").equals(
         [[2.0, 2.0], [-2.0, -2.0]],
         "a small σ is not 0: divide by it, and by nothing but it",
         mistakes={"a small σ is not 0: shift without dividing only where it is exactly 0": 2 * quiet},
     )
-    own = random(50, 4, seed=7) * torch.tensor([0.01, 1.0, 30.0, 1.0]) + 2
-    itself = answer(own, own).has_shape(50, 4, cause="as many vectors come back as test has")
+    own, fifty = random(50, 4, seed=7) * torch.tensor([0.01, 1.0, 30.0, 1.0]) + 2, ["en"] * 50
+    itself = answer(own, fifty, own, fifty).has_shape(50, 4, cause="as many vectors come back as test has")
     itself.holds(
         "train itself has mean 0 and standard deviation 1 in each dimension",
         lambda z: (z.double().mean(0).abs() < 1e-3) & ((z.double().std(0, correction=0) - 1).abs() < 1e-3),
         "one μ and one σ for each dimension: over axis 0, the vectors; σ with n, not n - 1",
     )
-    answer(own, random(5, 4, seed=8)).has_shape(5, 4, cause="as many vectors come back as test has").equals_stored(
-        "five vectors", "(x - μ) / σ, with μ and σ of train, each dimension's own", tolerance=1e-3
-    )
+    groups = [["en", "de", "fi"][i * i % 3] for i in range(50)]
+    answer(own, groups, random(5, 4, seed=8), ["de", "en", "de", "de", "en"]).has_shape(
+        5, 4, cause="as many vectors come back as test has"
+    ).equals_stored("five vectors", "(x - μ) / σ, with μ and σ of the row's group in train", tolerance=1e-3)
 
 
 @exercise("6.5", "remove_directions", points=3)

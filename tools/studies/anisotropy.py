@@ -25,7 +25,9 @@ import json
 import platform
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Hashable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -35,7 +37,6 @@ from bertcourse import anisotropy, bert
 from bertcourse.datasets import COURSE_DATA, book_words
 from bertcourse.files import replace_files
 from bertcourse.word_senses import cached_word_vectors
-from bertcourse.word_senses.nearest import unit
 from bertcourse_lab.datasets import judged_pairs
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
 from bertcourse_lab.datasets.registry import cache_folder
@@ -67,12 +68,58 @@ def draw_words(corpus: SenseCorpus, count: int) -> tuple[list[list[str]], list[l
     return [corpus.sentences[sentence] for sentence in drawn], list(drawn.values())
 
 
+class Estimate(NamedTuple):
+    """A mean estimated from a sample; the true one lies within two standard errors of it 95 times out of 100."""
+
+    mean: float
+    standard_error: float
+
+
+def sampled_cosine(vectors: np.ndarray, num_pairs: int, seed: int = 0) -> Estimate:
+    """The expected cosine from random pairs of different vectors, as papers estimate it (Ethayarajh 2019)."""
+    random = np.random.default_rng(seed)
+    first = random.integers(len(vectors), size=num_pairs)
+    second = (first + random.integers(1, len(vectors), size=num_pairs)) % len(vectors)  # never paired with itself
+    cosines = anisotropy.paired_cosines(vectors[first], vectors[second])
+    return Estimate(float(cosines.mean()), float(cosines.std(ddof=1) / np.sqrt(num_pairs)))
+
+
+class Line(NamedTuple):
+    """y = slope · x + intercept by least squares, with the slope's standard error and Pearson's correlation."""
+
+    slope: float
+    intercept: float
+    standard_error: float
+    correlation: float
+    num_points: int
+
+
+def frequency_effect(similarities: Mapping[Hashable, float], counts: Mapping[Hashable, int]) -> Line:
+    """How the similarity of a sense's occurrences falls with the frequency of its word.
+
+    All occurrences of a sense mean the same, so a slope below zero is similarity that cosine misses.
+
+    Args:
+        similarities: from sense to the mean cosine of its occurrences.
+        counts: from sense to how often its word occurs in a large text; senses without a count are skipped.
+
+    Returns:
+        ``Line``, cosine against log10 frequency: the slope is the change when the frequency grows tenfold.
+
+    Source: Zhou et al. 2022, "Problems with Cosine as a Measure of Embedding Similarity for High Frequency Words",
+    section 3, which uses pairs from WiC that have the same sense.
+    """
+    known = [name for name in similarities if counts.get(name, 0) > 0]
+    line = stats.linregress(np.log10([counts[name] for name in known]), [similarities[name] for name in known])
+    return Line(float(line.slope), float(line.intercept), float(line.stderr), float(line.rvalue), len(known))
+
+
 def measure_space(vectors: np.ndarray) -> dict:
     """The expected cosine of (n, D) vectors, and which dimensions contribute to it."""
     kinds = transformed(vectors, anisotropy.Standardizer().fit(vectors))
     contributions = anisotropy.dimension_contributions(kinds["raw"])
     largest = np.argsort(-contributions)[:5]
-    sampled = anisotropy.sampled_cosine(kinds["raw"], NUM_PAIRS)
+    sampled = sampled_cosine(kinds["raw"], NUM_PAIRS)
     cut = {}
     for number in (1, 3):
         without = kinds["raw"].copy()
@@ -130,8 +177,8 @@ def similarity_across(vectors: np.ndarray, names: list, documents: list[str]) ->
 
     From the sum of all products, |Σ u|², those within a document, |Σ u|² over that document, are subtracted.
     """
-    units, result = unit(vectors.astype(np.float64)), {}
-    for name, rows in anisotropy.rows_by_name(names, len(units)).items():
+    units, result = anisotropy.unit(vectors.astype(np.float64)), {}
+    for name, rows in anisotropy.rows_by_name(names).items():
         sums, counts = defaultdict(float), Counter(documents[row] for row in rows)
         for row in rows:
             sums[documents[row]] = sums[documents[row]] + units[row]
@@ -152,7 +199,7 @@ def measure_frequency(vectors: np.ndarray, names: list, documents: list[str], co
     }
     result = {}
     for choice, similarities in choices.items():
-        line = anisotropy.frequency_effect(similarities, counts)._asdict()
+        line = frequency_effect(similarities, counts)._asdict()
         bins = defaultdict(list)
         for name, value in similarities.items():
             if counts[name]:

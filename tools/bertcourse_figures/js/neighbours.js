@@ -1,5 +1,5 @@
-// Lecture 6: the nearest neighbours of a word, after each repair of the vectors, beside what two random words get.
-// data: {kinds: [name], baselines: [cosine], queries: [word], found: [query][kind][place][word, cosine], start: kind}.
+// Lecture 6: the nearest neighbours of a word, in each kind of vectors, beside what two random words get.
+// data: {kinds: [name], baselines: [cosine] or null, queries: [word], found: [query][kind][place][word, cosine], start: kind}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { kinds, baselines, queries, found } = data;
   state.query ??= 0;
@@ -12,7 +12,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
   const second = h("div", { class: "bar" }, h("span", { class: "soft" }, "vectors"), repairs);
 
   const [full, left, right, row] = narrow ? [350, 96, 40, 25] : [700, 170, 60, 27];
-  const rows = found[0][0].length, tall = rows * row + 34;
+  const rows = found[0][0].length, tall = rows * row + (baselines ? 34 : 14);
   const x = (cosine) => left + (full - left - right) * Math.max(0, cosine);
   const lines = Array.from({ length: rows }, (_, place) => {
     const y = 10 + row * (place + 0.5);
@@ -41,19 +41,21 @@ function scene({ stage, bar, say, data, narrow, state }) {
       lines[place].value.textContent = fixed(cosine, 2);
       lines[place].value.setAttribute("x", (end + 7).toFixed(1));
     });
-    const at = x(baselines[kind]);
-    line.setAttribute("d", `M${at.toFixed(1)} 4V${tall - 22}`);
-    note.textContent = `two random words: ${fixed(baselines[kind], 2)}`;
-    note.setAttribute("x", Math.max(left, at - 40).toFixed(1));
+    if (baselines) {
+      const at = x(baselines[kind]);
+      line.setAttribute("d", `M${at.toFixed(1)} 4V${tall - 22}`);
+      note.textContent = `two random words: ${fixed(baselines[kind], 2)}`;
+      note.setAttribute("x", Math.max(left, at - 40).toFixed(1));
+    }
     [[words, query], [repairs, kind]].forEach(([all, chosen]) =>
       all.forEach((each, i) => each.setAttribute("aria-pressed", i === chosen)));
     const same = here.filter(([word]) => before.has(word)).length;
     const moved = here.filter(([word], place) => before.has(word) && before.get(word) !== place).length;
     say.replaceChildren(h("b", {}, `“${queries[query]}”, ${kinds[kind]}: `), ...(kind ? [
-      h("span", { class: "stay" }, `${same} of ${rows}`), ` neighbours are those of ${kinds[0]} vectors, `,
+      h("span", { class: "stay" }, `${same} of ${rows}`), ` neighbours are those of ${kinds[0]}, `,
       `${moved} of them in another place; ${rows - same} ${rows - same === 1 ? "is" : "are"} new (+).`,
     ] : ["the nearest is ", h("b", {}, here[0][0]), `, with a cosine of ${fixed(here[0][1], 2)}.`]));
   };
-  stage.append(bar, second, svg, say);
+  stage.append(bar, ...(kinds.length > 1 ? [second] : []), svg, say);
   update();
 }

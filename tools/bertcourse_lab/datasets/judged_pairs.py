@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from bertcourse.anisotropy import check_varied, paired_cosines
+from bertcourse.anisotropy import paired_cosines
 from bertcourse.static_embeddings.vectors import WordVectors
 from bertcourse_lab.datasets.registry import fetch
 
@@ -86,6 +86,15 @@ def human_correlation(vectors: Mapping[str, np.ndarray], pairs: Sequence[JudgedP
     cosines = paired_cosines(first, second)
     check_varied("cosines of the pairs", cosines)
     return float(stats.spearmanr(cosines, scores).statistic)
+
+
+def check_varied(name: str, values: Sequence[float]) -> None:
+    """Refuse numbers that cannot be correlated with anything; those that differ only by rounding count as equal."""
+    if len(values) < 3 or not np.isfinite(values).all() or np.ptp(values) < 1e-12:
+        raise ValueError(
+            f"the {name} must be at least three finite numbers, not all the same, to be correlated; got "
+            f"{len(values)}: {', '.join(f'{value:.4g}' for value in values[:10])}."
+        )
 
 
 class Layout(NamedTuple):
