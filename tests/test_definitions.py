@@ -40,6 +40,7 @@ PAGES: dict[str, tuple[str, set[str]]] = {
             *("MLMHead", "BertForPreTraining", "losses", "train"),
         },
     ),
+    "05_word_senses": ("word_senses", {"unit", "word_vectors", "NearestSense"}),
     "06_anisotropy": (
         "anisotropy",
         {

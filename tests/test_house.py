@@ -34,7 +34,6 @@ TOOLS = {path.name for path in (ROOT / "tools").glob("bertcourse_*")}
 FIGURES_STILL_IMPORT = {
     "mask": {"self_attention"},
     "rotary": {"beyond_bert"},
-    "senses": {"anisotropy", "word_senses"},
     "sight": {"beyond_bert"},
     "tags": {"named_entities"},
 }

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from tokenizers import Tokenizer
 
 from bertcourse.bert.batching import check_tokenizer, whole_texts
-from bertcourse.bert.model import BertForPreTraining, BertModel
 
 
 class Window(NamedTuple):
@@ -126,19 +125,3 @@ def best_window(starts: Sequence[int], size: int, length: int, first: int, end: 
         return min(before, after)
 
     return max(range(len(starts)), key=lambda i: context(starts[i]))
-
-
-def window_size(model: BertModel | BertForPreTraining, max_length: int | None, overlap: int | None) -> tuple[int, int]:
-    """``max_length`` and ``overlap`` of a model's windows; None stands for all its positions and for half a window.
-
-    Raises:
-        ValueError: if one is out of range.
-    """
-    longest = model.config.max_position_embeddings
-    max_length = longest if max_length is None else max_length
-    if not 3 <= max_length <= longest:
-        raise ValueError(f"max_length must be from 3 to {longest}, the model's positions; got {max_length}.")
-    overlap = (max_length - 2) // 2 if overlap is None else overlap
-    if not 0 <= overlap < max_length - 2:
-        raise ValueError(f"overlap must be from 0 to {max_length - 3}, below the tokens of a window; got {overlap}.")
-    return max_length, overlap

@@ -6,6 +6,7 @@ besides is in ``TagHead``.
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer
@@ -20,7 +21,7 @@ from bertcourse.fine_tuning.readers import check_examples
 from bertcourse.named_entities.conll import TaggedSentence
 from bertcourse.named_entities.decoding import steps, viterbi
 from bertcourse.named_entities.scores import tagging_scores
-from bertcourse.word_senses.vectors import check_sentences
+from bertcourse.tokenization.encoding import check_text
 
 
 def token_tags(word_ids: Sequence[int | None], tags: Sequence[str]) -> list[str | None]:
@@ -153,13 +154,25 @@ class TokenClassifier(TagHead):
 
 def readable_words(tokenizer: Tokenizer, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
     """The sentences, with [UNK] for every word that gives no token, such as a lone control character."""
-    check_sentences("sentences", sentences)
+    check_sentences(sentences)
     sentences = [list(words) for words in sentences]
     encodings = whole_texts(tokenizer).encode_batch(sentences, is_pretokenized=True, add_special_tokens=False)
     for words, encoding in zip(sentences, encodings):
         for index in set(range(len(words))) - set(encoding.word_ids):
             words[index] = "[UNK]"
     return sentences
+
+
+def check_sentences(sentences: Sequence[Sequence[str]]) -> None:
+    """Refuse anything but a list of lists of words: a string would be read letter by letter, a generator only once."""
+    for each in (sentences, *sentences) if isinstance(sentences, Sequence) else [sentences]:
+        if not isinstance(each, Sequence | np.ndarray):
+            raise TypeError(f'sentences must be lists of words, such as [["a", "word"]]; got {type(each).__name__}.')
+    if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
+        raise ValueError('sentences must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    for number, sentence in enumerate(sentences):
+        for word in sentence:
+            check_text(word, f"every word of sentence {number}")
 
 
 def check_tags(examples: Sequence[TaggedSentence], labels: Sequence[str], further_tokens: bool = True) -> None:

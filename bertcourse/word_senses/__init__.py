@@ -1,18 +1,16 @@
 """Chapter 5: which sense of a word is meant? The one whose examples BERT finds most similar.
 
-A sense's embedding is the mean of the contextual vectors of all words that annotators gave this sense. A new occurrence
-takes the sense with the nearest embedding among those of its lemma and part of speech; a word without examples takes
-WordNet's first sense (Jurafsky & Martin, "Speech and Language Processing", chapter on word senses, v_s = 1/n Σ v_i;
-Loureiro & Jorge 2019; Peters et al. 2018).
+A sense's embedding is the mean of the contextual vectors of its examples. A new occurrence takes the sense with the
+nearest embedding among those of its word (Jurafsky & Martin, "Speech and Language Processing", chapter on word senses,
+v_s = 1/n Σ v_i; Loureiro & Jorge 2019; Peters et al. 2018).
 
 In reading order: ``vectors`` (a vector for each word), ``nearest`` (the classifier), ``sentences`` (the course's own
-labelled set), ``keys`` (what a sense is called), and last ``vector_cache``, which keeps the vectors of a large corpus.
+labelled set), ``keys`` (what a sense is called).
 """
 
 from bertcourse.word_senses.keys import PARTS_OF_SPEECH, Word, sense_word
-from bertcourse.word_senses.nearest import NearestSense, is_correct
+from bertcourse.word_senses.nearest import NearestSense, unit
 from bertcourse.word_senses.sentences import SenseExample, sense_sentences
-from bertcourse.word_senses.vector_cache import cached_word_vectors
 from bertcourse.word_senses.vectors import ContextualVectors, word_vectors
 
 __all__ = [
@@ -21,9 +19,8 @@ __all__ = [
     "NearestSense",
     "SenseExample",
     "Word",
-    "cached_word_vectors",
-    "is_correct",
     "sense_sentences",
     "sense_word",
+    "unit",
     "word_vectors",
 ]

@@ -20,8 +20,7 @@ from safetensors.numpy import load, load_file
 from bertcourse.anisotropy import expected_cosine, paired_cosines
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.folders import find_folder
-from bertcourse.word_senses import NearestSense, sense_sentences, word_vectors
-from bertcourse.word_senses.nearest import unit
+from bertcourse.word_senses import NearestSense, sense_sentences, unit, word_vectors
 from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from browsers import drawn_map, same_map, script_of_the_site, serious_findings
 

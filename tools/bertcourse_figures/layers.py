@@ -24,7 +24,8 @@ def explore_layers(
     """Move through the layers: the word's vectors drift apart, and each sentence shows which other one is nearest.
 
     All layers are drawn in the same plane, the one in which the last layer's vectors differ most (its first two
-    principal directions), each centred on its own mean. The nearest sentence is found in all D dimensions.
+    principal directions), each centred on its own mean. The nearest sentence is found in all D dimensions, among those
+    whose sense is clear.
 
     Args:
         sentences: N sentences, each containing the word.
@@ -52,7 +53,8 @@ def explore_layers(
         raise ValueError(f"each sentence must have the word {word!r}; got {missing}.")
     if len(names := [sense for sense in dict.fromkeys(senses) if sense]) > len(MARKS):
         raise ValueError(f"at most {len(MARKS)} senses can be told apart; got {names}.")
-    points, nearest, labels = project(states), nearest_rows(states), telling_words(sentences)
+    points, labels = project(states), telling_words(sentences)
+    nearest = nearest_rows(states, np.array([bool(sense) for sense in senses]))
     own = [sum(j >= 0 and senses[i] == senses[j] != "" for i, j in enumerate(row)) for row in nearest]
     data = {
         "word": word,
@@ -89,11 +91,12 @@ def project(states: np.ndarray) -> np.ndarray:
     return points * -np.sign(np.take_along_axis(points[-1], farthest[None], axis=0)[0])
 
 
-def nearest_rows(states: np.ndarray) -> list[list[int]]:
-    """For each layer and row, the nearest other row; −1 where all vectors of the layer are equal.
+def nearest_rows(states: np.ndarray, candidates: np.ndarray) -> list[list[int]]:
+    """For each layer and row, the nearest other row among the candidates; −1 where all vectors of the layer are equal.
 
-    >>> nearest_rows(np.array([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 2.0], [0.0, 5.0]]]))
-    [[-1, -1, -1], [1, 0, 1]]
+    >>> states = np.array([[[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 2.0], [0.0, 5.0]]])
+    >>> nearest_rows(states, np.array([True, True, True])), nearest_rows(states, np.array([True, False, True]))
+    ([[-1, -1, -1], [1, 0, 1]], [[-1, -1, -1], [2, 0, 0]])
     """
     found = []
     for layer in states:
@@ -102,6 +105,7 @@ def nearest_rows(states: np.ndarray) -> list[list[int]]:
             found.append([-1] * len(layer))
             continue
         np.fill_diagonal(distances, np.inf)
+        distances[:, ~candidates] = np.inf
         found.append(distances.argmin(axis=1).tolist())
     return found
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bertcourse.anisotropy import paired_cosines
-from bertcourse.word_senses.nearest import check_vectors, unit
+from bertcourse_figures.cosines import paired_cosines, unit
 from bertcourse_figures.interactive import Figure, rounded, show_steps
 from bertcourse_figures.layers import MARKS, SAME
 from bertcourse_figures.schematic import WIDE, Box, Schematic, as_numbers, in_both_widths, signed
@@ -257,8 +256,8 @@ def explore_nearest_sense(
     arrays = check_examples(examples, vectors.shape[1:])
     if len(arrays) != SENSES:
         raise ValueError(f"only three senses span a plane; got {list(arrays)}.")
-    means = unit(check_vectors(np.array([each.mean(axis=0) for each in arrays.values()])))
-    vectors, axes = unit(check_vectors(vectors)), plane_of(means)
+    means = unit(np.array([each.mean(axis=0) for each in arrays.values()]))
+    vectors, axes = unit(vectors), plane_of(means)
     cosines = vectors @ means.T
     points, corners = vectors @ axes, means @ axes
     nearest = cosines.argmax(axis=1)
@@ -268,7 +267,7 @@ def explore_nearest_sense(
         "means": rounded(corners, 5),
         "points": rounded(points, 5),
         "rest": rounded((cosines - points @ corners.T).mean(axis=1), 5),  # what all three cosines have in common
-        "examples": [rounded(unit(check_vectors(each)) @ axes, 4) for each in arrays.values()],
+        "examples": [rounded(unit(each) @ axes, 4) for each in arrays.values()],
         "start": start,
     }
     names = list(arrays)

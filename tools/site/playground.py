@@ -185,7 +185,7 @@ def compute_tables(model: BertModel, tokenizer: Tokenizer) -> dict:
         "raw": accuracy_of(vectors, keys, lemmas, is_training),
         "standardized": accuracy_of(standardizer.transform(vectors), keys, lemmas, is_training),
     }
-    means = NearestSense().fit(vectors[is_training], [each.sense_key for each in training])
+    learned, senses = vectors[is_training], np.array([each.sense_key for each in training])
     first = {example.sense_key: example for example in reversed(training)}
     return {
         "layers": [
@@ -194,8 +194,12 @@ def compute_tables(model: BertModel, tokenizer: Tokenizer) -> dict:
         ],
         "sum": statistics(standardizer),
         "senses": [
-            {"word": first[key].word[0], "label": first[key].label, "vector": significant(vector, DIGITS)}
-            for key, vector in zip(means.senses_, means.sense_vectors_)
+            {
+                "word": first[key].word[0],
+                "label": first[key].label,
+                "vector": significant(learned[senses == key].mean(axis=0), DIGITS),
+            }
+            for key in dict.fromkeys(senses.tolist())
         ],
         "forms": {each.text[each.start : each.end].lower(): each.word[0] for each in examples},
         "accuracy": accuracy,

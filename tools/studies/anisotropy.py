@@ -36,11 +36,11 @@ from scipy import stats
 from bertcourse import anisotropy, bert
 from bertcourse.datasets import COURSE_DATA, book_words
 from bertcourse.files import replace_files
-from bertcourse.word_senses import cached_word_vectors
 from bertcourse_lab.datasets import judged_pairs
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
 from bertcourse_lab.datasets.registry import cache_folder
 from bertcourse_lab.datasets.sense_corpora import SenseCorpus, sense_corpus
+from bertcourse_lab.vector_cache import cached_word_vectors
 
 KINDS = ("raw", "centred", "scaled", "standardized")
 NUM_TOKENS, NUM_PAIRS, RESAMPLES = 10_000, 10_000, 1000

@@ -44,7 +44,6 @@ from bertcourse.files import replace_files
 from bertcourse.pretraining import IGNORE, Documents, MaskedTokens, RowBatch, Vocabulary
 from bertcourse.tokenization.wordpiece import PREFIX
 from bertcourse.training.modes import evaluation_mode
-from bertcourse.word_senses import word_vectors
 from bertcourse_lab.benchmarks.blimp import score_pairs
 from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from bertcourse_lab.benchmarks.tables import versions
@@ -54,6 +53,7 @@ from bertcourse_lab.datasets.sense_corpora import sense_corpus
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.electra_evaluation import replaced_token_scores
 from bertcourse_lab.pretraining.shards import books_corpus
+from bertcourse_lab.vector_cache import cached_word_vectors
 
 
 class Sizes(NamedTuple):
@@ -203,7 +203,9 @@ def measure_senses(model: nn.Module, tokenizer: Tokenizer, sentences: int | None
     senses = word_senses(wordnet(), {each.word for corpus in (train, test) for each in corpus.instances})
     layers = range(model.bert.config.num_hidden_layers + 1)
     vectors = [
-        word_vectors(model.bert, tokenizer, each.sentences, layers, "stack", each.positions(), dtype="float16").array
+        cached_word_vectors(
+            model.bert, tokenizer, each.sentences, layers, "stack", each.positions(), dtype="float16", cache=None
+        ).array
         for each in (train, test)
     ]
     right = right_answers(train, test, *vectors, senses)

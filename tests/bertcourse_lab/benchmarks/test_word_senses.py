@@ -5,8 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from bertcourse.word_senses import vector_cache
-from bertcourse_lab import cli
+from bertcourse_lab import cli, vector_cache
 from bertcourse_lab.benchmarks import word_senses as wsd_benchmark
 from bertcourse_lab.benchmarks.word_senses import COLUMNS, p_text, run_benchmark, system_table
 from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus

@@ -6,6 +6,7 @@ F1 is the share of right answers. Each row is compared with WordNet's first sens
 """
 
 import os
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,11 +14,12 @@ import numpy as np
 from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import load_pretrained
 from bertcourse.bootstrap import paired_bootstrap
-from bertcourse.word_senses import PARTS_OF_SPEECH, NearestSense, cached_word_vectors, is_correct
+from bertcourse.word_senses import PARTS_OF_SPEECH, NearestSense, Word
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
 from bertcourse_lab.datasets.registry import cache_folder
 from bertcourse_lab.datasets.sense_corpora import SenseCorpus, most_frequent_senses, sense_corpus
+from bertcourse_lab.vector_cache import cached_word_vectors
 
 TEST_SETS = ("senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
 COLUMNS = ("ALL", *TEST_SETS, *PARTS_OF_SPEECH)
@@ -128,11 +130,32 @@ def right_answers(
             if kind == "standardized":
                 standardizer = Standardizer().fit(x)
                 x, x_test = standardizer.transform(x), standardizer.transform(x_test)
-            estimator = NearestSense(first).fit(
-                x, [each.senses for each in train.instances], [each.word for each in train.instances]
-            )
-            right[f"{name}, {kind}"] = is_correct(estimator.predict(x_test, words), gold)
+            right[f"{name}, {kind}"] = is_correct(answers(nearest_senses(train, x), x_test, words, first), gold)
     return right
+
+
+def nearest_senses(train: SenseCorpus, x: np.ndarray) -> NearestSense:
+    """The embeddings of the senses of a corpus, from vectors (instances, D); an instance of several senses is an
+    example of each."""
+    labelled = [(row, sense) for row, each in enumerate(train.instances) for sense in dict.fromkeys(each.senses)]
+    rows = [row for row, _ in labelled]
+    return NearestSense().fit(x[rows], [sense for _, sense in labelled], [train.instances[row].word for row in rows])
+
+
+def answers(senses: NearestSense, x: np.ndarray, words: Sequence[Word], first: Mapping[Word, str]) -> list[str | None]:
+    """The nearest sense of each vector (n, D); a word without an example gets its first sense."""
+    return [
+        senses.nearest(vector, word) if word in senses.means_ else first.get(word) for vector, word in zip(x, words)
+    ]
+
+
+def is_correct(predicted: Iterable[str | None], gold: Iterable[Sequence[str]]) -> np.ndarray:
+    """(n,), whether each answer is among the senses that annotators accept, as Raganato et al. 2017 score it.
+
+    >>> is_correct(["a", "b"], [("a", "c"), ("d",)]).tolist()
+    [True, False]
+    """
+    return np.array([sense in accepted for sense, accepted in zip(predicted, gold, strict=True)], dtype=bool)
 
 
 def columns(right: np.ndarray, test: SenseCorpus) -> dict[str, float | None]:

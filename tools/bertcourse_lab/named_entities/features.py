@@ -23,9 +23,8 @@ from bertcourse.named_entities.conll import TaggedSentence
 from bertcourse.named_entities.scores import tagging_scores
 from bertcourse.named_entities.taggers import check_tags, readable_words
 from bertcourse.training.modes import evaluation_mode
-from bertcourse.word_senses.vector_cache import cached_word_vectors
-from bertcourse.word_senses.vectors import check_layers
 from bertcourse_lab.named_entities.decoding import TagDecoder
+from bertcourse_lab.vector_cache import cached_word_vectors, check_layers
 
 POOLINGS = ("sum", "mean", "concat", "weighted")
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertcourse.word_senses import cached_word_vectors, vector_cache, word_vectors
+from bertcourse.word_senses import word_vectors
+from bertcourse_lab import vector_cache
+from bertcourse_lab.vector_cache import cached_word_vectors, check_layers
 
 SENTENCES = [["ab", "c", "abc"], ["d"], ["a b", "cd", "ef", "g"], ["e"] * 9]
 
@@ -29,7 +31,7 @@ def calls(monkeypatch):
     return texts
 
 
-@pytest.mark.parametrize("settings", [{}, {"max_length": 5, "overlap": 1}, {"max_tokens": 24}, {"dtype": "float16"}])
+@pytest.mark.parametrize("settings", [{}, {"max_tokens": 24}, {"dtype": "float16"}])
 @pytest.mark.parametrize("block_tokens", [1, 30, 10**6])
 def test_equals_word_vectors_bit_by_bit(small_model, small_tokenizer, tmp_path, monkeypatch, block_tokens, settings):
     monkeypatch.setattr(vector_cache, "BLOCK_TOKENS", block_tokens)
@@ -37,7 +39,7 @@ def test_equals_word_vectors_bit_by_bit(small_model, small_tokenizer, tmp_path, 
     sentences = [["".join(random.choice(list("abcdefg"), 2)) for _ in range(n)] for n in random.integers(9, size=60)]
     only = [random.permutation(len(words))[: random.integers(len(words) + 1)].tolist() for words in sentences]
     settings = {"layers": [0, 2], "pooling": "stack", "only": only, "max_tokens": 64, **settings}
-    plain = word_vectors(small_model, small_tokenizer, sentences, **settings)
+    plain = cached_word_vectors(small_model, small_tokenizer, sentences, **settings, cache=None)
     kept = cached_word_vectors(small_model, small_tokenizer, sentences, **settings, cache=tmp_path)
     assert kept.array.dtype == plain.array.dtype and kept.starts.tolist() == plain.starts.tolist()
     np.testing.assert_array_equal(kept.array, plain.array)
@@ -66,7 +68,7 @@ def test_another_model_text_or_setting_has_a_file_of_its_own(small_model, small_
 
     assert compute() == compute(layers=(-2,)) == compute(layers=np.array([1])) == 1
     assert compute(layers=[2]) == 2
-    assert compute(pooling="concat") == 3
+    assert compute(pooling="stack") == 3
     assert compute(dtype="float16") == 4
     assert compute(text=[*SENTENCES[:3], ["e"] * 8 + ["f"]]) == 5
     assert compute(only=[[0]] * 4) == 6
@@ -177,8 +179,39 @@ def test_room_is_needed_only_for_what_is_missing(small_model, small_tokenizer, t
     assert len(kept) == len(SENTENCES) and [path.suffix for path in tmp_path.iterdir()] == [".npy"]
 
 
-@pytest.mark.parametrize("settings", [{"pooling": "max"}, {"dtype": "float64"}])
-def test_settings_are_checked_before_anything_is_written(small_model, small_tokenizer, tmp_path, settings):
-    with pytest.raises(ValueError, match="must be"):
-        cached_word_vectors(small_model, small_tokenizer, SENTENCES, [1], **settings, cache=tmp_path)
+@pytest.mark.parametrize(
+    ("settings", "noun"),
+    [
+        ({"layers": [3]}, "layers"),
+        ({"layers": []}, "layers"),
+        ({"layers": [1.5]}, "layers"),
+        ({"pooling": "max"}, "pooling"),
+        ({"dtype": "float64"}, "dtype"),
+        ({"only": [[0]]}, "only"),
+        ({"only": [[3], [], [], []]}, "words 0 to 2; got 3"),
+        ({"sentences": ["a sentence"]}, "string"),
+    ],
+)
+def test_settings_are_checked_before_anything_is_written(small_model, small_tokenizer, tmp_path, settings, noun):
+    with pytest.raises(ValueError, match=noun):
+        cached_word_vectors(
+            small_model, small_tokenizer, **{"sentences": SENTENCES, "layers": [1], **settings}, cache=tmp_path
+        )
     assert not list(tmp_path.iterdir())
+
+
+def test_a_model_with_dropout_is_refused(small_model, small_tokenizer, tmp_path):
+    with pytest.raises(ValueError, match="evaluation mode"):
+        cached_word_vectors(small_model.train(), small_tokenizer, SENTENCES, [1], cache=tmp_path)
+
+
+def test_a_vector_that_is_not_finite_is_refused(small_model, small_tokenizer):
+    with torch.no_grad():
+        small_model.embeddings.layer_norm.weight *= 1e5
+    with pytest.raises(ValueError, match="finite"):
+        cached_word_vectors(small_model, small_tokenizer, SENTENCES, [0], dtype="float16", cache=None)
+    assert np.isfinite(cached_word_vectors(small_model, small_tokenizer, SENTENCES, [0], cache=None).array).all()
+
+
+def test_layers_count_from_the_end_and_one_may_stand_alone():
+    assert check_layers(-1, 6) == check_layers(np.int64(6), 6) == [6]

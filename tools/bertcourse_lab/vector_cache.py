@@ -1,9 +1,9 @@
-"""Chapter 5: word vectors of a large corpus, kept in a folder so that nothing is computed twice.
+"""Word vectors of a large corpus, kept in a folder so that nothing is computed twice.
 
 The corpus is cut into blocks of sentences of similar length. Each block's vectors are saved in a file of their own
 (KEY.blocks/0.npy, 1.npy, …), so that after an interruption the work goes on with the next block; at the end they become
-one file, KEY.npy, which is mapped into memory. A block consists of whole batches of ``word_vectors``, so that the
-result is the same as without a cache, bit for bit.
+one file, KEY.npy, which is mapped into memory. A block consists of whole batches of chapter 5's ``word_vectors``, so
+that the result is the same as without a cache, bit for bit.
 """
 
 import errno
@@ -12,7 +12,7 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,17 +22,9 @@ from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets
 from bertcourse.bert.weights import fingerprint
-from bertcourse.bert.windows import Window, make_windows, window_size
+from bertcourse.bert.windows import Window, make_windows
 from bertcourse.files import make_folder, replace_files
-from bertcourse.word_senses.vectors import (
-    ContextualVectors,
-    check_form,
-    check_layers,
-    check_model,
-    check_words,
-    vector_shape,
-    word_vectors,
-)
+from bertcourse.word_senses import ContextualVectors, word_vectors
 
 BLOCK_TOKENS = 2**15  # how much work an interruption may cost: seconds, or a minute with a large model
 
@@ -40,13 +32,11 @@ BLOCK_TOKENS = 2**15  # how much work an interruption may cost: seconds, or a mi
 def cached_word_vectors(
     model: BertModel | BertForPreTraining,
     tokenizer: Tokenizer,
-    sentences_of_words: Sequence[Sequence[str]],
+    sentences: Sequence[Sequence[str]],
     layers: Sequence[int] = (-4, -3, -2, -1),
     pooling: str = "sum",
     only: Sequence[Sequence[int]] | None = None,
     dtype: str = "float32",
-    max_length: int | None = None,
-    overlap: int | None = None,
     max_tokens: int = 2048,
     *,
     cache: str | os.PathLike | None,
@@ -56,30 +46,45 @@ def cached_word_vectors(
     If two processes want the same vectors, one computes them and the other waits.
 
     Args:
-        model, …, max_tokens: as for ``word_vectors``.
+        model, …, only, max_tokens: as for ``word_vectors``.
+        dtype: "float32" or "float16", of what is kept.
         cache: the folder, created if it does not exist; None keeps nothing.
 
     Raises:
-        TypeError, ValueError: as for ``word_vectors``; ValueError also if a file of the cache is damaged.
+        TypeError: if a word is not a string.
+        ValueError: if the model has its dropout on, an argument is out of range, a vector is not finite, or a file of
+            the cache is damaged.
         OSError: if the folder cannot be written, or its disk has no room.
     """
-    settings = dict(pooling=pooling, dtype=dtype, max_length=max_length, overlap=overlap, max_tokens=max_tokens)
-    check_model(model)
-    layers = check_layers(layers, model.config.num_hidden_layers)
-    check_form(pooling, dtype)
-    only = check_words(sentences_of_words, only)
+    layers, only = check_layers(layers, model.config.num_hidden_layers), check_words(sentences, only)
+    if model.training:
+        raise ValueError("model must be in evaluation mode, or dropout changes every vector; call model.eval() first.")
+    if pooling not in ("sum", "stack") or dtype not in ("float32", "float16"):
+        raise ValueError(
+            f'pooling must be "sum" or "stack", and dtype "float32" or "float16"; got {pooling!r} and {dtype!r}.'
+        )
+
+    def vectors_of(block: Sequence[int]) -> np.ndarray:
+        words, wanted = [sentences[i] for i in block], [only[i] for i in block]
+        array = word_vectors(model, tokenizer, words, layers, pooling, wanted, max_tokens).array
+        with np.errstate(over="ignore"):  # what is too large for float16 is refused below
+            array = array.astype(dtype)
+        if not np.isfinite(array).all():
+            raise ValueError(
+                "every vector must be finite; got NaN or infinity. Check that the model's weights are finite; if a "
+                'vector is too large for float16, pass dtype="float32".'
+            )
+        return array
+
     counts = [len(indices) for indices in only]
+    shape = (len(layers), model.config.hidden_size)[pooling == "sum" :]
     if cache is None or not sum(counts):
-        return word_vectors(model, tokenizer, sentences_of_words, layers, only=only, **settings)
+        return ContextualVectors(vectors_of(range(len(sentences))).reshape(sum(counts), *shape), counts)
 
-    def vectors_of(block: list[int]) -> np.ndarray:
-        words, wanted = [sentences_of_words[i] for i in block], [only[i] for i in block]
-        return word_vectors(model, tokenizer, words, layers, only=wanted, **settings).array
-
-    size = window_size(model, max_length, overlap)
-    windows = make_windows(tokenizer, sentences_of_words, only, *size)
-    key = cache_key(model, windows, [layers, pooling, dtype, size, max_tokens, BLOCK_TOKENS])
-    folder, shape = make_folder(cache), vector_shape(model, layers, pooling)
+    longest = model.config.max_position_embeddings
+    windows = make_windows(tokenizer, sentences, only, longest, longest // 2 - 1)  # as word_vectors makes them
+    key = cache_key(model, windows, [layers, pooling, dtype, max_tokens, BLOCK_TOKENS])
+    folder = make_folder(cache)
     finished, blocks = folder / f"{key}.npy", folder / f"{key}.blocks"
     if not finished.exists():
         lock = FileLock(folder / f"{key}.lock")
@@ -92,13 +97,43 @@ def cached_word_vectors(
             if not finished.exists():
                 size = sum(counts) * int(np.prod(shape)) * np.dtype(dtype).itemsize
                 check_room(folder, 2 * size - sum(path.stat().st_size for path in blocks.glob("*.npy")))
-                sentences = sentence_blocks(windows, max_tokens)
-                save_blocks(blocks, sentences, vectors_of)
-                join_blocks(blocks, sentences, finished, counts, shape, dtype)
+                in_blocks = sentence_blocks(windows, max_tokens)
+                save_blocks(blocks, in_blocks, vectors_of)
+                join_blocks(blocks, in_blocks, finished, counts, shape, dtype)
                 shutil.rmtree(blocks, ignore_errors=True)
         if os.name == "posix":  # elsewhere the file is removed with the lock
             Path(lock.lock_file).unlink(missing_ok=True)
     return ContextualVectors(load_array(finished, (sum(counts), *shape), dtype), counts)
+
+
+def check_layers(layers: Sequence[int], num_layers: int) -> list[int]:
+    """Layers as indices from 0, the embeddings, to ``num_layers``; negative ones count from the end.
+
+    >>> check_layers((0, -1), num_layers=6)
+    [0, 6]
+    """
+    layers = list(layers) if isinstance(layers, Iterable) else [layers]
+    integers = all(isinstance(layer, int | np.integer) for layer in layers)
+    if not layers or not integers or not all(-num_layers - 1 <= layer <= num_layers for layer in layers):
+        raise ValueError(
+            f"layers must be at least one index from {-num_layers - 1} to {num_layers}, as the model has {num_layers} "
+            f"blocks and 0 stands for its embeddings; got {layers}. Name fewer: the default is the last four."
+        )
+    return [int(layer) % (num_layers + 1) for layer in layers]
+
+
+def check_words(sentences: Sequence[Sequence[str]], only: Sequence[Sequence[int]] | None) -> list[Sequence[int]]:
+    """The indices of the words that are wanted, sentence by sentence; all if ``only`` is None."""
+    if isinstance(sentences, str) or any(isinstance(sentence, str) for sentence in sentences):
+        raise ValueError('sentences must be lists of words, such as [["a", "word"]]; got a string. Split it.')
+    if only is None:
+        return [range(len(sentence)) for sentence in sentences]
+    if len(only) != len(sentences):
+        raise ValueError(f"only must have a list for each of the {len(sentences)} sentences; got {len(only)}.")
+    for number, (sentence, indices) in enumerate(zip(sentences, only)):
+        if outside := [index for index in indices if index not in range(len(sentence))]:
+            raise ValueError(f"only: sentence {number} has words 0 to {len(sentence) - 1}; got {outside[0]!r}.")
+    return list(only)
 
 
 def sentence_blocks(windows: Sequence[Window], max_tokens: int) -> list[list[int]]:
