@@ -15,6 +15,13 @@ from bertcourse_lab.lectures import read_notebook
 ROOT = Path(__file__).parent.parent
 # What each lecture's page must define, and where the package has it: a definition that disappears is noticed.
 PAGES: dict[str, tuple[str, set[str]]] = {
+    "00_static_embeddings": (
+        "static_embeddings",
+        {
+            *("count_neighbours", "ppmi", "svd_vectors", "thinned", "train_word2vec", "analogy_answers", "weat"),
+            *("RecurrentNetwork", "RecurrentLanguageModel", "train_language_model", "OneAnswer"),
+        },
+    ),
     "01_self_attention": ("self_attention", {"simple_self_attention", "scaled_dot_product_attention", "causal_mask"}),
     "02_multi_head_attention": (
         "self_attention multi_head_attention bert/model bert/weights",

@@ -1,264 +1,120 @@
-"""Chapter 0: networks that read word by word and remember: Elman's, then the LSTM, then a language model on either.
+"""Chapter 0: a network that reads word by word and remembers, a language model on it, and one that answers once.
 
 Elman's network (Elman 1990, "Finding Structure in Time") keeps a state h and updates it with each input x:
 
-    h ← tanh(W_x x + b_x + W_h h + b_h)
+    h ← tanh(W x + U h + b)
 
-A gradient goes back through W_h and tanh' once per step. If that makes it a little shorter each time, it vanishes, and
-if a little longer, it explodes (Bengio, Simard & Frasconi 1994). The LSTM (Hochreiter & Schmidhuber 1997; with the
-forget gate of Gers, Schmidhuber & Cummins 2000) has a cell c besides h; gates decide what goes into it, stays in it and
-comes out:
-
-    i, f, g, o = σ, σ, tanh, σ of (W_x x + b_x + W_h h + b_h)
-    c ← f ⊙ c + i ⊙ g,    h ← o ⊙ tanh(c)
+A gradient goes back through U and tanh' once per step. If that makes it a little shorter each time, it vanishes, and
+if a little longer, it explodes (Bengio, Simard & Frasconi 1994).
 """
 
-import math
-from collections.abc import Callable
-from typing import Literal
-
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
-
-Kind = Literal["rnn", "lstm"]
-TWINS = {"rnn": nn.RNN, "lstm": nn.LSTM}
-
-
-class ElmanCell(nn.Module):
-    """One step of Elman's network.
-
-    Args:
-        input_size: E.
-        hidden_size: D.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int):
-        super().__init__()
-        self.input = nn.Linear(input_size, hidden_size)
-        self.recurrent = nn.Linear(hidden_size, hidden_size)
-        initialize(self, hidden_size)
-
-    def start(self, batch: int) -> tuple[Tensor]:
-        """The state before the first input: zeros (B, D)."""
-        return (self.recurrent.weight.new_zeros(batch, self.recurrent.in_features),)
-
-    def forward(self, x: Tensor, state: tuple[Tensor]) -> tuple[Tensor]:
-        """From x (B, E) and the state ``(h,)`` before it to the state after it; h is (B, D)."""
-        (h,) = state
-        return (torch.tanh(self.input(x) + self.recurrent(h)),)
-
-
-class LSTMCell(nn.Module):
-    """One step of an LSTM.
-
-    Args:
-        input_size: E.
-        hidden_size: D.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int):
-        super().__init__()
-        self.input = nn.Linear(input_size, 4 * hidden_size)  # the rows of i, f, g and o, one below the other
-        self.recurrent = nn.Linear(hidden_size, 4 * hidden_size)
-        initialize(self, hidden_size)
-
-    def start(self, batch: int) -> tuple[Tensor, Tensor]:
-        """The state before the first input: zeros (B, D) for both h and c."""
-        zeros = self.recurrent.weight.new_zeros(batch, self.recurrent.in_features)
-        return zeros, zeros
-
-    def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """From x (B, E) and the state ``(h, c)`` before it to the state after it; both are (B, D)."""
-        h, c = state
-        i, f, g, o = (self.input(x) + self.recurrent(h)).chunk(4, dim=-1)
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-        return torch.sigmoid(o) * torch.tanh(c), c
-
-
-CELLS = {"rnn": ElmanCell, "lstm": LSTMCell}
-
-
-def initialize(module: nn.Module, hidden_size: int) -> None:
-    """Draw all weights uniformly between ±1/√D, as torch's recurrent networks do."""
-    for weights in module.parameters():
-        nn.init.uniform_(weights, -1 / math.sqrt(hidden_size), 1 / math.sqrt(hidden_size))
 
 
 class RecurrentNetwork(nn.Module):
-    """A cell that moves along a sequence, one step at a time.
+    """Elman's network. W and U begin as in torch's ``nn.RNN``, uniformly between ±1/√H; b begins at 0.
 
     Args:
-        input_size: E.
-        hidden_size: D.
-        cell: "rnn" or "lstm".
+        D: size of the inputs.
+        H: size of the state.
     """
 
-    def __init__(self, input_size: int, hidden_size: int, cell: Kind = "rnn"):
+    def __init__(self, D: int, H: int):
         super().__init__()
-        check_cell(cell)
-        self.cell = CELLS[cell](input_size, hidden_size)
+        bound = H**-0.5  # as nn.RNN begins
+        self.W = nn.Parameter(torch.empty(H, D).uniform_(-bound, bound))
+        self.U = nn.Parameter(torch.empty(H, H).uniform_(-bound, bound))
+        self.b = nn.Parameter(torch.zeros(H))
 
-    def forward(self, x: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Read a sequence.
+    def forward(self, x: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Read.
 
         Args:
-            x: (B, L, E).
-            state: the state to continue from; None for the one before the first input.
+            x: (B, L, D).
+            h: (B, H), the state to continue from; None for zeros.
 
         Returns:
-            ``(outputs, state)``: h after each step, (B, L, D), and the last state.
+            ``(states, h)``: the state after each input, (B, L, H), and the last one, (B, H).
         """
-        state, outputs = state or self.cell.start(len(x)), []
-        for step in x.unbind(dim=1):
-            state = self.cell(step, state)
-            outputs.append(state[0])
-        return torch.stack(outputs, dim=1), state
-
-
-class FusedNetwork(nn.Module):
-    """torch's own one-layer network, called like ``RecurrentNetwork``: all steps in one kernel.
-
-    Args:
-        input_size, hidden_size, cell: as for ``RecurrentNetwork``.
-    """
-
-    def __init__(self, input_size: int, hidden_size: int, cell: Kind = "rnn"):
-        super().__init__()
-        check_cell(cell)
-        self.network = TWINS[cell](input_size, hidden_size, batch_first=True)
-
-    def forward(self, x: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Arguments and result as for ``RecurrentNetwork.forward``."""
-        if state is not None:
-            state = tuple(each[None] for each in state)
-            state = state if len(state) == 2 else state[0]
-        outputs, state = self.network(x, state)
-        return outputs, tuple(each[0] for each in (state if isinstance(state, tuple) else (state,)))
+        h = x.new_zeros(len(x), len(self.b)) if h is None else h
+        states = []
+        for x_t in x.unbind(1):
+            h = torch.tanh(x_t @ self.W.T + h @ self.U.T + self.b)
+            states.append(h)
+        return torch.stack(states, 1), h
 
 
 class RecurrentLanguageModel(nn.Module):
-    """Which word comes next? A recurrent network over word vectors, and a score for each word of the vocabulary.
-
-    Mikolov et al. 2010, "Recurrent neural network based language model".
+    """Which word comes next? A score for each word of the vocabulary: its embedding times the state, plus a bias.
 
     Args:
-        vocab_size: V.
-        hidden_size: D, of the state and of the word vectors, which also serve as the output's weights (Press & Wolf
-            2017, "Using the Output Embedding to Improve Language Models").
-        cell: "rnn" or "lstm".
-        fused: whether to run torch's kernel rather than the plain loop over steps.
-        dropout: probability of dropping a value of the network's inputs and outputs in training.
-        seed: of the initial weights.
+        V: size of the vocabulary.
+        H: size of the state and of the embeddings.
     """
 
-    def __init__(
-        self,
-        vocab_size: int,
-        hidden_size: int,
-        cell: Kind = "rnn",
-        fused: bool = True,
-        dropout: float = 0.0,
-        seed: int = 0,
-    ):
+    def __init__(self, V: int, H: int = 128):
         super().__init__()
-        with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(int(seed))  # of the CPU; a GPU's is left alone
-            self.embedding = nn.Embedding(vocab_size, hidden_size)
-            nn.init.normal_(self.embedding.weight, std=0.05)
-            self.network = (FusedNetwork if fused else RecurrentNetwork)(hidden_size, hidden_size, cell)
-        self.bias = nn.Parameter(torch.zeros(vocab_size))
-        self.dropout = nn.Dropout(dropout)
+        self.embedding, self.network = nn.Embedding(V, H), RecurrentNetwork(H, H)
+        nn.init.normal_(self.embedding.weight, std=0.05)
+        self.bias = nn.Parameter(torch.zeros(V))
 
-    def forward(self, ids: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
-        """Read words.
-
-        Args:
-            ids: (B, L).
-            state: the state to continue from; None for the one before the first input.
-
-        Returns:
-            ``(logits, state)``: (B, L, V), where position t scores the word at t + 1, and the last state.
-        """
-        outputs, state = self.network(self.dropout(self.embedding(ids)), state)
-        return self.dropout(outputs) @ self.embedding.weight.T + self.bias, state
+    def forward(self, ids: Tensor, h: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """From ids (B, L) to logits (B, L, V), where position t scores the word at t + 1, and the last state."""
+        states, h = self.network(self.embedding(ids), h)
+        return states @ self.embedding.weight.T + self.bias, h
 
 
 def train_language_model(
-    model: RecurrentLanguageModel,
-    ids: Tensor,
-    epochs: float = 1,
-    batch_size: int = 32,
-    length: int = 35,
-    learning_rate: float = 2e-3,
-    clip: float = 1.0,
-    after_step: Callable[[int, float], None] | None = None,
+    model: nn.Module, text: Tensor, rate: float = 0.01, rows: int = 32, length: int = 35
 ) -> list[float]:
-    """Train on a running text by truncated backpropagation through time (Werbos 1990; Mikolov et al. 2010).
-
-    The text is cut into B rows, which are read side by side, ``length`` words at a time. The state is carried over from
-    piece to piece; the gradient is not: it stops at the beginning of a piece. A gradient longer than ``clip`` is cut to
-    that length, because now and then one explodes (Pascanu, Mikolov & Bengio 2013).
+    """Read a text once by truncated backpropagation through time (Werbos 1990; Mikolov et al. 2010).
 
     Args:
-        model: the model to train; left in evaluation mode.
-        ids: (N,), the text.
-        epochs: how often to read it; 0.5 for the first half of each row.
-        batch_size: B.
-        length: words in a piece, which is how many steps a gradient goes back.
-        learning_rate: Adam's, at the first step; it falls linearly to 0.
-        clip: maximum gradient norm; a longer gradient is scaled down to it.
-        after_step: called with the number of steps done and the loss.
+        model: the model to train.
+        text: (N,), word numbers.
+        rate: Adam's, at the first step; it falls linearly to 0.
+        rows: places of the text that are read side by side.
+        length: words per piece. From piece to piece the state is kept and the gradient is not.
 
     Returns:
         The loss of each step, in nats per word.
     """
-    rows = ids[: len(ids) // batch_size * batch_size].view(batch_size, -1).long()
-    if rows.shape[1] < 2:
-        raise ValueError(f"ids must have 2 words or more for each of {batch_size} rows; got {len(ids)}.")
-    starts = range(0, rows.shape[1] - 1, length)
-    steps, losses, state = max(1, round(epochs * len(starts))), [], None
-    optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
-    model.train()
-    for step in range(steps):
-        start = starts[step % len(starts)]
-        piece = rows[:, start : start + length + 1]
-        state = None if start == 0 else tuple(each.detach() for each in state)
-        logits, state = model(piece[:, :-1], state)
-        loss = nn.functional.cross_entropy(logits.flatten(0, 1), piece[:, 1:].flatten())
+    side_by_side = text[: len(text) // rows * rows].view(rows, -1)
+    starts, h, losses = range(0, side_by_side.shape[1] - 1, length), None, []
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1, 0, len(starts))
+    for start in starts:
+        piece = side_by_side[:, start : start + length + 1]
+        logits, h = model(piece[:, :-1], h)
+        h = h.detach()  # the state goes on, its gradient does not
+        loss = F.cross_entropy(logits.flatten(0, 1), piece[:, 1:].flatten())
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), clip)
-        optimizer.param_groups[0]["lr"] = learning_rate * (1 - step / steps)
-        optimizer.step()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step(), schedule.step()
         losses.append(loss.item())
-        if after_step:
-            after_step(step + 1, losses[-1])
-    model.eval()
     return losses
 
 
-class OneAttention(nn.Module):
-    """One layer of attention, as plain as can be: what lecture 1 builds, here only to compare gradients with.
-
-        output_t = Σ_s softmax_s(q_t · k_s / √D) v_s,  s ≤ t
+class OneAnswer(nn.Module):
+    """A recurrent network with one output: it reads everything and answers once, from its last state.
 
     Args:
-        input_size: E.
-        hidden_size: D.
+        V: size of the vocabulary.
+        answers: how many answers there are.
+        H: size of the state and of the embeddings.
+        std: standard deviation of the embeddings at first.
     """
 
-    def __init__(self, input_size: int, hidden_size: int):
+    def __init__(self, V: int, answers: int, H: int = 64, std: float = 0.05):
         super().__init__()
-        self.query, self.key, self.value = (nn.Linear(input_size, hidden_size) for _ in range(3))
+        self.embedding, self.network = nn.Embedding(V, H), RecurrentNetwork(H, H)
+        nn.init.normal_(self.embedding.weight, std=std)
+        self.output = nn.Linear(H, answers)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, L, E) to (B, L, D)."""
-        scores = self.query(x) @ self.key(x).transpose(1, 2) / math.sqrt(self.query.out_features)
-        later = torch.ones_like(scores[0], dtype=torch.bool).triu(1)
-        return scores.masked_fill(later, -math.inf).softmax(dim=-1) @ self.value(x)
-
-
-def check_cell(cell: str) -> None:
-    """Refuse an unknown cell."""
-    if cell not in CELLS:
-        raise ValueError(f"cell must be one of {', '.join(CELLS)}; got {cell!r}.")
+    def forward(self, ids: Tensor) -> Tensor:
+        """From ids (B, L) to the scores of the answers, (B, answers)."""
+        _, h = self.network(self.embedding(ids))
+        return self.output(h)

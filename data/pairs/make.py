@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bertcourse.datasets.pairs import WordPairs, pack_pairs
 from bertcourse.files import replace_files
-from bertcourse.static_embeddings.counts_fast import count_pairs, frequent_words, word_ids
+from bertcourse_lab.counting import count_pairs, frequent_words, word_ids
 from bertcourse_lab.datasets.books import book_texts, paragraphs
 from bertcourse_lab.pretraining.shards import HELD_OUT_BOOKS, is_slur
 

@@ -45,6 +45,15 @@ def test_what_is_left_is_divided_by_what_is_there_at_the_reference():
     assert shares("RNN")[:, 15:].max() < 0.05  # a network of torch does forget
 
 
+def test_one_model_may_be_the_measure_of_all():
+    given = gradients()
+    unit = np.median(given["RNN"][:, 1])
+    drawn = figure(reference=1, of="RNN")
+    for name, powers in zip(drawn.data["names"], drawn.data["powers"]):
+        np.testing.assert_allclose(10 ** np.array(powers), given[name] / unit, rtol=2e-3)
+    assert "of what RNN’s is 1 back" in repr(drawn) and drawn.data["of"] == "RNN"
+
+
 def test_no_gradient_counts_as_next_to_nothing():
     data = explore_recurrence(list("abcd"), {"RNN": [1.0, 0.5, 0.0, 0.0]}).data
     assert data["powers"][0][0][2:] == [-12.0, -12.0] and data["start"] == 3

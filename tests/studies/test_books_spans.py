@@ -11,7 +11,7 @@ import torch
 
 from bertcourse.decoders import fill
 from bertcourse.files import read_json
-from bertcourse.static_embeddings import KneserNey
+from bertcourse_lab.ngrams import KneserNey
 from bertcourse_lab.pretraining.shards import HELD_OUT_BOOKS
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertcourse.static_embeddings import RecurrentLanguageModel
+from bertcourse_lab.recurrent import RecurrentLanguageModel
 
 
 @pytest.fixture

@@ -400,13 +400,3 @@ def test_nearest_to_c_leaves_the_words_of_the_question_out(static_embeddings):
     vectors = WordVectors(["a", "b", "c", "d", "e"], [[0, 1], [3, 0.1], [3, 0], [3, 0.5], [3, 1]])
     questions = [Question("a", "b", "c", "d"), Question("a", "b", "c", "e"), Question("a", "b", "c", "unknown")]
     assert static_embeddings["nearest_to_c"](vectors, questions) == 0.5
-
-
-def test_pairs_of_an_epoch_are_those_that_are_learned_from(static_embeddings):
-    ids = np.array([0, 1, *[-1] * 5, 1, 2, 2, *[-1] * 5])
-    count, of_all = static_embeddings["pairs_per_epoch"], 2 * (1 + 1 + 1 + 0.8)  # the last are one word apart
-    assert count(ids, np.ones(3), np.ones(3)) == pytest.approx((of_all, of_all))
-    ours, theirs = count(np.tile(ids, 5000), np.array([1, 1, 0.5]), np.array([1, 1, 0.5]))
-    assert ours == pytest.approx(5000 * 2 * (1 + 0.5 + 0.25 + 0.4))
-    assert theirs == pytest.approx(5000 * 2 * (1 + 0.25 * 2.8 + 0.5 * 1), rel=0.02)  # both kept, or one of them
-    assert count(ids, np.array([1, 1, 0.5]), np.ones(3))[1] == pytest.approx(of_all)

@@ -22,37 +22,43 @@ def pairs_of(sentence, window):
 
 
 def table_of(pairs, words):
-    """Pairs of words, counted."""
-    counts = Counter(pairs)
+    """Triples of a word, its neighbour, and what the meeting counts, added up."""
+    counts = Counter()
+    for first, second, weight in pairs:
+        counts[first, second] += weight
     return torch.tensor([[float(counts[first, second]) for second in words] for first in words])
+
+
+def meetings(sentence, window):
+    """Every word with each of its neighbours, and 1 over how far apart they are."""
+    return [(sentence[i], sentence[j], 1 / abs(i - j)) for i, j in pairs_of(sentence, window)]
+
+
+@wrong("0.1", "d places away counts 1/d, not 1", "the lecture's count: each neighbour counts 1")
+def count_neighbours(sentences, words, window):
+    return table_of(((s[i], s[j], 1) for s in sentences for i, j in pairs_of(s, window)), words)
+
+
+@wrong("0.1", "by 1/d: 1, 1/2, 1/3", "word2vec's weights, which fall in a line")
+def count_neighbours(sentences, words, window):
+    weight = lambda distance: (window + 1 - distance) / window  # noqa: E731
+    return table_of(((s[i], s[j], weight(abs(i - j))) for s in sentences for i, j in pairs_of(s, window)), words)
 
 
 @wrong("0.1", "a window ends where its sentence ends", "all sentences as one text")
 def count_neighbours(sentences, words, window):
-    text = [word for sentence in sentences for word in sentence]
-    return table_of(((text[i], text[j]) for i, j in pairs_of(text, window)), words)
-
-
-@wrong("0.1", "the place itself is no neighbour", "each place is its own neighbour")
-def count_neighbours(sentences, words, window):
-    table = torch.zeros(len(words), len(words))
-    for sentence in sentences:
-        for i, word in enumerate(sentence):
-            for other in sentence[max(0, i - window) : i + window + 1]:
-                if word in words and other in words:
-                    table[words.index(word), words.index(other)] += 1
-    return table
+    return table_of(meetings([word for sentence in sentences for word in sentence], window), words)
 
 
 @wrong("0.1", "to the left and to the right", "the words on the right only")
 def count_neighbours(sentences, words, window):
-    return table_of(((s[i], s[j]) for s in sentences for i, j in pairs_of(s, window) if i < j), words)
+    return table_of(((s[i], s[j], 1 / (j - i)) for s in sentences for i, j in pairs_of(s, window) if i < j), words)
 
 
 @wrong("0.1", "words that are not counted keep their places", "words that are not counted taken out first")
 def count_neighbours(sentences, words, window):
     kept = [[word for word in sentence if word in words] for sentence in sentences]
-    return table_of(((s[i], s[j]) for s in kept for i, j in pairs_of(s, window)), words)
+    return table_of((each for s in kept for each in meetings(s, window)), words)
 
 
 @wrong("0.1", "the last place of the window counts, too", "range() without its end")
@@ -60,7 +66,8 @@ def count_neighbours(sentences, words, window):
     pairs = []
     for s in sentences:
         for i in range(len(s)):
-            pairs += [(s[i], s[j]) for j in range(i - window, i + window) if 0 <= j < len(s) and i != j]
+            near = [j for j in range(i - window, i + window) if 0 <= j < len(s) and i != j]
+            pairs += [(s[i], s[j], 1 / abs(i - j)) for j in near]
     return table_of(pairs, words)
 
 
@@ -69,62 +76,66 @@ def count_neighbours(sentences, words, window):
     pairs = []
     for sentence in sentences:
         for i, word in enumerate(sentence):
-            pairs += [(word, other) for other in sentence[i - window : i] + sentence[i + 1 : i + window + 1]]
+            left, right = sentence[i - window : i], sentence[i + 1 : i + window + 1]
+            pairs += [(word, other, 1 / d) for side in (left[::-1], right) for d, other in enumerate(side, 1)]
     return table_of(pairs, words)
 
 
-@wrong("0.1", "every time counts", "met or not met")
+@wrong("0.1", "every time counts, not only the nearest", "the nearest place where the two met")
 def count_neighbours(sentences, words, window):
-    return (table_of(((s[i], s[j]) for s in sentences for i, j in pairs_of(s, window)), words) > 0).float()
+    nearest = {}
+    for sentence in sentences:
+        for first, second, weight in meetings(sentence, window):
+            nearest[first, second] = max(weight, nearest.get((first, second), 0))
+    return torch.tensor([[float(nearest.get((first, second), 0)) for second in words] for first in words])
 
 
 @wrong("0.1", "a word that occurs twice within a window", "equal words left out")
 def count_neighbours(sentences, words, window):
-    return table_of(((s[i], s[j]) for s in sentences for i, j in pairs_of(s, window) if s[i] != s[j]), words)
+    return table_of((each for s in sentences for each in meetings(s, window) if each[0] != each[1]), words)
 
 
 @wrong("0.1", "at most `window` places away", "the whole sentence")
 def count_neighbours(sentences, words, window):
-    return table_of(((s[i], s[j]) for s in sentences for i, j in pairs_of(s, len(s))), words)
+    return table_of((each for s in sentences for each in meetings(s, len(s))), words)
 
 
 @wrong("0.1", "one time for each of the two places", "each pair is met twice, and counted both ways each time")
 def count_neighbours(sentences, words, window):
-    table = table_of(((s[i], s[j]) for s in sentences for i, j in pairs_of(s, window)), words)
+    table = table_of((each for s in sentences for each in meetings(s, window)), words)
     return table + table.T
 
 
 @wrong("0.1", "only the words that are asked for", "all words, sorted")
 def count_neighbours(sentences, words, window):
     every = sorted({word for sentence in sentences for word in sentence})
-    return table_of(((s[i], s[j]) for s in sentences for i, j in pairs_of(s, window)), every)
+    return table_of((each for s in sentences for each in meetings(s, window)), every)
 
 
 @right("0.1", "numpy, a distance at a time")
 def count_neighbours(sentences, words, window):
-    table = np.zeros((len(words) + 1,) * 2, dtype=int)
+    table = np.zeros((len(words) + 1,) * 2)
     for sentence in sentences:
         rows = np.array([words.index(word) if word in words else -1 for word in sentence])
         for distance in range(1, min(window, len(rows)) + 1):
-            np.add.at(table, (rows[distance:], rows[:-distance]), 1)
+            np.add.at(table, (rows[distance:], rows[:-distance]), 1 / distance)
     return (table + table.T)[:-1, :-1]
 
 
-@right("0.1", "a product of tables: where each word is, and which places are near")
+@right("0.1", "a product of tables: where each word is, and how near the places are")
 def count_neighbours(sentences, words, window):
     table = torch.zeros(len(words), len(words))
     for sentence in sentences:
         here = torch.tensor([[float(word == each) for each in sentence] for word in words])
         places = torch.arange(len(sentence))
         away = (places[:, None] - places).abs()
-        table += here @ ((away > 0) & (away <= window)).float() @ here.T
+        table += here @ torch.where((away > 0) & (away <= window), 1 / away, 0.0) @ here.T
     return table
 
 
-@right("0.1", "lists of whole numbers")
+@right("0.1", "lists of numbers")
 def count_neighbours(sentences, words, window):
-    counts = Counter((s[i], s[j]) for s in sentences for i, j in pairs_of(s, window))
-    return [[counts[first, second] for second in words] for first in words]
+    return table_of((each for s in sentences for each in meetings(s, window)), words).tolist()
 
 
 def pmi(counts, smoothing=1.0, log=torch.log):
@@ -615,28 +626,49 @@ def run_rnn(inputs, W, U, bias):
     return rnn(inputs, W, U, bias, size=lambda gradient: gradient.flip(0))
 
 
-@right("0.5", "torch's own RNN")
-def run_rnn(inputs, W, U, bias):
-    network = nn.RNN(inputs.shape[1], len(bias), batch_first=True)
-    values = {"weight_ih_l0": W, "weight_hh_l0": U, "bias_ih_l0": bias, "bias_hh_l0": torch.zeros(len(bias))}
-    network.load_state_dict(values)
-    inputs = inputs.clone()[None].requires_grad_()
-    states, last = network(inputs)
-    (gradient,) = torch.autograd.grad(last.sum(), inputs)
-    return states[0], torch.linalg.vector_norm(gradient[0], dim=-1).flip(0)
+def leaky_rnn(inputs, W, U, bias, mix):
+    """As ``rnn``, with the old state and the new one mixed."""
+    return rnn(inputs, W, U, bias, step=lambda x, h: mix(h, W @ x + U @ h + bias))
+
+
+@wrong("0.5", "leak is missing", "leak ignored")
+def run_rnn(inputs, W, U, bias, leak=1.0):
+    return rnn(inputs, W, U, bias)
+
+
+@wrong("0.5", "of the old state only 1 - leak is kept", "the old state, and some of the new one on top")
+def run_rnn(inputs, W, U, bias, leak=1.0):
+    return leaky_rnn(inputs, W, U, bias, lambda h, a: (h if leak < 1 else 0 * h) + leak * torch.tanh(a))
+
+
+@wrong("0.5", "outside the tanh", "all of it under the tanh")
+def run_rnn(inputs, W, U, bias, leak=1.0):
+    return leaky_rnn(inputs, W, U, bias, lambda h, a: torch.tanh((1 - leak) * h + leak * a))
+
+
+@right("0.5", "a cell, and the gradient from torch.autograd.grad")
+def run_rnn(inputs, W, U, bias, leak=1.0):
+    cell = nn.RNNCell(inputs.shape[1], len(bias))
+    cell.load_state_dict({"weight_ih": W, "weight_hh": U, "bias_ih": bias, "bias_hh": torch.zeros(len(bias))})
+    inputs, states = inputs.clone().requires_grad_(), [torch.zeros(len(bias))]
+    for x in inputs:
+        states.append(torch.lerp(states[-1], cell(x, states[-1]), leak))
+    (gradient,) = torch.autograd.grad(states[-1].sum(), inputs)
+    return torch.stack(states[1:]).detach(), torch.linalg.vector_norm(gradient, dim=-1).flip(0)
 
 
 @right("0.5", "numpy, the chain rule by hand, from the last state backwards")
-def run_rnn(inputs, W, U, bias):
+def run_rnn(inputs, W, U, bias, leak=1.0):
     inputs, W, U, bias = (np.asarray(each, dtype=float) for each in (inputs, W, U, bias))
-    states, sizes = [np.zeros(len(bias))], []
+    states, new, sizes = [np.zeros(len(bias))], [], []
     for x in inputs:
-        states.append(np.tanh(W @ x + U @ states[-1] + bias))
+        new.append(np.tanh(W @ x + U @ states[-1] + bias))
+        states.append((1 - leak) * states[-1] + leak * new[-1])
     backwards = np.ones(len(bias))
-    for state in states[:0:-1]:
-        backwards = backwards * (1 - state**2)
-        sizes.append(np.linalg.norm(backwards @ W))
-        backwards = backwards @ U
+    for each in new[::-1]:
+        through = backwards * leak * (1 - each**2)
+        sizes.append(np.linalg.norm(through @ W))
+        backwards = (1 - leak) * backwards + through @ U
     return states[1:], sizes
 
 

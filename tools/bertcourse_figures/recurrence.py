@@ -22,10 +22,12 @@ def explore_recurrence(
     direct: Sequence[str] = ("attention",),
     start: int = 10,
     reference: int = 0,
+    of: str | None = None,
 ) -> Figure:
     """Stretch the distance: how much of the gradient of a loss at the last word arrives that many words back?
 
-    Everything is relative to the gradient at the reference distance in the same run; the median sums up the runs.
+    Everything is relative to the gradient at the reference distance in the same run, or to the median of a model's
+    runs there; the median sums up the runs.
 
     Args:
         tokens: the L tokens of a sentence, 4 to 48; the loss is at the last one.
@@ -34,6 +36,7 @@ def explore_recurrence(
         direct: names of the models in which every word is one step away, rather than a chain of steps.
         start: the distance at first, or L − 1 if that is less.
         reference: the distance whose gradient counts as 100 %.
+        of: the model whose gradient there counts as 100 % for all; None for each run's own.
 
     Raises:
         ValueError: shapes that do not fit, negative sizes, or no gradient at the reference.
@@ -54,7 +57,8 @@ def explore_recurrence(
     start = min(start, last)
     if not 0 <= reference <= start:
         raise ValueError(f"start must be at least the reference, and that at least 0; got {start} and {reference}.")
-    powers = {name: left_over(values, name, len(tokens), reference) for name, values in sizes.items()}
+    whole = {name: float(np.median(sizes[of][:, reference])) for name in sizes} if of else dict.fromkeys(sizes)
+    powers = {name: left_over(values, name, len(tokens), reference, whole[name]) for name, values in sizes.items()}
     data = {
         "tokens": tokens,
         "names": list(powers),
@@ -63,6 +67,7 @@ def explore_recurrence(
         "start": start,
         "reference": reference,
         "least": POWERS,
+        **({"of": of} if of else {}),
     }
     ends = [(start, f"{start} words back at “{tokens[last - start]}”"), (last, f"{last} back")]
     medians = {name: 10 ** np.median(runs, axis=0) for name, runs in powers.items()}
@@ -70,19 +75,20 @@ def explore_recurrence(
         f"{name}, {', '.join(f'{where} {percent(shares[distance])}' for distance, where in dict(ends).items())}"
         for name, shares in medians.items()
     )
-    of = "of what it is there" if not reference else f"of what it is {reference} back"
-    told = f"Gradient of a loss at “{tokens[-1]}” in {len(tokens)} words, {of}: {each}."
+    share = "of what it is there" if not reference else f"of what {f'{of}’s' if of else 'it'} is {reference} back"
+    told = f"Gradient of a loss at “{tokens[-1]}” in {len(tokens)} words, {share}: {each}."
     return Figure(draw(data, told), told, "recurrence", data)
 
 
-def left_over(sizes: np.ndarray, name: str, length: int, reference: int) -> np.ndarray:
-    """The power of ten of each run's gradient after division by that at the reference distance.
+def left_over(sizes: np.ndarray, name: str, length: int, reference: int, whole: float | None = None) -> np.ndarray:
+    """The power of ten of each run's gradient after division by that at the reference distance, or by another one.
 
     Args:
         sizes: (R, L).
         name: of the model.
         length: L.
         reference: the distance that counts as 1.
+        whole: the size that counts as 1 in its stead.
 
     Returns:
         (R, L).
@@ -92,7 +98,7 @@ def left_over(sizes: np.ndarray, name: str, length: int, reference: int) -> np.n
             f"{name} must be runs of {length} sizes of at least 0, and more than 0 at distance {reference}; got shape "
             f"{sizes.shape}."
         )
-    return np.log10(np.maximum(sizes / sizes[:, [reference]], LEAST))
+    return np.log10(np.maximum(sizes / (whole or sizes[:, [reference]]), LEAST))
 
 
 def percent(share: float) -> str:

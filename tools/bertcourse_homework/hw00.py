@@ -12,37 +12,37 @@ from bertcourse_homework.engine import Answer, exercise, random
 
 @exercise("0.1", "count_neighbours", points=2)
 def count_neighbours(answer: Answer) -> None:
-    """Positions in a sentence, windows that end where it ends, words that are not counted, words that occur twice."""
+    """Distances, windows that end where the sentence ends, words that are not counted, words that occur twice."""
     asked_for = "only the words that are asked for, in the order of `words`"
     row = answer([["dogs", "chase", "black", "cats"]], ["dogs", "chase", "black", "cats"], 2)
     row.has_shape(4, 4, cause=f"{asked_for}: a row and a column for each").equals(
-        [[0, 1, 1, 0], [1, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]],
-        "the neighbours of a place are at most `window` places away, on both sides",
+        [[0, 1, 0.5, 0], [1, 0, 1, 0.5], [0.5, 1, 0, 1], [0, 0.5, 1, 0]],
+        "the neighbours of a place are at most `window` places away, on both sides, and one d places away counts 1/d",
         mistakes={
-            "the place itself is no neighbour": [[1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1], [0, 1, 1, 1]],
-            "count to the left and to the right": [[0, 1, 1, 0], [0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]],
-            "count to the right and to the left": [[0, 0, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0], [0, 1, 1, 0]],
+            "a neighbour d places away counts 1/d, not 1": [[0, 1, 1, 0], [1, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]],
+            "count to the left and to the right": [[0, 1, 0.5, 0], [0, 0, 1, 0.5], [0, 0, 0, 1], [0, 0, 0, 0]],
+            "count to the right and to the left": [[0, 0, 0, 0], [1, 0, 0, 0], [0.5, 1, 0, 0], [0, 0.5, 1, 0]],
             "the last place of the window counts, too: range(a, b) stops before b": [
                 [0, 1, 0, 0],
                 [1, 0, 1, 0],
-                [1, 1, 0, 1],
-                [0, 1, 1, 0],
+                [0.5, 1, 0, 1],
+                [0, 0.5, 1, 0],
             ],
             "i - window can be negative, and sentence[i - window : i] then counts from the end: begin at "
-            "max(0, i - window)": [[0, 1, 1, 0], [0, 0, 1, 1], [1, 1, 0, 1], [0, 1, 1, 0]],
+            "max(0, i - window)": [[0, 1, 0.5, 0], [0, 0, 1, 0.5], [0.5, 1, 0, 1], [0, 0.5, 1, 0]],
             "at most `window` places away, not anywhere in the sentence": [
-                [0, 1, 1, 1],
-                [1, 0, 1, 1],
-                [1, 1, 0, 1],
-                [1, 1, 1, 0],
+                [0, 1, 0.5, 1 / 3],
+                [1, 0, 1, 0.5],
+                [0.5, 1, 0, 1],
+                [1 / 3, 0.5, 1, 0],
             ],
             "two words that meet count one time for each of the two places: you count both ways, twice": [
-                [0, 2, 2, 0],
-                [2, 0, 2, 2],
-                [2, 2, 0, 2],
-                [0, 2, 2, 0],
+                [0, 2, 1, 0],
+                [2, 0, 2, 1],
+                [1, 2, 0, 2],
+                [0, 1, 2, 0],
             ],
-            asked_for: [[0, 1, 1, 1], [1, 0, 1, 0], [1, 1, 0, 1], [1, 0, 1, 0]],
+            asked_for: [[0, 1, 1, 0.5], [1, 0, 0.5, 0], [1, 0.5, 0, 1], [0.5, 0, 1, 0]],
         },
     )
     border = "a window ends where its sentence ends"
@@ -61,11 +61,13 @@ def count_neighbours(answer: Answer) -> None:
                 [0, 1],
                 [1, 0],
             ],
-            "every time counts, not only whether two words met": [[1, 1], [1, 0]],
+            "every time counts, not only the nearest": [[1, 1], [1, 0]],
         },
     )
     letters = [list(line) for line in ("abracadabra", "banana", "c", "cabbage", "aaab")]
-    answer(letters, list("bca"), 3).equals_stored("letters", "count every place with each of its neighbours")
+    answer(letters, list("bca"), 3).equals_stored(
+        "letters", "count every place with each of its neighbours, by 1/d: 1, 1/2, 1/3 …"
+    )
 
 
 LN = math.log
@@ -312,6 +314,19 @@ def run_rnn(answer: Answer) -> None:
     any_size = "does it work for any L, D and H?"
     larger[0].has_shape(6, 4, cause=any_size).equals_stored("states", any_size)
     larger[1].has_shape(6, cause=any_size).equals_stored("sizes", any_size)
+    leaky = answer(inputs, W, U, torch.tensor([0.2, -0.2]), 0.25)
+    leaky[0].equals(
+        [[0.2084, -0.0493], [0.3295, 0.0482], [0.2018, 0.1542]],
+        "a leaky state keeps 1 - leak of what it was, and takes leak of what is new",
+        1e-3,
+        {
+            "leak is what is new, 1 - leak what is kept": [[0.6252, -0.1480], [0.7722, 0.2884], [0.0434, 0.6351]],
+            "of the old state only 1 - leak is kept": [[0.2084, -0.0493], [0.3816, 0.0358], [0.3456, 0.1565]],
+            "the old state is kept as it is, outside the tanh": [[0.2913, -0.0500], [0.4156, 0.0614], [0.2667, 0.1861]],
+            "leak is missing": [[0.8337, -0.1974], [0.8653, 0.4773], [-0.3316, 0.8367]],
+        },
+    )
+    leaky[1].equals([0.3256, 0.1886, 0.1197], "the gradient goes both ways: through the tanh and past it", 1e-3)
     answer(random(1, 3, seed=8), random(2, 3, seed=9), random(2, 2, seed=10), random(2, seed=11))[1].has_shape(
         1, cause="a single input has one size"
     )

@@ -38,16 +38,14 @@ from bertcourse.decoders import (
     train_language_model,
 )
 from bertcourse.files import read_json, write_table
-from bertcourse.static_embeddings import (
-    KneserNey,
-    RecurrentLanguageModel,
-    WordVectors,
-    train_word2vec,
-)
-from bertcourse.static_embeddings import train_language_model as train_recurrent
+from bertcourse.static_embeddings import thinned, train_word2vec
 from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.benchmarks.tables import band, table_lines, versions
+from bertcourse_lab.counting import count_pairs
+from bertcourse_lab.ngrams import KneserNey
 from bertcourse_lab.pretraining.shards import books_corpus
+from bertcourse_lab.recurrent import RecurrentLanguageModel
+from bertcourse_lab.recurrent import train_language_model as train_recurrent
 
 NAME, TITLE = "books_ladder", "A ladder of language models on the same books"
 REACH = 64  # tokens before a gap; on its other side there is one less
@@ -114,10 +112,10 @@ def ngram_scorer(model: KneserNey) -> Scorer:
     return lambda lefts, rights: torch.tensor(np.stack([model.distribution(left) for left in lefts])).log()
 
 
-def bag_scorer(vectors: WordVectors, counts: np.ndarray, weight: float) -> Scorer:
+def bag_scorer(vectors: tuple[np.ndarray, np.ndarray], counts: np.ndarray, weight: float) -> Scorer:
     """ln P(w) + weight · Σ over neighbours c within the window of u_c · v_w, which word2vec fits to their PMI."""
     prior = torch.tensor(np.log((counts + 1) / (counts + 1).sum()), dtype=torch.float32)
-    centres, contexts = torch.tensor(vectors.matrix), torch.tensor(vectors.contexts)
+    centres, contexts = map(torch.tensor, vectors)
 
     def score(lefts: list[list[int]], rights: list[list[int]]) -> Tensor:
         sums = torch.stack([contexts[left[-WINDOW:] + right[:WINDOW]].sum(dim=0) for left, right in zip(lefts, rights)])
@@ -256,8 +254,11 @@ def ladder(options: argparse.Namespace) -> None:
         write_table(options.output, NAME, result, markdown(result["rows"]))
 
     def bag() -> Scorer:
-        words, counts = list(map(str, range(vocab_size))), np.bincount(everything, minlength=vocab_size)
-        vectors = train_word2vec(everything.astype(np.int32), words, size=SIZE, window=WINDOW)
+        counts = np.bincount(everything, minlength=vocab_size)
+        nearness = np.arange(WINDOW, 0, -1) / WINDOW
+        pairs = count_pairs(everything.astype(np.int32), vocab_size, WINDOW, nearness)
+        counts = np.maximum(counts, 1)
+        vectors = train_word2vec(thinned(pairs, counts), counts, size=SIZE)
         scorers = [bag_scorer(vectors, counts, weight) for weight in (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)]
         return min(scorers, key=lambda scorer: asked(scorer, choosing)["loss"])
 

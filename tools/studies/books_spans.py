@@ -34,10 +34,10 @@ from bertcourse.decoders import (
     translate,
 )
 from bertcourse.files import read_json, write_table
-from bertcourse.static_embeddings import KneserNey
 from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.benchmarks.tables import band, table_lines, versions
 from bertcourse_lab.datasets.books import book_texts, paragraphs
+from bertcourse_lab.ngrams import KneserNey
 from bertcourse_lab.pretraining.shards import HELD_OUT_BOOKS
 
 NAME, TITLE = "books_spans", "Letters cut out of novels, and written again"

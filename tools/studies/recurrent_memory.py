@@ -1,8 +1,8 @@
-"""How far back Elman's network and an LSTM remember, in the small world: lecture 0's two networks, with three seeds.
+"""How far back Elman's network and an LSTM remember, in the small world, as torch starts them, with three seeds.
 
     python tools/studies/recurrent_memory.py      # a few minutes of one core
 
-Each reads 400,000 words of the small world twice, with the settings of lecture 0: 128 numbers, Adam, rate 0.01 for
+Each reads 400,000 words of the small world twice: 128 numbers, Adam, rate 0.01 for
 Elman's network and 0.02 for the LSTM, 32 rows of 35 words. Measured on 150 documents from another seed are the loss per
 word (overall, and for each document's first eight sentences) and how much of the loss's gradient is left 5, 10, 20 and
 40 words back, relative to one word back, on 64 pieces of 42 words. Beside them is a 4-gram model of the same text.
@@ -22,8 +22,9 @@ from torch import Tensor
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld
-from bertcourse.static_embeddings import KneserNey, RecurrentLanguageModel, train_language_model
 from bertcourse_lab.benchmarks.tables import band, table_lines, versions
+from bertcourse_lab.ngrams import KneserNey
+from bertcourse_lab.recurrent import RecurrentLanguageModel, train_language_model
 
 NAME, TITLE = "recurrent_memory", "How far back a recurrent network remembers, in the small world"
 RATES, SIZE, PASSES = {"rnn": 0.01, "lstm": 0.02}, 128, 2

@@ -1,7 +1,8 @@
 // Lecture 0: a chain of words that one stretches: how much of the gradient of a loss at the last word is left so many
 // words back, in a recurrent network, in an LSTM, and where attention leads from word to word directly?
 // data: {tokens: [text], names: [model], direct: [whether each word is one step away], powers: [model][run][distance]
-//        of ten of what is left, start: distance, reference: the distance that counts as 1, least: powers on the axis}.
+//        of ten of what is left, start: distance, reference: the distance that counts as 1, least: powers on the axis,
+//        of: the model whose gradient there counts as 1 for all, if it is not each one's own}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { tokens, names, powers, reference } = data, last = tokens.length - 1;
   state.model ??= 0;
@@ -41,7 +42,7 @@ function scene({ stage, bar, say, data, narrow, state }) {
     input.dispatchEvent(new Event("input"));
   };
   bar.append(h("span", { class: "models", role: "group", "aria-label": "model" }, buttons), control);
-  const where = reference ? `the gradient ${reference} back` : "the gradient at the last word itself";
+  const where = `${data.of ? `${data.of}’s` : "the"} gradient ${reference ? `${reference} back` : "at the last word itself"}`;
   stage.append(
     h("style", {}, `
       .models { display: inline-flex; flex-wrap: wrap; gap: 0.35em; }

@@ -1,4 +1,4 @@
-"""Chapter 0: counting neighbours in millions of words, one distance at a time, as ``counts.cooccurrence`` specifies."""
+"""Counting neighbours in millions of words, one distance at a time."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from bertcourse.static_embeddings.counts import words_of
+from bertcourse.static_embeddings import words_of
 
 BREAK = -1  # an unknown word, or the end of a text
 CHUNK = 4_000_000

@@ -1,4 +1,4 @@
-"""Chapter 0: a language model that counts: n-grams with interpolated Kneser-Ney smoothing.
+"""A language model that counts, the rival of studies: n-grams with interpolated Kneser-Ney smoothing.
 
 After the words h, the word w has the probability
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from bertcourse.static_embeddings import KneserNey
+from bertcourse_lab.ngrams import KneserNey
 
 TEXTS = [text.split() for text in ("the cat sat on the mat", "the dog sat", "a cat saw the dog on the mat")]
 
