@@ -144,9 +144,9 @@ class MLMHead(nn.Module):
         self.layer_norm = nn.LayerNorm(config.hidden_size, eps=config.layer_norm_eps)
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
-    def forward(self, hidden: Tensor, word_embeddings: Tensor) -> Tensor:
+    def forward(self, vectors: Tensor, word_embeddings: Tensor) -> Tensor:
         """(..., D) hidden states and the (V, D) embedding table to (..., V) logits."""
-        return F.linear(self.layer_norm(self.activation(self.dense(hidden))), word_embeddings, self.bias)
+        return F.linear(self.layer_norm(self.activation(self.dense(vectors))), word_embeddings, self.bias)
 
 
 class PreTrainingOutput(NamedTuple):

@@ -154,7 +154,7 @@ def show_pretraining_heads(
         f"“{answer[0]}” stood there. P = {answer[1]:.2f}, so the loss is −log P = {losses[0]:.2f} nats.",
         f"The NSP head takes the vector of [CLS] alone: B follows A with P = {follows:.2f}.",
         f"It {'does' if is_next else 'does not'}, so this loss is {losses[1]:.2f} nats.",
-        f"Their sum, {sum(losses):.2f}, is what training makes smaller, in both heads and in the encoder below them.",
+        f"Their sum is {sum(losses):.2f}. Training lowers it, by changing both heads and the encoder below.",
     ]
     alt = f"An encoder that reads {' '.join(tokens)}; above it an MLM head at {tokens[place]} and an NSP head at [CLS]."
     drawn = states[:, :count]
