@@ -213,8 +213,8 @@ def test_a_newcomer_gets_everywhere_by_keyboard(site, tab):
 
 @pytest.mark.slow
 def test_code_is_copied_and_figures_are_enlarged_by_keyboard(site, tab):
-    tab.goto((site / "notebooks" / "06_anisotropy.html").as_uri())
-    lecture = read_notebook(ROOT / "notebooks" / "06_anisotropy.ipynb")
+    tab.goto((site / "notebooks" / "02_multi_head_attention.html").as_uri())
+    lecture = read_notebook(ROOT / "notebooks" / "02_multi_head_attention.ipynb")
     tab.locator("button.copy").first.press("Enter")
     shown = [
         cell.source
