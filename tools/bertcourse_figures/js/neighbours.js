@@ -1,5 +1,6 @@
 // Lecture 6: the nearest neighbours of a word, in each kind of vectors, beside what two random words get.
-// data: {kinds: [name], baselines: [cosine] or null, queries: [word], found: [query][kind][place][word, cosine], start: kind}.
+// data: {kinds: [name], baselines: [cosine] or null, queries: [word], found: [query][kind][place][word, cosine],
+//        start: kind}.
 function scene({ stage, bar, say, data, narrow, state }) {
   const { kinds, baselines, queries, found } = data;
   state.query ??= 0;

@@ -42,7 +42,8 @@ function scene({ stage, bar, say, data, narrow, state }) {
     input.dispatchEvent(new Event("input"));
   };
   bar.append(h("span", { class: "models", role: "group", "aria-label": "model" }, buttons), control);
-  const where = `${data.of ? `${data.of}’s` : "the"} gradient ${reference ? `${reference} back` : "at the last word itself"}`;
+  const whose = data.of ? `${data.of}’s` : "the";
+  const where = `${whose} gradient ${reference ? `${reference} back` : "at the last word itself"}`;
   stage.append(
     h("style", {}, `
       .models { display: inline-flex; flex-wrap: wrap; gap: 0.35em; }
