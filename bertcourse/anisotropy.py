@@ -15,6 +15,8 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
+from bertcourse.word_senses import unit
+
 __all__ = [
     "Standardizer",
     "dimension_contributions",
@@ -23,13 +25,7 @@ __all__ = [
     "paired_cosines",
     "rows_by_name",
     "self_similarity",
-    "unit",
 ]
-
-
-def unit(x: np.ndarray) -> np.ndarray:
-    """Vectors (n, D), each divided by its length."""
-    return x / np.linalg.norm(x, axis=-1, keepdims=True)
 
 
 def rows_by_name(names: Sequence[Hashable]) -> dict[Hashable, list[int]]:

@@ -51,7 +51,7 @@ PAGES: dict[str, tuple[str, set[str]]] = {
     "06_anisotropy": (
         "anisotropy",
         {
-            *("unit", "paired_cosines", "rows_by_name", "mean_vectors", "expected_cosine", "self_similarity"),
+            *("paired_cosines", "rows_by_name", "mean_vectors", "expected_cosine", "self_similarity"),
             *("dimension_contributions", "Standardizer"),
         },
     ),

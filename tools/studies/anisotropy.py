@@ -36,6 +36,7 @@ from scipy import stats
 from bertcourse import anisotropy, bert
 from bertcourse.datasets import COURSE_DATA, book_words
 from bertcourse.files import replace_files
+from bertcourse.word_senses import unit
 from bertcourse_lab.datasets import judged_pairs
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
 from bertcourse_lab.datasets.registry import cache_folder
@@ -177,7 +178,7 @@ def similarity_across(vectors: np.ndarray, names: list, documents: list[str]) ->
 
     From the sum of all products, |Σ u|², those within a document, |Σ u|² over that document, are subtracted.
     """
-    units, result = anisotropy.unit(vectors.astype(np.float64)), {}
+    units, result = unit(vectors.astype(np.float64)), {}
     for name, rows in anisotropy.rows_by_name(names).items():
         sums, counts = defaultdict(float), Counter(documents[row] for row in rows)
         for row in rows:
