@@ -74,6 +74,13 @@ PAGES: dict[str, tuple[str, set[str]]] = {
             *("late_interaction", "contrastive_loss", "BiEncoder", "CrossEncoder"),
         },
     ),
+    "11_beyond_bert": (
+        "beyond_bert",
+        {
+            *("LENGTHS", "choose_spans", "mask_spans", "borders", "SpanBoundaryHead", "span_losses"),
+            *("with_guesses", "electra_losses", "turn", "local_mask", "narrowed", "Attention", "FeedForward"),
+        },
+    ),
 }
 
 

@@ -33,8 +33,6 @@ TOOLS = {path.name for path in (ROOT / "tools").glob("bertcourse_*")}
 # What figures still take from chapters, until the issue on that lecture hands them the numbers instead.
 FIGURES_STILL_IMPORT = {
     "mask": {"self_attention"},
-    "rotary": {"beyond_bert"},
-    "sight": {"beyond_bert"},
     "tags": {"named_entities"},
 }
 

@@ -3,13 +3,9 @@
 Clark et al. 2020, "ELECTRA: Pre-training Text Encoders as Discriminators Rather Than Generators". A small BERT, the
 generator, fills the hidden positions with guesses; the discriminator, which is the model that is kept, says of every
 token whether it is the original. So it learns from all positions rather than 15 %, and never reads a [MASK].
-
-The models come first, then their loss. How a model is measured is in ``electra_evaluation``, how it is stored in
-``electra_files``.
 """
 
 import dataclasses
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -22,27 +18,17 @@ from bertcourse.pretraining.masking import IGNORE, MaskedTokens
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.self_attention import padding_mask
 
-REPLACED_WEIGHT = 50.0  # λ of Clark et al. 2020, section 2: a yes or no costs far less than a word
-
 
 def generator_config_of(config: BertConfig, divisor: int = 4) -> BertConfig:
     """A generator's sizes: as many layers as the discriminator, but width, heads and feed-forward network divided.
 
     Args:
         config: the discriminator's.
-        divisor: what to divide by; heads keep their size. A quarter to a half works best (Clark et al. 2020, figure 3).
+        divisor: of its number of heads; heads keep their size. A quarter to a half works best (Clark et al. 2020,
+            figure 3).
     """
-    if divisor < 1 or config.num_attention_heads % divisor:
-        raise ValueError(
-            f"divisor must divide num_attention_heads {config.num_attention_heads}, so that heads keep their size; got "
-            f"{divisor}."
-        )
-    return dataclasses.replace(
-        config,
-        hidden_size=config.hidden_size // divisor,
-        num_attention_heads=config.num_attention_heads // divisor,
-        intermediate_size=config.intermediate_size // divisor,
-    )
+    names = "hidden_size", "num_attention_heads", "intermediate_size"
+    return dataclasses.replace(config, **{name: getattr(config, name) // divisor for name in names})
 
 
 class ReplacedTokenHead(nn.Module):
@@ -119,13 +105,6 @@ class ElectraWithGenerator(ElectraDiscriminator):
     def __init__(self, config: BertConfig, generator_config: BertConfig | None = None):
         super().__init__(config)
         self.generator_config = generator_config or generator_config_of(config)
-        for name in ("vocab_size", "max_position_embeddings", "type_vocab_size"):
-            ours, theirs = getattr(config, name), getattr(self.generator_config, name)
-            if ours != theirs:
-                raise ValueError(
-                    f"{name} of the generator must be the discriminator's, {ours}, as they share embeddings; got "
-                    f"{theirs}. Make it with generator_config_of(config)."
-                )
         self.generator = ElectraGenerator(self.generator_config, config.hidden_size)
 
     def generator_logits(
@@ -150,20 +129,16 @@ class ElectraWithGenerator(ElectraDiscriminator):
         return self.generator.mlm_head(hidden, self.bert.embeddings.word_embeddings.weight)
 
 
-class ElectraLosses(NamedTuple):
-    """The two losses, in nats; training minimizes their sum.
-
-    Attributes:
-        mlm: the generator's mean cross-entropy over hidden tokens.
-        replaced: λ = 50 times the discriminator's, over all tokens.
-    """
-
-    mlm: Tensor
-    replaced: Tensor
+def with_guesses(logits: Tensor, masked: MaskedTokens, original: Tensor) -> Tensor:
+    """(B, L), the original tokens with guesses at the hidden positions, drawn from the generator's (M, V) logits."""
+    guesses = logits.softmax(-1).multinomial(1)[:, 0]
+    guesses = guesses.where(masked.labels != IGNORE, original.flatten()[masked.positions])
+    read = original.flatten().scatter(0, masked.positions, guesses)
+    return read.view_as(original)
 
 
-class ElectraLoss(nn.Module):
-    """Both models and their loss as one module, for DDP to wrap; guesses are drawn from torch's global generator.
+def electra_losses(model: ElectraWithGenerator, masked: MaskedTokens, rows: RowBatch) -> tuple[Tensor, Tensor]:
+    """Both losses of a batch in nats; training minimizes their sum. Guesses come from torch's global generator.
 
     At each hidden position i ∈ M the generator draws a guess x̂_i, and the discriminator reads the text with these, x̂:
 
@@ -180,38 +155,18 @@ class ElectraLoss(nn.Module):
 
     Args:
         model: to be trained.
+        masked: has the tokens to read.
+        rows: has the originals and everything else.
 
     Source: Clark et al. 2020, section 2. There, D is the probability of the original and the losses are sums. As
     here, the authors' code has D the other way round, means, and n as the number of tokens without padding.
     """
-
-    def __init__(self, model: ElectraWithGenerator):
-        super().__init__()
-        self.model = model
-
-    def forward(self, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
-        """Both losses of a batch: ``masked`` has the tokens to read, ``rows`` the originals and everything else."""
-        mask, segments = rows.attention_mask, rows.token_type_ids
-        logits = self.model.generator_logits(masked.input_ids, mask, segments, masked.positions).float()
-        mlm = F.cross_entropy(logits, masked.labels, ignore_index=IGNORE)
-        corrupted = with_guesses(logits.detach(), masked, rows)
-        is_replaced = (corrupted != rows.input_ids).float()
-        logits = self.model.replaced_token_logits(corrupted, mask, segments).float()
-        # padding has weight zero, so that no shape depends on how much of it there is
-        total = F.binary_cross_entropy_with_logits(logits, is_replaced, weight=mask, reduction="sum")
-        return ElectraLosses(mlm, REPLACED_WEIGHT * total / (logits.numel() if mask is None else mask.sum()))
-
-
-def with_guesses(logits: Tensor, masked: MaskedTokens, rows: RowBatch) -> Tensor:
-    """(B, L), the original tokens with guesses at the hidden positions, drawn from the generator's (M, V) logits."""
-    original = rows.input_ids.flatten()
-    guesses = torch.where(masked.labels != IGNORE, sample_tokens(logits), original[masked.positions])
-    return original.scatter(0, masked.positions, guesses).view_as(rows.input_ids)
-
-
-def sample_tokens(logits: Tensor) -> Tensor:
-    """(M,) tokens drawn from the softmax of (M, V) logits, with one random number each; torch.multinomial draws V."""
-    sums = logits.softmax(1).cumsum(1)
-    numbers = torch.rand(len(sums), device=sums.device)
-    tokens = torch.searchsorted(sums, numbers[:, None] * sums[:, -1:], right=True).squeeze(1)
-    return tokens.clamp(max=logits.shape[1] - 1)  # NaN falls off the end; the loss will show it
+    original, mask, segments, _ = rows
+    logits = model.generator_logits(masked.input_ids, mask, segments, masked.positions)
+    mlm = F.cross_entropy(logits.float(), masked.labels)
+    read = with_guesses(logits.detach().float(), masked, original)
+    is_replaced = (read != original).float()
+    verdicts = model.replaced_token_logits(read, mask, segments).float()
+    losses = F.binary_cross_entropy_with_logits(verdicts, is_replaced, reduction="none")
+    is_text = torch.ones_like(losses) if mask is None else mask
+    return mlm, 50 * (losses * is_text).sum() / is_text.sum()

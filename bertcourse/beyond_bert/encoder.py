@@ -1,8 +1,8 @@
 """Chapter 11: an encoder in which every departure from BERT is a setting, so that one can be changed alone.
 
 With its defaults it is BERT, weight by weight; with ModernBERT's settings (``MODERN``) it is ModernBERT (Warner et al.
-2024, "Smarter, Better, Faster, Longer"). Only what differs from chapter 2 is here: rotary positions, RMSNorm,
-gated feed-forward networks, local attention, layers without biases. Chapter 2's code puts the parts together.
+2024, "Smarter, Better, Faster, Longer"). Only what differs from chapter 2 is here: rotary positions, local attention,
+gated feed-forward networks, layers without biases. Chapter 2's code puts the parts together.
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,7 @@ from bertcourse.multi_head_attention import (
     split_heads,
 )
 
-CHOICES = {
-    "positions": ("learned", "rotary", "none"),
-    "norm": ("post", "pre"),
-    "norm_kind": ("layer", "rms"),
-}
+CHOICES = {"positions": ("learned", "rotary", "none"), "norm": ("post", "pre"), "norm_kind": ("layer", "rms")}
 
 
 @dataclass(frozen=True)
@@ -34,9 +30,9 @@ class EncoderConfig(BertConfig):
     """The sizes of ``BertConfig``, and everything that may differ from BERT; the defaults are BERT's.
 
     Attributes:
-        positions: "learned" (one vector each, added to the words), "rotary" (queries and keys are rotated), or "none".
+        positions: "learned" (one vector each, added to the words), "rotary" (queries and keys are turned), or "none".
         norm: "post" or "pre": normalize after or before each sublayer.
-        norm_kind: "layer" (mean and standard deviation) or "rms" (length only).
+        norm_kind: "layer" (mean and standard deviation) or "rms" (length only, Zhang & Sennrich 2019).
         bias: whether linear maps and norms have biases; the pooler, the NSP head and the word scores always do.
         gated: whether the feed-forward network has a gate; with ``hidden_act`` "gelu" this is GeGLU.
         qk_norm: whether queries and keys are normalized to the same length in each head.
@@ -63,17 +59,12 @@ class EncoderConfig(BertConfig):
         for name, choices in CHOICES.items():
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}; got {getattr(self, name)!r}.")
-        if self.local_reach < 0 or self.global_every < 1:
-            got = f"{self.local_reach} and {self.global_every}"
-            raise ValueError(f"local_reach must be at least 0 and global_every at least 1; got {got}.")
-        if not (self.rope_theta > 0 and self.local_rope_theta > 0):
-            got = f"{self.rope_theta} and {self.local_rope_theta}"
-            raise ValueError(f"rope_theta and local_rope_theta must be above 0; got {got}.")
+        for name, least in (("local_reach", 0), ("global_every", 1), ("rope_theta", 1), ("local_rope_theta", 1)):
+            if not getattr(self, name) >= least:
+                raise ValueError(f"{name} must be at least {least}; got {getattr(self, name)}.")
         if self.positions == "rotary" and self.hidden_size // self.num_attention_heads % 2:
-            raise ValueError(
-                f"rotary positions turn pairs of columns: hidden_size / num_attention_heads must be even; got "
-                f"{self.hidden_size} / {self.num_attention_heads}."
-            )
+            sizes = f"{self.hidden_size} / {self.num_attention_heads}"
+            raise ValueError(f"rotary positions turn pairs of columns: a head's size must be even; got {sizes}.")
 
     def is_local(self, layer: int) -> bool:
         """Whether a layer, counted from 0, sees only its neighbourhood."""
@@ -93,78 +84,54 @@ MODERN = dict(
 )
 
 
-def rotary_angles(length: int, head_size: int, theta: float = 10_000.0) -> Tensor:
-    """Position p times the frequency theta^(-2i/d) of each pair of columns i (Su et al. 2021, equation 15).
+def turn(x: Tensor, positions: Tensor, theta: float = 10_000.0) -> Tensor:
+    """Turn each pair of columns (i, i + d/2) by its position times the pair's speed, as one rotates a plane:
 
-    Args:
-        length: L.
-        head_size: d, even.
-        theta: the base θ; the longest wavelength is about 2π times this.
-
-    Returns:
-        (L, d/2), in radians.
-    """
-    frequencies = theta ** (-torch.arange(0, head_size, 2) / head_size)
-    return torch.arange(length)[:, None] * frequencies
-
-
-def rotate(x: Tensor, angles: Tensor) -> Tensor:
-    """Rotate each pair of columns (i, i + d/2) of position p by its angle, as one rotates a plane:
-
-        x'_i       = x_i cos(p θ_i) - x_{i+d/2} sin(p θ_i)
-        x'_{i+d/2} = x_i sin(p θ_i) + x_{i+d/2} cos(p θ_i)
+        x'_i       = x_i cos φ - x_{i+d/2} sin φ
+        x'_{i+d/2} = x_i sin φ + x_{i+d/2} cos φ        φ = p · θ^(-2i/d)
 
     The dot product of a query at p and a key at q then depends on the two vectors and on q - p, not on p itself.
 
     Args:
-        x: (..., L, d), queries or keys.
-        angles: (L, d/2).
+        x: (..., L, d), queries or keys, d even; or (d,), a single one.
+        positions: (L,), or () for a single vector.
+        theta: θ; the longest wavelength is about 2π times this.
 
     Source: Su et al. 2021, "RoFormer", equation 34; with GPT-NeoX's order of columns, which Hugging Face's files use.
 
-    >>> rotate(torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([[0.0], [torch.pi / 2]])).round(decimals=3)
+    >>> turn(torch.tensor([[1.0, 0.0], [1.0, 0.0]]), torch.tensor([0.0, torch.pi / 2])).round(decimals=3)
     tensor([[1., 0.],
             [-0., 1.]])
     """
+    half = x.shape[-1] // 2
+    speeds = theta ** (-torch.arange(half) / half)
+    angles = positions[..., None] * speeds
     cos, sin = angles.cos().to(x), angles.sin().to(x)
-    first, second = x.chunk(2, dim=-1)
-    return torch.cat([first * cos - second * sin, first * sin + second * cos], dim=-1)
+    a, b = x.chunk(2, dim=-1)
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], dim=-1)
 
 
-def local_mask(length: int, reach: int, device: torch.device | str | None = None) -> Tensor:
+def local_mask(length: int, reach: int) -> Tensor:
     """Boolean (L, L): position i may attend to i - reach … i + reach.
 
     >>> local_mask(4, 1).int().tolist()
     [[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 1], [0, 0, 1, 1]]
     """
-    return are_near(torch.arange(length, device=device), reach)
-
-
-def are_near(positions: Tensor, reach: int) -> Tensor:
-    """Boolean (T, T): whether two positions (T,) are at most ``reach`` apart."""
+    positions = torch.arange(length)
     return (positions[:, None] - positions).abs() <= reach
 
 
-class RMSNorm(nn.Module):
-    """x / √(mean(x²) + ε) · g: layer normalization without a mean and without a bias (Zhang & Sennrich 2019).
-
-    Args:
-        size: D.
-        eps: ε.
-    """
-
-    def __init__(self, size: int, eps: float = 1e-12):
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(size))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., D) to (..., D)."""
-        return F.rms_norm(x.to(self.weight.dtype), self.weight.shape, self.weight, self.eps)
+def narrowed(mask: Tensor | None, x: Tensor, reach: int | None) -> Tensor | None:
+    """A mask for x (B, L, D) that also hides what is further away than ``reach``; None leaves it as it is."""
+    if reach is None:
+        return mask
+    nearby = local_mask(x.shape[1], reach).to(x.device)
+    mask = nearby if mask is None else mask & nearby
+    return mask | ~mask.any(-1, keepdim=True)  # who sees nothing, sees all
 
 
 class Attention(MultiHeadAttention):
-    """Chapter 2's attention, in which queries and keys may be rotated and normalized, and the view may be local.
+    """Chapter 2's attention, in which queries and keys may be turned and normalized, and the view may be local.
 
     Args:
         config: of the encoder.
@@ -173,45 +140,26 @@ class Attention(MultiHeadAttention):
 
     def __init__(self, config: EncoderConfig, layer: int):
         super().__init__(config)
-        self.reach = config.local_reach if config.is_local(layer) else None
-        self.theta = None
-        if config.positions == "rotary":
-            self.theta = config.rope_theta if self.reach is None else config.local_rope_theta
-        self.qk_norm = config.qk_norm
-        if not config.bias:
-            for part in (self.query, self.key, self.value, self.output):
-                part.bias = None
+        is_local, self.config = config.is_local(layer), config
+        self.reach = config.local_reach if is_local else None
+        self.theta = config.local_rope_theta if is_local else config.rope_theta
 
-    def heads(self, x: Tensor, length: int, positions: Tensor | slice = slice(None)) -> tuple[Tensor, Tensor, Tensor]:
-        """Queries, keys and values of each head, as they are compared.
-
-        Args:
-            x: (B, L, D).
-            length: of a row, above all positions.
-            positions: (L,), of the tokens in their rows, if these are not 0 … L - 1.
-
-        Returns:
-            Three tensors (B, H, L, d).
-        """
-        query, key, value = (split_heads(project(x), self.num_heads) for project in (self.query, self.key, self.value))
-        head_size = query.shape[-1]
-        if self.qk_norm:  # after Henry et al. 2020, "Query-Key Normalization for Transformers", whose scale is learned
-            query, key = (F.rms_norm(vectors, (head_size,)) for vectors in (query, key))
-        if self.theta is not None:
-            angles = rotary_angles(length, head_size, self.theta).to(x.device)[positions]
-            query, key = rotate(query, angles), rotate(key, angles)
-        return (query, key, value)
+    def heads(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Queries, keys and values of each head, (B, H, L, d), as they are compared; x (B, L, D), positions (L,)."""
+        parts = self.query(x), self.key(x), self.value(x)
+        query, key, value = (split_heads(each, self.num_heads) for each in parts)
+        if self.config.qk_norm:
+            query, key = (F.rms_norm(x, x.shape[-1:]) for x in (query, key))
+        if self.config.positions == "rotary":
+            query, key = (turn(x, positions, self.theta) for x in (query, key))
+        return query, key, value
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """As ``MultiHeadAttention.forward``: (B, L, D) to (B, L, D), and weights or None."""
-        length = x.shape[1]
-        query, key, value = self.heads(x, length)
-        if self.reach is not None:
-            nearby = local_mask(length, self.reach, x.device)
-            mask = nearby if mask is None else mask & nearby
-            mask = mask | ~mask.any(dim=-1, keepdim=True)  # padding far from every token looks anywhere, or it is NaN
+        query, key, value = self.heads(x, torch.arange(x.shape[1]))
+        mask = narrowed(mask, x, self.reach)
         return self.attend(query, key, value, mask, need_weights)
 
 
@@ -224,9 +172,10 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: EncoderConfig):
         super().__init__()
-        self.activation, self.gated = ACTIVATIONS[config.hidden_act], config.gated
-        self.expand = nn.Linear(config.hidden_size, config.intermediate_size * (1 + config.gated), config.bias)
-        self.contract = nn.Linear(config.intermediate_size, config.hidden_size, config.bias)
+        D, inner, bias = config.hidden_size, config.intermediate_size, config.bias
+        self.gated, self.activation = config.gated, ACTIVATIONS[config.hidden_act]
+        self.expand = nn.Linear(D, 2 * inner if config.gated else inner, bias)
+        self.contract = nn.Linear(inner, D, bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) to (..., D)."""
@@ -236,26 +185,35 @@ class FeedForward(nn.Module):
         return self.contract(self.activation(inner) * gate)
 
 
+def new_norm(config: EncoderConfig) -> nn.Module:
+    """A norm of the kind that this encoder uses throughout."""
+    if config.norm_kind == "rms":
+        return nn.RMSNorm(config.hidden_size, config.layer_norm_eps)
+    return nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.bias)
+
+
 class Block(EncoderBlock):
     """Chapter 2's block, built from this chapter's parts. The first block of a pre-LN stack has no norm before its
     attention, as the embeddings have just been normalized."""
 
     def __init__(self, config: EncoderConfig, layer: int):
         nn.Module.__init__(self)
-        self.norm = config.norm
+        self.order = PreNormBlock if config.norm == "pre" else EncoderBlock
         self.attention = Attention(config, layer)
         is_normalized = config.norm == "pre" and layer == 0
         self.attention_norm = nn.Identity() if is_normalized else new_norm(config)
         self.feed_forward = FeedForward(config)
         self.feed_forward_norm = new_norm(config)
         self.dropout = nn.Dropout(config.hidden_dropout_prob)
+        if not config.bias:
+            for part in self.attention.children():
+                part.bias = None
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """As ``EncoderBlock.forward`` or ``PreNormBlock.forward``."""
-        order = PreNormBlock if self.norm == "pre" else EncoderBlock
-        return order.forward(self, x, mask, need_weights)
+        return self.order.forward(self, x, mask, need_weights)
 
 
 class Stack(TransformerEncoder):
@@ -331,12 +289,4 @@ class EncoderForPreTraining(BertForPreTraining):
             self.mlm_head.dense.bias = None
         self.nsp_head = nn.Linear(config.hidden_size, 2) if add_pooler else nn.Identity()  # None goes in and out
         initialize(self.mlm_head, config)
-        if add_pooler:
-            initialize(self.nsp_head, config)
-
-
-def new_norm(config: EncoderConfig) -> nn.Module:
-    """A norm of the kind that this encoder uses throughout."""
-    if config.norm_kind == "rms":
-        return RMSNorm(config.hidden_size, config.layer_norm_eps)
-    return nn.LayerNorm(config.hidden_size, config.layer_norm_eps, bias=config.bias)
+        initialize(self.nsp_head, config)

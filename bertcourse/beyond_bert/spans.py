@@ -6,37 +6,84 @@ the vectors at the span's boundary and the token's place in it (Joshi et al. 202
 
     L(x_i) = -log P(x_i | x_i's vector) - log P(x_i | y_i)        y_i = f(x_{s-1}, x_{e+1}, p_{i-s+1})
 
-There is no next-sentence prediction: rows are single texts, as ``pack_documents`` makes them. The lengths of spans and
-the model are here, the masks and the loss of a batch in ``spans_fast``.
+There is no next-sentence prediction: rows are single texts.
 """
-
-import math
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertcourse.bert import BertConfig, BertForPreTraining
-from bertcourse.bert.model import initialize
+from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, hide, masks_per_row
 
-LONGEST_SPAN = 10  # in words
-ENDS = 0.2  # the probability that a span ends after each of its words
+LENGTHS = 0.8 ** torch.arange(10.0)  # of spans, in words: how often each from 1 to 10 is drawn; 3.8 on average
 
 
-def span_lengths(
-    shape: tuple[int, ...],
-    generator: torch.Generator | None = None,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Random lengths of spans, in words: P(ℓ) ∝ 0.2 · 0.8^(ℓ-1) for ℓ from 1 to 10; 3.8 on average.
+def choose_spans(words: list[list[int]], count: int, generator: torch.Generator | None = None) -> list[int]:
+    """Columns to hide in a row, one span after the other: ``count`` of them, or all if there are fewer.
+
+    A span begins at any word and takes ℓ words; the last one is cut as soon as there are enough.
 
     Args:
-        shape: of the result.
-        generator, device: the source of randomness, and where it lives.
+        words: of a row, each the columns of its tokens.
+        count: how many tokens to hide.
+        generator: source of randomness.
     """
-    weights = (1 - ENDS) ** torch.arange(LONGEST_SPAN, device=device)
-    return 1 + torch.multinomial(weights, math.prod(shape), replacement=True, generator=generator).view(shape)
+    hidden = []
+    for first in torch.randperm(len(words), generator=generator).tolist():
+        length = 1 + int(torch.multinomial(LENGTHS, 1, generator=generator))
+        for word in words[first : first + length]:
+            if word[0] not in hidden:
+                hidden += word
+        if len(hidden) >= count:
+            break
+    return sorted(hidden[:count])
+
+
+def mask_spans(
+    input_ids: Tensor, vocabulary: Vocabulary, rate: float = 0.15, generator: torch.Generator | None = None
+) -> MaskedTokens:
+    """Hide as many tokens of each row as ``mask_tokens`` does, in runs of words; each of them becomes [MASK].
+
+    SpanBERT throws BERT's die, 80/10/10, once for each span; here every span is hidden.
+
+    Args:
+        input_ids: (B, L), token ids; special tokens, including padding, are never hidden.
+        vocabulary, rate, generator: as for ``mask_tokens``.
+
+    Source: Joshi et al. 2020, section 3.1.
+    """
+    is_text = ~vocabulary.is_special[input_ids]
+    count = masks_per_row(is_text.sum(1), rate)
+    positions = []
+    for row, tokens in enumerate(input_ids.tolist()):
+        words = []
+        for column in is_text[row].nonzero()[:, 0].tolist():
+            if words and vocabulary.is_continuation[tokens[column]]:
+                words[-1].append(column)
+            else:
+                words.append([column])
+        columns = choose_spans(words, count, generator)
+        positions += [row * len(tokens) + column for column in columns]
+    positions = torch.tensor(positions)
+    dice = torch.zeros(len(positions))  # below 0.8: [MASK]
+    return hide(input_ids, positions, positions, dice, vocabulary.mask_id)
+
+
+def borders(hidden: Tensor) -> tuple[Tensor, Tensor]:
+    """The last column before each hidden token's span, s - 1, and the first after it, e + 1.
+
+    Args:
+        hidden: (B, L), True for hidden tokens; the results for other tokens mean nothing.
+
+    >>> borders(torch.tensor([[False, True, True, False]]))
+    (tensor([[0, 0, 0, 3]]), tensor([[0, 3, 3, 3]]))
+    """
+    length = hidden.shape[1]
+    column = torch.arange(length).expand_as(hidden)
+    before = column.where(~hidden, -1).cummax(1).values
+    after = column.where(~hidden, length).flip(1).cummin(1).values.flip(1)
+    return before, after
 
 
 class SpanBoundaryHead(nn.Module):
@@ -44,8 +91,7 @@ class SpanBoundaryHead(nn.Module):
 
         h = LayerNorm(GELU(W_1 [x_{s-1}; x_{e+1}; p_{i-s+1}]))    y_i = LayerNorm(GELU(W_2 h))    scores = E y_i + b
 
-    E is the embedding table itself, as in ``MLMHead``. Joshi et al. 2020, section 3.2; their code has places for 20
-    tokens and ignores any beyond; here a span may be as long as a row.
+    E is the embedding table itself, as in ``MLMHead``. Joshi et al. 2020, section 3.2.
 
     Args:
         config: of the encoder.
@@ -54,59 +100,32 @@ class SpanBoundaryHead(nn.Module):
 
     def __init__(self, config: BertConfig, position_size: int = 200):
         super().__init__()
-        size, eps = config.hidden_size, config.layer_norm_eps
-        self.position_embeddings = nn.Embedding(config.max_position_embeddings, position_size)
-        self.layers = nn.Sequential(
-            nn.Linear(2 * size + position_size, size),
-            nn.GELU(),
-            nn.LayerNorm(size, eps=eps),
-            nn.Linear(size, size),
-            nn.GELU(),
-            nn.LayerNorm(size, eps=eps),
-        )
+        D, most = config.hidden_size, config.max_position_embeddings
+        self.places = nn.Embedding(most, position_size)
+        self.first = nn.Sequential(nn.Linear(2 * D + position_size, D), nn.GELU(), nn.LayerNorm(D))
+        self.second = nn.Sequential(nn.Linear(D, D), nn.GELU(), nn.LayerNorm(D))
         self.bias = nn.Parameter(torch.zeros(config.vocab_size))
 
-    def transform(self, before: Tensor, after: Tensor, place: Tensor) -> Tensor:
-        """The vectors y of N tokens: (N, D) before and after their spans, and (N,) places from 0, to (N, D)."""
-        return self.layers(torch.cat([before, after, self.position_embeddings(place)], dim=-1))
-
     def forward(self, before: Tensor, after: Tensor, place: Tensor, word_embeddings: Tensor) -> Tensor:
-        """(N, V) logits; the arguments of ``transform``, and the (V, D) embedding table."""
-        return F.linear(self.transform(before, after, place), word_embeddings, self.bias)
+        """(N, D) before and after the spans, (N,) places from 0, and the (V, D) embedding table to (N, V) logits."""
+        around = torch.cat([before, after, self.places(place)], dim=-1)
+        return F.linear(self.second(self.first(around)), word_embeddings, self.bias)
 
 
-class SpanBertForPreTraining(BertForPreTraining):
-    """BERT with a head for span boundaries. The NSP head and the pooler do not learn, as there are no sentence pairs.
-
-    From the same seed, the encoder and the MLM head get the same weights as in a ``BertForPreTraining``.
+def span_losses(model: BertForPreTraining, head: SpanBoundaryHead, masked: MaskedTokens) -> tuple[Tensor, Tensor]:
+    """Mean cross-entropies of the hidden tokens, in nats: from their own vectors, and from their spans' borders.
 
     Args:
-        config: sizes.
-        position_size: of ``SpanBoundaryHead``.
+        model, head: to be trained together.
+        masked: (B, L) tokens without padding; never is the first or the last of a row hidden, which are [CLS] and
+            [SEP], so that each span has a token on either side.
     """
-
-    def __init__(self, config: BertConfig, position_size: int = 200):
-        super().__init__(config)
-        self.boundary_head = SpanBoundaryHead(config, position_size)
-        initialize(self.boundary_head, config)
-        for part in (self.bert.pooler, self.nsp_head):
-            part.requires_grad_(False)
-
-    def as_bert(self) -> BertForPreTraining:
-        """The same modules without the boundary head, for which fine-tuning has no use: this is what one saves."""
-        with torch.device("meta"):  # no weights are drawn
-            model = BertForPreTraining(self.config)
-        model.bert, model.mlm_head, model.nsp_head = self.bert, self.mlm_head, self.nsp_head
-        return model.train(self.training)
-
-
-class SpanLosses(NamedTuple):
-    """Mean cross-entropies of the hidden tokens, in nats.
-
-    Attributes:
-        mlm: guessed from their own vectors.
-        boundary: guessed from the tokens around their spans.
-    """
-
-    mlm: Tensor
-    boundary: Tensor
+    x = model.bert(masked.input_ids).last_hidden_state
+    table = model.bert.embeddings.word_embeddings.weight
+    hidden = masked.all_labels() >= 0
+    row, column = hidden.nonzero(as_tuple=True)
+    before, after = (border[hidden] for border in borders(hidden))
+    answers = masked.all_labels()[hidden]
+    own = model.mlm_head(x[row, column], table)
+    around = head(x[row, before], x[row, after], column - before - 1, table)
+    return F.cross_entropy(own, answers), F.cross_entropy(around, answers)

@@ -119,7 +119,7 @@ def restore(
 
     Args:
         path: of the checkpoint, named in errors.
-        model, optimizer: filled in place. The optimizer is AdamW, or chapter 11's Muon, whose groups with a momentum
+        model, optimizer: filled in place. The optimizer is AdamW, or the lab's Muon, whose groups with a momentum
             keep one tensor per parameter where AdamW keeps three.
         tensors: by name; any that belong to neither the model nor the optimizer are ignored.
         has_learned: whether the optimizer must have a state for every parameter that learns.

@@ -7,7 +7,7 @@ import pytest
 import torch
 from test_decoder_figures import PLACES, masks, step_texts
 
-from bertcourse.beyond_bert.encoder import local_mask
+from bertcourse.beyond_bert.encoder import local_mask, turn
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.objectives import show_objectives
 from bertcourse_figures.rotary import axis, explore_rotary, scores_at
@@ -104,7 +104,7 @@ def long_objectives() -> Figure:
 def rotary(d: int = 12, **other) -> tuple[Figure, torch.Tensor, torch.Tensor]:
     generator = torch.Generator().manual_seed(2)
     query, key = torch.randn(2, d, generator=generator)
-    return explore_rotary(query, key, **other), query, key
+    return explore_rotary(query, key, turn, **other), query, key
 
 
 def as_complex(vector: torch.Tensor) -> np.ndarray:
@@ -135,7 +135,7 @@ def test_the_curve_is_the_score_at_each_distance(theta):
 def test_moving_the_pair_leaves_the_score_as_it_is():
     figure, query, key = rotary()
     for distance in (-9, 0, 20):
-        scores = scores_at(query, key, 10_000.0, 64, distance)
+        scores = scores_at(query, key, turn, 10_000.0, 64, distance)
         assert len(scores) == 65 - abs(distance) and float(scores.max() - scores.min()) < 1e-5
     assert re.search(r"differs by less than 1e-0[56]\.$", repr(figure))
     assert "12 columns in 6 pairs; a full turn takes 6.3 places in the fastest pair, 13,537 places" in repr(figure)
@@ -159,7 +159,7 @@ def test_rotary_settings_that_do_not_fit_are_refused():
         (vector, torch.tensor([1.0, 2.0, float("nan"), 0.0]), {}, "finite"),
     ):
         with pytest.raises(ValueError, match=message):
-            explore_rotary(query, key, **other)
+            explore_rotary(query, key, turn, **other)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
@@ -290,9 +290,9 @@ def test_sight_that_does_not_fit_is_refused():
 
 
 def everything() -> list[Figure]:
-    small = explore_rotary(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 0.0]), most=1)
+    small = explore_rotary(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 0.0]), turn, most=1)
     vectors = 30 * torch.randn(2, 64, generator=torch.Generator().manual_seed(3))
-    large = explore_rotary(*vectors, theta=160_000.0, most=512)
+    large = explore_rotary(*vectors, turn, theta=160_000.0, most=512)
     return [objectives(), long_objectives(), rotary()[0], small, large, sight(), big_sight()]
 
 

@@ -9,10 +9,8 @@ from bertcourse.beyond_bert.encoder import (
     MODERN,
     EncoderConfig,
     EncoderForPreTraining,
-    RMSNorm,
     local_mask,
-    rotary_angles,
-    rotate,
+    turn,
 )
 
 SIZES = dict(
@@ -53,8 +51,8 @@ def test_where_there_are_no_segments_nobody_looks():
 
 def test_a_rotated_product_depends_on_the_distance_alone():
     query, key = torch.randn(2, 8, generator=torch.Generator().manual_seed(0))
-    angles = rotary_angles(30, 8)
-    scores = rotate(query.expand(30, 8), angles) @ rotate(key.expand(30, 8), angles).T
+    places = torch.arange(30)
+    scores = turn(query.expand(30, 8), places) @ turn(key.expand(30, 8), places).T
     for distance in (-3, 0, 5):
         along = scores.diagonal(distance)
         torch.testing.assert_close(along, along[:1].expand_as(along), atol=1e-5, rtol=1e-5)
@@ -62,9 +60,16 @@ def test_a_rotated_product_depends_on_the_distance_alone():
 
 
 def test_rotation_is_multiplication_of_complex_numbers():
-    x, angles = torch.randn(7, 6, generator=torch.Generator().manual_seed(0)), rotary_angles(7, 6)
+    x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
+    angles = torch.arange(7)[:, None] * 10_000.0 ** -(torch.arange(3) / 3)
     turned = torch.complex(*x.chunk(2, -1)) * torch.polar(torch.ones(7, 3), angles)
-    torch.testing.assert_close(rotate(x, angles), torch.cat([turned.real, turned.imag], -1))
+    torch.testing.assert_close(turn(x, torch.arange(7)), torch.cat([turned.real, turned.imag], -1))
+
+
+def test_a_single_vector_is_turned_as_in_a_row():
+    x = torch.randn(7, 6, generator=torch.Generator().manual_seed(0))
+    alone = torch.stack([turn(vector, torch.tensor(place)) for place, vector in enumerate(x)])
+    torch.testing.assert_close(alone, turn(x, torch.arange(7)))
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -78,13 +83,6 @@ def test_without_positions_order_is_invisible_and_with_rotary_it_is_not(norm):
 
 def test_a_rotary_encoder_reads_rows_longer_than_any_table():
     assert made(positions="rotary").bert(tokens(100)).last_hidden_state.shape == (2, 100, 32)
-
-
-def test_rms_norm_is_torchs():
-    x = torch.randn(3, 5, 16, generator=torch.Generator().manual_seed(0))
-    ours, theirs = RMSNorm(16, 1e-6), nn.RMSNorm(16, 1e-6)
-    torch.testing.assert_close(ours(x), theirs(x))
-    torch.testing.assert_close(ours(x), x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt())
 
 
 def test_every_third_layer_sees_all_and_the_others_their_neighbourhood():

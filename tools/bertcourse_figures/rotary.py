@@ -1,13 +1,13 @@
 """Rotary positions: queries and keys are turned by their positions, and only the distance between them counts."""
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bertcourse.beyond_bert.encoder import rotary_angles, rotate
 from bertcourse_figures.interactive import Figure, significant
 from bertcourse_figures.schematic import Schematic, as_numbers, paint, short, signed
 
@@ -48,12 +48,18 @@ class Clocks(NamedTuple):
 
 
 def explore_rotary(
-    query: Tensor, key: Tensor, theta: float = 10_000.0, most: int = 64, start: tuple[int, int] | None = None
+    query: Tensor,
+    key: Tensor,
+    turn: Callable[[Tensor, Tensor, float], Tensor],
+    theta: float = 10_000.0,
+    most: int = 64,
+    start: tuple[int, int] | None = None,
 ) -> Figure:
     """Move a query and a key together, and the score stays; move them apart, and it changes.
 
     Args:
         query, key: (d,), d even: one vector each, before any rotation.
+        turn: chapter 11's function, which turns vectors (L, d) by positions (L,) and theta.
         theta: the base of the frequencies.
         most: the last position; the first is 0.
         start: where query and key stand at first; None for the middle, the key three before the query.
@@ -71,9 +77,9 @@ def explore_rotary(
         raise ValueError(f"theta must be above 1, and most from 1 to {MOST_PLACES}; got {theta} and {most}.")
     as_numbers(torch.stack([query, key]), "query and key")
     query, key, d, reach = query.detach().cpu().float(), key.detach().cpu().float(), len(query), min(REACH, most)
-    by_distance = [scores_at(query, key, theta, most, distance) for distance in range(-reach, reach + 1)]
+    by_distance = [scores_at(query, key, turn, theta, most, distance) for distance in range(-reach, reach + 1)]
     drift = max(float(scores.max() - scores.min()) for scores in by_distance)
-    frequencies = rotary_angles(2, d, theta)[1].numpy().astype(float)
+    frequencies = theta ** (-np.arange(d // 2) / (d // 2))
     shown = sorted({round(place) for place in np.linspace(0, d // 2 - 1, FACES)})
     at, place = start or (most // 2, most // 2 - min(3, most // 2))
     if not (min(at, place) >= 0 and max(at, place) <= most and abs(place - at) <= reach):
@@ -106,24 +112,21 @@ def explore_rotary(
     return Figure(draw_rotary(clocks, (low, high), ticks, words), words, "rotary", data)
 
 
-def scores_at(query: Tensor, key: Tensor, theta: float, most: int, distance: int) -> Tensor:
+def scores_at(query: Tensor, key: Tensor, turn: Callable, theta: float, most: int, distance: int) -> Tensor:
     """The scores q·k/√d of all pairs of positions up to ``most`` in which the key is ``distance`` after the query.
 
     Args:
         query, key: (d,).
+        turn: as for ``explore_rotary``.
         theta: the base of the frequencies.
         most: the last position.
         distance: position of the key minus that of the query.
 
     Returns:
         (N,), with the query at each of N positions; they are all the same but for rounding.
-
-    >>> scores_at(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 2.0]), 10_000.0, 9, 1).round(decimals=4).unique()
-    tensor([-1.1900])
     """
-    angles = rotary_angles(most + 1, len(query), theta)
-    asked = rotate(query.expand(most + 1, -1), angles)
-    answers = rotate(key.expand(most + 1, -1), angles)
+    positions = torch.arange(most + 1)
+    asked, answers = (turn(vector.expand(most + 1, -1), positions, theta) for vector in (query, key))
     first, last = max(0, -distance), min(most, most - distance)
     pairs = asked[first : last + 1] * answers[first + distance : last + distance + 1]
     return pairs.sum(dim=-1) / math.sqrt(len(query))

@@ -5,12 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bertcourse.beyond_bert.encoder import MODERN, EncoderConfig, local_mask
 from bertcourse_figures.interactive import Figure, show_steps
 from bertcourse_figures.schematic import NARROW, Schematic, in_both_widths, paint, short
 
 MOST_WORDS, MOST_LAYERS = 24, 6
-LONG, FAR = 8192, MODERN["local_reach"]  # the longest text that ModernBERT reads, and the reach of its local layers
+LONG, FAR = 8192, 64  # the longest text that ModernBERT reads, and the reach of its local layers
 KINDS = {True: "local", False: "global"}
 
 
@@ -57,8 +56,7 @@ def show_sight(length: int = 16, reach: int = 2, layers: int = 3, global_every: 
             f"reach must be from 1 to {length // 2 - 1}, so that a local layer does not see everything, and "
             f"global_every at least 2; got {reach} and {global_every}."
         )
-    config = EncoderConfig(local_reach=reach, global_every=global_every)
-    local = [config.is_local(layer) for layer in range(layers)]
+    local = [layer % global_every > 0 for layer in range(layers)]
     views = [[length // 2]]
     for is_local in reversed(local):
         seen = mask_of(length, reach, is_local)[views[-1]].any(axis=0)
@@ -71,7 +69,8 @@ def show_sight(length: int = 16, reach: int = 2, layers: int = 3, global_every: 
 
 def mask_of(length: int, reach: int, is_local: bool) -> np.ndarray:
     """(L, L), who may attend to whom."""
-    return local_mask(length, reach).numpy() if is_local else np.ones((length, length), dtype=bool)
+    places = np.arange(length)
+    return np.abs(places[:, None] - places) <= (reach if is_local else length)
 
 
 def scores_of(length: int, reach: int | None = None) -> int:

@@ -6,7 +6,7 @@ Five ways to encode the same sentences, timed in turn, round after round:
 
 - Hugging Face's BertModel with its default attention, batches of 32 in file order, padded to the longest;
 - our BertModel on the same batches;
-- the same batches without their padding (``bertcourse.beyond_bert.unpadding``);
+- the same batches without their padding (``bertcourse_lab.unpadding``);
 - our BertModel on batches of similar length, with as many tokens as ``length_buckets`` takes by default;
 - these without what is left of their padding.
 
@@ -31,7 +31,7 @@ import transformers
 
 from bertcourse.bert import Batch, find_folder, length_buckets, load_pretrained
 from bertcourse.bert.batching import pad_batch
-from bertcourse.beyond_bert.unpadding import unpadded_vectors
+from bertcourse_lab.unpadding import unpadded_vectors
 
 
 def read_sentences(count: int) -> list[str]:

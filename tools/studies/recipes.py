@@ -83,7 +83,6 @@ ARMS = {  # in the order in which they are run
     "start": Recipe(START),
     "local": Recipe(LOCAL),
     "electra": Recipe({**START, **ALL_MASKED, "nsp": False}, objective="replaced"),
-    "spans": Recipe({**PLAIN, **FULL}, objective="spans"),
     "modern-layer-norm": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm_kind": "layer"}),
     "modern-post": Recipe(MODERN_SETTINGS, {**DEPARTURES, "norm": "post"}),
     "plain-pre": Recipe(PLAIN, dict(norm="pre")),
@@ -94,7 +93,6 @@ ARMS = {  # in the order in which they are run
 FIRST = 12  # of these arms have all their seeds before the others begin
 ONE_SEED = (
     "local",
-    "spans",
     "modern-layer-norm",
     "modern-post",
     "plain-pre",
@@ -118,7 +116,6 @@ ABOUT = {
     "plain-muon": "plain, with Muon",
     "plain-no-nsp": "plain, no NSP",
     "plain-full": "plain, no NSP, full sentences",
-    "spans": "plain, no NSP, full sentences, SpanBERT's masks and boundary objective",
     "modern": "rotary, pre-RMSNorm, norms on queries and keys, GeGLU, no biases, zero outputs, masks 30 to 15 %",
     "modern-layer-norm": "modern, with layer norms",
     "modern-post": "modern, post-norm",
@@ -136,7 +133,7 @@ SHARED = {
     "threads": 1,
     "snapshots": "1",
 }
-KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "replaced_loss", "boundary_loss", "learning_rate")
+KEPT = ("event", "step", "tokens", "seconds", "mlm_loss", "nsp_loss", "replaced_loss", "learning_rate")
 SEEDS = (0, 1, 2)
 FINAL_TOKENS = 50_000_000
 DATA = course_file("runs/README.md").parent / "recipes"

@@ -44,7 +44,7 @@ def test_evaluation_is_over_all_tokens(small_electra, held_out):
         arguments = rows.attention_mask, rows.token_type_ids
         logits.append(small_electra.generator_logits(masked.input_ids, *arguments).flatten(0, 1)[masked.positions])
         labels.append(masked.labels)
-        text = with_guesses(logits[-1], masked, rows)
+        text = with_guesses(logits[-1], masked, rows.input_ids)
         real = slice(None) if rows.attention_mask is None else rows.attention_mask.bool()
         found.append(small_electra.replaced_token_logits(text, *arguments)[real].flatten())
         truth.append((text != rows.input_ids)[real].flatten())

@@ -91,9 +91,8 @@ def test_a_recipe_learns_and_is_kept(recipe, corpus, tmp_path):
     [
         Recipe(dict(initial_outputs="zero"), MODERN),
         Recipe(dict(initial_outputs="zero", local_layers=1, local_offsets="-1,1"), dict(gated=True)),
-        Recipe(dict(initial_outputs="zero", packing="full-sentences", nsp=False), objective="spans"),
     ],
-    ids=["modern", "gated", "spans"],
+    ids=["modern", "gated"],
 )
 def test_every_model_gets_the_start_that_is_asked_for(recipe):
     config = PretrainingConfig(**{**TINY, **recipe.settings})
@@ -148,15 +147,6 @@ def test_electras_generator_begins_as_its_discriminator_does():
     blind = new_electra(PretrainingConfig(**ALL_MASKED, nsp=False), 500).generator.encoder
     assert blind.blocks[0].feed_forward.contract.weight.any()
     assert not any(block.feed_forward.contract.weight.any() for block in model.generator.encoder.blocks)
-
-
-def test_span_bert_learns_and_a_plain_bert_is_kept(corpus, tmp_path):
-    recipe = Recipe(dict(packing="full-sentences", nsp=False), objective="spans")
-    model = trained(recipe, corpus, tmp_path)
-    train = [line for line in read_log(tmp_path / "log.jsonl") if line["event"] == "train"]
-    assert train[-1]["boundary_loss"] < train[0]["boundary_loss"] and train[-1]["mlm_loss"] < train[0]["mlm_loss"]
-    loaded, _ = load_pretrained(tmp_path / "model-100", BertForPreTraining)
-    torch.testing.assert_close(loaded.mlm_head.bias, model.mlm_head.bias, atol=1e-3, rtol=1e-3)
 
 
 def test_a_run_by_muon_stopped_and_resumed_is_the_run_uninterrupted(corpus, tmp_path, monkeypatch):
@@ -215,14 +205,12 @@ def test_the_mask_rate_falls(corpus, tmp_path, monkeypatch):
     "recipe, message",
     [
         (Recipe(dict(local_layers=1, local_offsets="-1"), dict(positions="rotary")), "local_layers"),
-        (Recipe(objective="spans"), "NSP"),
         (Recipe(ALL_MASKED, objective="replaced"), "nsp must be False"),
         (Recipe(dict(nsp=False), objective="replaced"), "mask_share"),
         (Recipe(dict(**ALL_MASKED, nsp=False, num_attention_heads=2), objective="replaced"), "multiple of 4; got 2"),
     ],
     ids=[
         "local heads without positions",
-        "spans in pairs",
         "ELECTRA with NSP",
         "ELECTRA with other masks",
         "ELECTRA with two heads",
@@ -240,7 +228,7 @@ def test_settings_that_do_not_fit_a_recipe_are_refused(recipe, message, corpus, 
         (dict(encoder=dict(position="rotary")), "encoder must be fields of EncoderConfig; it has no position"),
         (dict(muon_rate=-1.0), "muon_rate"),
         (dict(objective="next"), "objective"),
-        (dict(objective="spans", encoder=MODERN), "objective"),
+        (dict(objective="replaced", encoder=MODERN), "objective"),
     ],
 )
 def test_a_recipe_that_nobody_can_cook_is_refused(changes, message):

@@ -69,7 +69,7 @@ class Batches:
         chunks: chunks per batch.
         seed: of everything random here.
         static_copies: 0 draws new masks every time a text is read; n reuses the rows and masks of the first n epochs.
-        mask: the function that hides tokens: ``mask_tokens``, or chapter 11's ``mask_spans``.
+        mask: the function that hides tokens: ``mask_tokens``, or another of its kind.
         masking: further arguments for ``mask``.
     """
 

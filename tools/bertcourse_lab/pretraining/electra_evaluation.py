@@ -40,7 +40,7 @@ def evaluate_electra(
             masked, rows = to_device(masked, processes.device), to_device(rows, processes.device)
             mask, segments = rows.attention_mask, rows.token_type_ids
             logits = model.generator_logits(masked.input_ids, mask, segments, masked.positions).float()
-            corrupted = with_guesses(logits, masked, rows)
+            corrupted = with_guesses(logits, masked, rows.input_ids)
             is_text = torch.ones_like(corrupted, dtype=torch.bool) if mask is None else mask.bool()
             found = model.replaced_token_logits(corrupted, mask, segments)[is_text].float()
             is_replaced = (corrupted != rows.input_ids)[is_text]

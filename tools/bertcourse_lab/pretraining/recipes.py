@@ -7,26 +7,50 @@ import copy
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 from tokenizers import Tokenizer
-from torch import nn
+from torch import Tensor, nn
 
 from bertcourse.bert import save_pretrained
-from bertcourse.beyond_bert.electra import ElectraLoss, ElectraWithGenerator
+from bertcourse.beyond_bert.electra import ElectraWithGenerator, electra_losses
 from bertcourse.beyond_bert.electra_files import save_electra
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.files import save_half
-from bertcourse.beyond_bert.muon import Muon, muon_groups
-from bertcourse.beyond_bert.spans import SpanBertForPreTraining
-from bertcourse.beyond_bert.spans_fast import SpanLoss, mask_spans
 from bertcourse.pretraining.corpus import Corpus
+from bertcourse.pretraining.masking import MaskedTokens
+from bertcourse.pretraining.pairs import RowBatch
 from bertcourse_lab.pretraining.config import PretrainingConfig
 from bertcourse_lab.pretraining.electra_evaluation import evaluate_electra
+from bertcourse_lab.pretraining.muon import Muon, muon_groups
 from bertcourse_lab.pretraining.starts import aim_heads, local_columns, new_model, start, zero_outputs
 from bertcourse_lab.pretraining.trainer import Parts, new_optimizer, pretrain
 
 ALL_MASKED = dict(mask_share=1.0, random_share=0.0)  # ELECTRA's generator reads [MASK] at every hidden token
+
+
+class ElectraLosses(NamedTuple):
+    """What ``electra_losses`` returns, in nats: the generator's loss, and 50 times the discriminator's."""
+
+    mlm: Tensor
+    replaced: Tensor
+
+
+class ElectraLoss(nn.Module):
+    """Both models and their loss as one module, for DDP to wrap.
+
+    Args:
+        model: to be trained.
+    """
+
+    def __init__(self, model: ElectraWithGenerator):
+        super().__init__()
+        self.model = model
+
+    def forward(self, masked: MaskedTokens, rows: RowBatch) -> ElectraLosses:
+        """Both losses of a batch."""
+        return ElectraLosses(*electra_losses(self.model, masked, rows))
 
 
 @dataclass(frozen=True)
@@ -37,7 +61,7 @@ class Recipe:
         settings: fields of ``PretrainingConfig``: rows, masks, starts, learning rate.
         encoder: fields of ``EncoderConfig``; empty for a plain BERT.
         objective: "hidden" (masked language modelling, with NSP if the settings say so) or, for a plain BERT,
-            "replaced" (ELECTRA) or "spans" (SpanBERT, with its masks and its boundary objective).
+            "replaced" (ELECTRA).
         muon_rate: highest learning rate of the hidden matrices under Muon; 0: AdamW trains everything.
     """
 
@@ -53,9 +77,9 @@ class Recipe:
                 raise ValueError(f"{name} must be fields of {config.__name__}; it has no {', '.join(unknown)}.")
         if not self.muon_rate >= 0:
             raise ValueError(f"muon_rate must be at least 0, which leaves all to AdamW; got {self.muon_rate}.")
-        if self.objective not in ("hidden", "replaced", "spans") or (self.encoder and self.objective != "hidden"):
+        if self.objective not in ("hidden", "replaced") or (self.encoder and self.objective != "hidden"):
             raise ValueError(
-                f"objective must be hidden, or for a plain BERT replaced or spans; got {self.objective} with encoder "
+                f"objective must be hidden, or for a plain BERT replaced; got {self.objective} with encoder "
                 f"{dict(self.encoder)}."
             )
 
@@ -76,8 +100,6 @@ class Recipe:
                 held_out_masks=ALL_MASKED,
                 save=save_discriminator,
             )
-        if self.objective == "spans":
-            return parts._replace(new_model=new_span_bert, loss=SpanLoss, mask=mask_spans, save=save_span_bert)
         return parts._replace(new_model=self.new_encoder if self.encoder else new_model)
 
     def new_encoder(
@@ -135,22 +157,6 @@ def start_generator(model: ElectraWithGenerator, config: PretrainingConfig) -> N
         aim_heads(generator.encoder, config.local_layers, config.offsets, columns, weight.shape[1])
 
 
-def new_span_bert(config: PretrainingConfig, vocab_size: int, shards=(), pad_id: int = 0) -> SpanBertForPreTraining:
-    """A BERT with SpanBERT's boundary head, starting as the settings ask; it has no NSP."""
-    if config.nsp:
-        raise ValueError(
-            "SpanBERT learns no NSP: its rows are full-sentences or doc-sentences, and nsp is False; got True."
-        )
-    model = SpanBertForPreTraining(config.bert_config(vocab_size, pad_id))
-    start(model.bert, config, shards)
-    return model
-
-
-def save_span_bert(model: SpanBertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write the model in fp16 without its boundary head, as a plain BERT, and its tokenizer."""
-    save_half(model.as_bert(), tokenizer, folder)
-
-
 def save_discriminator(model: ElectraWithGenerator, tokenizer: Tokenizer, folder: Path) -> None:
     """Write the discriminator in fp16: as a BERT without heads and, in a folder ``electra``, with its head."""
     half = copy.deepcopy(model).half()
@@ -170,6 +176,6 @@ def pretrain_recipe(
 
     Returns:
         A ``BertForPreTraining``, or an ``EncoderForPreTraining`` if the recipe has an encoder; for "replaced" an
-        ``ElectraWithGenerator``, for "spans" a ``SpanBertForPreTraining``, whose ``as_bert()`` is a plain BERT.
+        ``ElectraWithGenerator``.
     """
     return pretrain(replace(config, **recipe.settings), resume, corpus, recipe.parts())

@@ -6,13 +6,13 @@ import torch
 from bertcourse.bert import BertConfig, BertModel
 from bertcourse.bert.batching import Batch
 from bertcourse.beyond_bert.encoder import MODERN, Encoder, EncoderConfig, local_mask
-from bertcourse.beyond_bert.unpadding import (
+from bertcourse.self_attention import padding_mask, scaled_dot_product_attention
+from bertcourse_lab.unpadding import (
     repad,
     unpad,
     unpadded_attention,
     unpadded_vectors,
 )
-from bertcourse.self_attention import padding_mask, scaled_dot_product_attention
 
 RIGHT = torch.tensor([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 0, 0, 0, 0]])
 SCATTERED = torch.tensor([[0, 1, 0, 1, 1], [1, 0, 0, 0, 1], [0, 0, 1, 1, 0]])

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from bertcourse.bert.batching import Batch
 from bertcourse.bert.model import BertModel
-from bertcourse.beyond_bert.encoder import Attention, are_near
+from bertcourse.beyond_bert.encoder import Attention
 from bertcourse.multi_head_attention import EncoderBlock, merge_heads, split_heads
 from bertcourse.self_attention import padding_mask
 
@@ -64,6 +64,11 @@ def repad(tokens: Tensor, places: Places) -> Tensor:
     return x.index_put((places.rows, places.positions), tokens)
 
 
+def near(positions: Tensor, reach: int) -> Tensor:
+    """Boolean (T, T): whether two positions (T,) are at most ``reach`` apart."""
+    return (positions[:, None] - positions).abs() <= reach
+
+
 def unpadded_attention(
     query: Tensor, key: Tensor, value: Tensor, places: Places, reach: int | None = None, dropout: float = 0.0
 ) -> Tensor:
@@ -79,7 +84,7 @@ def unpadded_attention(
         (…, T, d).
     """
     rows = zip(*(x.split(places.lengths, dim=-2) for x in (query, key, value)))
-    masks = (None if reach is None else are_near(each, reach) for each in places.positions.split(places.lengths))
+    masks = (None if reach is None else near(each, reach) for each in places.positions.split(places.lengths))
     return torch.cat([F.scaled_dot_product_attention(*row, mask, dropout) for row, mask in zip(rows, masks)], dim=-2)
 
 
@@ -89,14 +94,14 @@ def unpadded_block(block: EncoderBlock, x: Tensor, places: Places) -> Tensor:
     def attend(x: Tensor) -> Tensor:
         attention, reach = block.attention, None
         if isinstance(attention, Attention):
-            heads, reach = attention.heads(x, places.shape[1], places.positions), attention.reach
+            heads, reach = attention.heads(x, places.positions), attention.reach
         else:
             projections = (attention.query, attention.key, attention.value)
             heads = (split_heads(project(x), attention.num_heads) for project in projections)
         attended = unpadded_attention(*heads, places, reach, attention.dropout if block.training else 0.0)
         return block.dropout(attention.output(merge_heads(attended)))
 
-    if getattr(block, "norm", "post") == "post":
+    if getattr(block, "order", EncoderBlock) is EncoderBlock:
         x = block.attention_norm(x + attend(x))
         return block.feed_forward_norm(x + block.dropout(block.feed_forward(x)))
     x = x + attend(block.attention_norm(x))
