@@ -81,6 +81,14 @@ PAGES: dict[str, tuple[str, set[str]]] = {
             *("with_guesses", "electra_losses", "turn", "local_mask", "narrowed", "Attention", "FeedForward"),
         },
     ),
+    "12_decoders": (
+        "decoders",
+        {
+            *("CausalLanguageModel", "next_token_loss", "train_language_model", "keep_top_k", "keep_top_p"),
+            *("next_token_distribution", "generate", "attend_with_cache", "WithCache", "CrossAttention"),
+            *("DecoderBlock", "TransformerDecoder", "EncoderDecoder", "translation_loss", "translate", "corrupt"),
+        },
+    ),
 }
 
 

@@ -2,174 +2,178 @@
 
 The shape of the first transformer, which was built for translation (Vaswani et al. 2017, figure 1), but with pre-LN,
 learned positions, GELU, and embeddings that are not scaled. In each decoder block, cross-attention looks at the
-encoder's result; source, target and final map share one table of embeddings (section 3.4).
+encoder's result (section 3.2.3); source, target and final map share one table of embeddings (section 3.4).
 """
-
-import dataclasses
-from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertcourse.bert.model import initialize
-from bertcourse.decoders.decoder import KeyValueCache, TransformerDecoder
-from bertcourse.decoders.generation import choose
-from bertcourse.decoders.language_model import DecoderConfig, next_tokens, shrink_outputs
-from bertcourse.multi_head_attention import PreNormEncoder
-from bertcourse.pretraining.masking import IGNORE
-from bertcourse.self_attention import padding_mask
-from bertcourse.training.modes import evaluation_mode
+from bertcourse.decoders.generation import generate
+from bertcourse.decoders.language_model import PAD, DecoderConfig
+from bertcourse.multi_head_attention import MultiHeadAttention, PreNormBlock, PreNormEncoder, split_heads
+from bertcourse.self_attention import causal_mask, padding_mask
 
 
-class EncoderDecoderOutput(NamedTuple):
-    """What an encoder-decoder returns.
+class CrossAttention(MultiHeadAttention):
+    """Attention from one text to another: queries from the decoder, keys and values from the encoder."""
 
-    Attributes:
-        logits: (B, T, V): for each position of the target, a score for each token of the vocabulary to come next.
-        cross_attentions: None, or for each layer of the decoder the weights (B, H, T, S) with which the target looks at
-            the source.
-        attentions: None, or for each layer of the decoder the weights (B, H, T, T).
-        encoder_attentions: None, or for each layer of the encoder the weights (B, H, S, S).
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """Let each position of the decoder gather from all of the source.
+
+        Args:
+            x: (B, T, D), positions of the decoder.
+            memory: (B, S, D), what the encoder made of the source.
+            mask: boolean, True where a position may be seen, broadcastable to (B, H, T, S), such as ``padding_mask`` of
+                the source.
+            need_weights: return the weights, (B, H, T, S).
+        """
+        parts = self.query(x), self.key(memory), self.value(memory)
+        query, key, value = (split_heads(part, self.num_heads) for part in parts)
+        return self.attend(query, key, value, mask, need_weights)
+
+
+class DecoderBlock(PreNormBlock):
+    """Causal self-attention, cross-attention and a feed-forward network, each with a residual connection and layer
+    normalization in front (pre-LN).
+
+    Args:
+        config: as for ``PreNormBlock``.
     """
 
-    logits: Tensor
-    cross_attentions: tuple[Tensor, ...] | None = None
-    attentions: tuple[Tensor, ...] | None = None
-    encoder_attentions: tuple[Tensor, ...] | None = None
+    def __init__(self, config: DecoderConfig):
+        super().__init__(config)
+        D, eps = config.hidden_size, config.layer_norm_eps
+        self.cross_attention = CrossAttention(config)
+        self.cross_attention_norm = nn.LayerNorm(D, eps)
+
+    def forward(
+        self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """One layer of the decoder.
+
+        Args:
+            x: (B, T, D).
+            memory: (B, S, D), from the encoder.
+            memory_mask: boolean, True where the source may be seen, broadcastable to (B, H, T, S).
+            need_weights: return the weights of the cross-attention, (B, H, T, S).
+        """
+        mask = causal_mask(x.shape[1]).to(x.device)
+        x = x + self.dropout(self.attention(self.attention_norm(x), mask)[0])
+        found, weights = self.cross_attention(self.cross_attention_norm(x), memory, memory_mask, need_weights)
+        x = x + self.dropout(found)
+        x = x + self.dropout(self.feed_forward(self.feed_forward_norm(x)))
+        return x, weights
+
+
+def embed(ids: Tensor, words: nn.Embedding, positions: nn.Embedding) -> Tensor:
+    """From (B, L) token ids to (B, L, D), words and positions added."""
+    return words(ids) + positions.weight[: ids.shape[1]]
+
+
+class TransformerDecoder(nn.Module):
+    """A stack of decoder blocks, with a layer normalization at the end.
+
+    Args:
+        config: as for ``DecoderBlock``, with ``num_hidden_layers``.
+    """
+
+    def __init__(self, config: DecoderConfig):
+        super().__init__()
+        blocks = (DecoderBlock(config) for _ in range(config.num_hidden_layers))
+        self.blocks = nn.ModuleList(blocks)
+        self.final_norm = nn.LayerNorm(config.hidden_size, config.layer_norm_eps)
+
+    def forward(
+        self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None, need_weights: bool = False
+    ) -> tuple[Tensor, list[Tensor | None]]:
+        """Run the stack: the last vectors, and the weights of each layer's cross-attention, or None for each."""
+        all_weights = []
+        for block in self.blocks:
+            x, weights = block(x, memory, memory_mask, need_weights)
+            all_weights.append(weights)
+        return self.final_norm(x), all_weights
 
 
 class EncoderDecoder(nn.Module):
-    """Chapter 2's encoder and a decoder with cross-attention, both pre-LN.
+    """Chapter 2's encoder and a decoder with cross-attention, both pre-LN and of the same sizes.
 
     Args:
-        config: sizes of the decoder, and of the encoder.
-        num_encoder_layers: how many layers the encoder has; None for as many as the decoder.
+        config: sizes.
     """
 
-    def __init__(self, config: DecoderConfig, num_encoder_layers: int | None = None):
+    def __init__(self, config: DecoderConfig):
         super().__init__()
-        self.config = config
-        self.word_embeddings = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.source_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
-        self.target_positions = nn.Embedding(config.max_position_embeddings, config.hidden_size)
-        self.dropout = nn.Dropout(config.embedding_dropout_prob)
-        layers = config.num_hidden_layers if num_encoder_layers is None else num_encoder_layers
-        self.encoder = PreNormEncoder(dataclasses.replace(config, num_hidden_layers=layers))
-        self.decoder = TransformerDecoder(config, cross_attention=True)
+        D, longest = config.hidden_size, config.max_position_embeddings
+        self.word_embeddings = nn.Embedding(config.vocab_size, D)
+        self.source_positions = nn.Embedding(longest, D)
+        self.target_positions = nn.Embedding(longest, D)
+        self.encoder = PreNormEncoder(config)
+        self.decoder = TransformerDecoder(config)
         initialize(self, config)
-        shrink_outputs(self.decoder)
 
-    def encode(
-        self, source_ids: Tensor, source_mask: Tensor | None = None, output_attentions: bool = False
-    ) -> tuple[Tensor, tuple[Tensor, ...] | None]:
-        """Read the source: from (B, S) ids to ``(memory, attentions)``, where memory is (B, S, D).
-
-        Args:
-            source_ids: (B, S).
-            source_mask: (B, S), 1 for a token, 0 for padding; None if nothing is padded.
-            output_attentions: return each layer's weights.
-        """
-        x = self.word_embeddings(source_ids) + self.source_positions.weight[: source_ids.shape[1]]
-        mask = None if source_mask is None else padding_mask(source_mask)
-        output = self.encoder(self.dropout(x), mask, output_attentions)
-        return output.last_hidden_state, output.attentions if output_attentions else None
+    def encode(self, source_ids: Tensor) -> Tensor:
+        """Read the source: from (B, S) ids, padded on the right, to the memory, (B, S, D)."""
+        x = embed(source_ids, self.word_embeddings, self.source_positions)
+        return self.encoder(x, padding_mask(source_ids != PAD)).last_hidden_state
 
     def decode(
-        self,
-        target_ids: Tensor,
-        memory: Tensor,
-        source_mask: Tensor | None = None,
-        cache: KeyValueCache | None = None,
-        output_attentions: bool = False,
-    ) -> EncoderDecoderOutput:
+        self, target_ids: Tensor, memory: Tensor, source_ids: Tensor, need_weights: bool = False
+    ) -> tuple[Tensor, list[Tensor | None]]:
         """Score what comes after each position of the target.
 
         Args:
-            target_ids: (B, T), beginning with the start token; with a cache, the new positions only.
+            target_ids: (B, T), beginning with the start token.
             memory: (B, S, D), as ``encode`` returns it.
-            source_mask: as for ``encode``.
-            cache: keys and values of earlier positions; those of the new positions are added.
-            output_attentions: return each layer's weights.
+            source_ids: (B, S), which say where the source is padded.
+            need_weights: return each layer's cross-attention, (B, H, T, S).
+
+        Returns:
+            ``(logits, weights)``: (B, T, V), and a list with an entry for each layer.
         """
-        start = 0 if cache is None else cache.length
-        positions = self.target_positions.weight[start : start + target_ids.shape[1]]
-        output = self.decoder(
-            self.dropout(self.word_embeddings(target_ids) + positions),
-            memory=memory,
-            memory_mask=None if source_mask is None else padding_mask(source_mask),
-            cache=cache,
-            output_attentions=output_attentions,
-        )
-        logits = F.linear(output.last_hidden_state, self.word_embeddings.weight)
-        return EncoderDecoderOutput(logits, output.cross_attentions, output.attentions)
+        x = embed(target_ids, self.word_embeddings, self.target_positions)
+        mask = padding_mask(source_ids != PAD)
+        x, weights = self.decoder(x, memory, mask, need_weights)
+        return F.linear(x, self.word_embeddings.weight), weights
 
-    def forward(
-        self,
-        source_ids: Tensor,
-        target_ids: Tensor,
-        source_mask: Tensor | None = None,
-        output_attentions: bool = False,
-    ) -> EncoderDecoderOutput:
+    def forward(self, source_ids: Tensor, target_ids: Tensor) -> Tensor:
         """Encode and decode, as in training: the target is given, and each token is scored from those before it."""
-        memory, attentions = self.encode(source_ids, source_mask, output_attentions)
-        output = self.decode(target_ids, memory, source_mask, output_attentions=output_attentions)
-        return output._replace(encoder_attentions=attentions)
+        return self.decode(target_ids, self.encode(source_ids), source_ids)[0]
 
 
-def teacher_forcing_loss(
-    model: EncoderDecoder,
-    source_ids: Tensor,
-    source_mask: Tensor | None,
-    target_ids: Tensor,
-    target_mask: Tensor | None = None,
-) -> Tensor:
+def translation_loss(model: EncoderDecoder, source_ids: Tensor, target_ids: Tensor) -> Tensor:
     """The mean of -log P(y_i | y_1 … y_{i-1}, source), where all y given are the true ones: "teacher forcing" (Williams
     & Zipser 1989).
 
     Args:
         model: the model whose loss is computed.
-        source_ids, source_mask: (B, S), as for ``EncoderDecoder.encode``.
-        target_ids: (B, T), from the start token to the stop token.
-        target_mask: (B, T), 1 for a token, 0 for padding; None if nothing is padded.
+        source_ids: (B, S), padded on the right.
+        target_ids: (B, T), from the start token to the stop token, padded on the right.
     """
-    logits = model(source_ids, target_ids[:, :-1], source_mask).logits
-    labels = next_tokens(target_ids, target_mask)
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE)
+    logits, targets = model(source_ids, target_ids[:, :-1]), target_ids[:, 1:]
+    return F.cross_entropy(logits.mT, targets, ignore_index=PAD)
 
 
-def translate(
-    model: EncoderDecoder,
-    source_ids: Tensor,
-    source_mask: Tensor | None,
-    start: int,
-    stop: int,
-    max_new_tokens: int,
-    use_cache: bool = True,
-) -> Tensor:
+@torch.no_grad()
+def translate(model: EncoderDecoder, source_ids: Tensor, start: int, max_new_tokens: int) -> Tensor:
     """Write the target of each source, taking the most likely token each time.
 
     Args:
-        model: the model that writes.
-        source_ids, source_mask: (B, S), as for ``EncoderDecoder.encode``.
-        start, stop: the tokens that a target begins and ends with.
-        max_new_tokens: how many tokens to write at most, after the start.
-        use_cache: keep keys and values, the source's included.
+        model: in evaluation mode.
+        source_ids: (B, S), padded on the right.
+        start: the token that a target begins with.
+        max_new_tokens: how many tokens to write.
 
     Returns:
-        (B, N), without the start token; a row is filled with ``stop`` from its end on.
+        (B, N), without the start token; what comes after a stop token is to be cut off.
     """
-    target_ids = torch.full((len(source_ids), 1), start, device=source_ids.device)
-    is_done = torch.zeros_like(target_ids, dtype=torch.bool)
-    cache = KeyValueCache(model.config.num_hidden_layers) if use_cache else None
-    with evaluation_mode(model):
-        memory, _ = model.encode(source_ids, source_mask)
-        for _ in range(max_new_tokens):
-            read = target_ids[:, -1:] if use_cache else target_ids
-            token = choose(model.decode(read, memory, source_mask, cache).logits[:, -1])
-            token = token.masked_fill(is_done, stop)
-            is_done |= token == stop
-            target_ids = torch.cat([target_ids, token], dim=1)
-            if is_done.all():
-                break
-    return target_ids[:, 1:]
+    memory = model.encode(source_ids)
+    target = torch.full((len(source_ids), 1), start)
+
+    def next_scores(target_ids: Tensor) -> Tensor:
+        return model.decode(target_ids, memory, source_ids)[0]
+
+    return generate(next_scores, target, max_new_tokens, temperature=0)[:, 1:]

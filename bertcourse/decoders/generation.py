@@ -3,17 +3,18 @@
 Taking the most likely token each time is greedy; a temperature T makes p_i ∝ exp(z_i / T) sharper or flatter; top-k
 keeps the k best (Fan et al. 2018, "Hierarchical Neural Story Generation", section 5.1); top-p, or nucleus sampling, the
 fewest that together have probability p (Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section
-3.1).
+3.1). While a text grows, the keys and values of what is already written do not change: ``WithCache`` keeps them.
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
 
-from bertcourse.decoders.decoder import KeyValueCache
 from bertcourse.decoders.language_model import CausalLanguageModel
-from bertcourse.training.modes import evaluation_mode
+from bertcourse.multi_head_attention import MultiHeadAttention, split_heads
+from bertcourse.self_attention import causal_mask
 
 
 def keep_top_k(logits: Tensor, k: int) -> Tensor:
@@ -26,10 +27,9 @@ def keep_top_k(logits: Tensor, k: int) -> Tensor:
     >>> keep_top_k(torch.tensor([1.0, 3.0, 2.0]), k=2)
     tensor([-inf, 3., 2.])
     """
-    if k < 1:
-        raise ValueError(f"top_k must be at least 1; got {k}.")
-    kept = logits.topk(min(k, logits.shape[-1]), dim=-1).indices
-    return torch.full_like(logits, -math.inf).scatter(-1, kept, logits.gather(-1, kept))
+    best = logits.topk(min(k, logits.shape[-1]), dim=-1)
+    cut = torch.full_like(logits, -math.inf)
+    return cut.scatter(-1, best.indices, best.values)
 
 
 def keep_top_p(logits: Tensor, p: float) -> Tensor:
@@ -42,14 +42,11 @@ def keep_top_p(logits: Tensor, p: float) -> Tensor:
     >>> keep_top_p(torch.tensor([0.5, 0.3, 0.2]).log(), p=0.6).exp()
     tensor([0.5000, 0.3000, 0.0000])
     """
-    if not 0 < p <= 1:
-        raise ValueError(f"top_p must be above 0 and at most 1; got {p}.")
-    if p == 1:  # sums of rounded numbers may reach 1 before the last token
-        return logits
     ordered, order = logits.sort(dim=-1, descending=True, stable=True)
-    probabilities = ordered.softmax(-1)
-    before = probabilities.cumsum(-1) - probabilities  # of all tokens that are more likely
-    is_out = torch.zeros_like(logits, dtype=torch.bool).scatter(-1, order, (before >= p) & (before > 0))
+    chances = ordered.softmax(-1)
+    likelier = chances.cumsum(-1) - chances  # what the tokens before it have together
+    is_out = (likelier >= p) & (likelier > 0)
+    is_out = torch.zeros_like(is_out).scatter(-1, order, is_out)
     return logits.masked_fill(is_out, -math.inf)
 
 
@@ -69,10 +66,9 @@ def next_token_distribution(
     >>> next_token_distribution(torch.tensor([0.6, 0.3, 0.1]).log(), top_k=2)
     tensor([0.6667, 0.3333, 0.0000])
     """
-    if not 0 <= temperature < math.inf:
-        raise ValueError(f"temperature must be at least 0 and finite, 0 for the most likely token; got {temperature}.")
     if temperature == 0:
-        return torch.zeros_like(logits).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
+        best = logits.argmax(-1, keepdim=True)
+        return torch.zeros_like(logits).scatter(-1, best, 1.0)
     logits = logits / temperature
     if top_k is not None:
         logits = keep_top_k(logits, top_k)
@@ -81,68 +77,73 @@ def next_token_distribution(
     return logits.softmax(-1)
 
 
+@torch.no_grad()
 def generate(
-    model: CausalLanguageModel,
+    model: Callable[[Tensor], Tensor],
     input_ids: Tensor,
     max_new_tokens: int,
-    temperature: float = 0.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    stop: int | None = None,
     generator: torch.Generator | None = None,
-    use_cache: bool = True,
+    **choice,
 ) -> Tensor:
     """Continue prompts, token by token.
 
     Args:
-        model: the model that writes.
+        model: gives scores (B, L, V), or (B, 1, V) for the token after the last: a ``CausalLanguageModel`` in
+            evaluation mode, or the same ``WithCache``.
         input_ids: (B, L), prompts of equal length.
-        max_new_tokens: how many tokens to write at most.
-        temperature, top_k, top_p: as for ``next_token_distribution``; temperature 0 is greedy and draws nothing.
-        stop: a token that ends a row; the rest of the row is filled with it, and writing ends once all rows have ended.
+        max_new_tokens: how many tokens to write.
         generator: source of randomness.
-        use_cache: keep keys and values; otherwise everything is computed again for each token, with the same result.
+        choice: as for ``next_token_distribution``; ``temperature=0`` is greedy.
 
     Returns:
-        (B, L + N), the prompts and what follows them.
-
-    Raises:
-        ValueError: if the model has too few positions for prompt and new tokens.
+        (B, L + N), the prompts and what follows them. A text that ends earlier is the reader's to cut.
     """
-    if input_ids.dim() != 2:
-        raise ValueError(f"input_ids must be (B, L), a row for each prompt; got shape {tuple(input_ids.shape)}.")
-    longest = model.config.max_position_embeddings
-    if max_new_tokens < 0 or input_ids.shape[1] + max_new_tokens > longest + 1:  # the last token written is not read
-        raise ValueError(
-            f"a prompt of {input_ids.shape[1]} tokens and {max_new_tokens} new ones must fit the model's {longest} "
-            f"positions; ask for at most {max(0, longest + 1 - input_ids.shape[1])}."
-        )
-    cache = KeyValueCache(model.config.num_hidden_layers) if use_cache else None
-    is_done = torch.zeros(len(input_ids), dtype=torch.bool, device=input_ids.device)
-    read = input_ids
-    with evaluation_mode(model):
-        for _ in range(max_new_tokens):
-            logits = model(read, cache=cache, last_only=True).logits[:, -1]
-            token = choose(logits, temperature, top_k, top_p, generator)
-            if stop is not None:
-                token = token.masked_fill(is_done[:, None], stop)
-                is_done |= token[:, 0] == stop
-            input_ids = torch.cat([input_ids, token], dim=1)
-            read = token if use_cache else input_ids
-            if stop is not None and is_done.all():
-                break
+    for _ in range(max_new_tokens):
+        chances = next_token_distribution(model(input_ids)[:, -1], **choice)
+        token = torch.multinomial(chances, 1, generator=generator)
+        input_ids = torch.cat([input_ids, token], dim=1)
     return input_ids
 
 
-def choose(
-    logits: Tensor,
-    temperature: float = 0.0,
-    top_k: int | None = None,
-    top_p: float | None = None,
-    generator: torch.Generator | None = None,
-) -> Tensor:
-    """From (B, V) logits to (B, 1) tokens; arguments as for ``generate``."""
-    probabilities = next_token_distribution(logits, temperature, top_k, top_p)
-    if temperature == 0:
-        return probabilities.argmax(-1, keepdim=True)
-    return torch.multinomial(probabilities, 1, generator=generator)
+def attend_with_cache(attention: MultiHeadAttention, x: Tensor, cache: dict[str, Tensor]) -> Tensor:
+    """Chapter 2's attention, which continues where it stopped: new positions ask, old and new ones answer.
+
+    Args:
+        attention: of one block.
+        x: (B, N, D), the new positions.
+        cache: the keys and values of the old ones, (B, H, M, D/H) each, or nothing; the new ones are added.
+    """
+    parts = attention.query(x), attention.key(x), attention.value(x)
+    query, key, value = (split_heads(part, attention.num_heads) for part in parts)
+    if cache:  # what is new goes behind what is there
+        key = torch.cat([cache["key"], key], dim=2)
+        value = torch.cat([cache["value"], value], dim=2)
+    cache.update(key=key, value=value)
+    mask = causal_mask(key.shape[2]).to(x.device)[-x.shape[1] :]
+    return attention.attend(query, key, value, mask, need_weights=False)[0]
+
+
+class WithCache:
+    """A language model that reads each token of a growing text once: ``generate(WithCache(model), …)``.
+
+    Args:
+        model: in evaluation mode.
+    """
+
+    def __init__(self, model: CausalLanguageModel):
+        self.model, self.num_read = model, 0
+        self.caches = [{} for _ in model.decoder.blocks]
+
+    def __call__(self, input_ids: Tensor) -> Tensor:
+        """Scores (B, N, V) for what follows each of the tokens that are new since the last call.
+
+        Args:
+            input_ids: (B, L), the whole text so far, which begins as it did the last time.
+        """
+        x = self.model.embed(input_ids[:, self.num_read :], self.num_read)
+        for block, cache in zip(self.model.decoder.blocks, self.caches):
+            normed = block.attention_norm(x)
+            x = x + attend_with_cache(block.attention, normed, cache)
+            x = x + block.feed_forward(block.feed_forward_norm(x))
+        self.num_read = input_ids.shape[1]
+        return self.model.score(self.model.decoder.final_norm(x))

@@ -10,24 +10,12 @@ missing, so they are short; together with the inputs they give the text back.
 """
 
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import torch
 
 Token = TypeVar("Token", bound=Hashable)  # a word or a token id
 Span = tuple[int, int]  # the first position of a span, and the first after it
-
-
-class Corrupted(NamedTuple):
-    """A text in two parts.
-
-    Attributes:
-        inputs: what is left, with a sentinel in place of each span.
-        targets: each sentinel with what it stands for, and a last one to mark the end.
-    """
-
-    inputs: list
-    targets: list
 
 
 def random_spans(
@@ -49,10 +37,6 @@ def random_spans(
     >>> random_spans(20, generator=torch.Generator().manual_seed(0))
     [(8, 11)]
     """
-    if length < 2:
-        raise ValueError(f"a text must have at least 2 tokens, one that is cut and one that stays; got {length}.")
-    if not 0 < rate < 1 or mean_length < 1:
-        raise ValueError(f"rate must be above 0 and below 1, mean_length at least 1; got {rate} and {mean_length}.")
     hidden = min(max(round(length * rate), 1), length - 1)
     count = min(max(round(hidden / mean_length), 1), hidden, length - hidden)
     gaps = random_parts(length - hidden + 2, count + 1, generator)
@@ -79,7 +63,9 @@ def random_parts(total: int, count: int, generator: torch.Generator | None = Non
     return [after - before for before, after in zip([0, *cuts], [*cuts, total])]
 
 
-def corrupt(tokens: Sequence[Token], spans: Sequence[Span], sentinels: Sequence[Token]) -> Corrupted:
+def corrupt(
+    tokens: Sequence[Token], spans: Sequence[Span], sentinels: Sequence[Token]
+) -> tuple[list[Token], list[Token]]:
     """Cut the given spans out of a text.
 
     Args:
@@ -87,36 +73,21 @@ def corrupt(tokens: Sequence[Token], spans: Sequence[Span], sentinels: Sequence[
         spans: in order, none of them empty or touching another.
         sentinels: more than there are spans.
 
+    Returns:
+        ``(inputs, targets)``: what is left, with a sentinel in place of each span; and each sentinel with what it
+        stands for, and a last one to mark the end.
+
     >>> words = "Thank you for inviting me to your party last week .".split()
     >>> inputs, targets = corrupt(words, [(2, 4), (8, 9)], ["<X>", "<Y>", "<Z>"])
     >>> " ".join(inputs), " ".join(targets)
     ('Thank you <X> me to your party <Y> week .', '<X> for inviting <Y> last <Z>')
     """
-    check_spans(tokens, spans, sentinels)
-    inputs, targets, position = [], [], 0
+    inputs, targets, place = [], [], 0
     for (start, stop), sentinel in zip(spans, sentinels):
-        inputs += [*tokens[position:start], sentinel]
+        inputs += [*tokens[place:start], sentinel]
         targets += [sentinel, *tokens[start:stop]]
-        position = stop
-    return Corrupted([*inputs, *tokens[position:]], [*targets, sentinels[len(spans)]])
-
-
-def span_corruption(
-    tokens: Sequence[Token],
-    sentinels: Sequence[Token],
-    rate: float = 0.15,
-    mean_length: float = 3.0,
-    generator: torch.Generator | None = None,
-) -> Corrupted:
-    """Cut random spans out of a text; arguments as for ``corrupt`` and ``random_spans``.
-
-    >>> words = "Thank you for inviting me to your party last week .".split()
-    >>> sentinels = [f"<extra_id_{number}>" for number in range(9)]
-    >>> inputs, targets = span_corruption(words, sentinels, generator=torch.Generator().manual_seed(0))
-    >>> " ".join(targets)
-    '<extra_id_0> me to <extra_id_1>'
-    """
-    return corrupt(tokens, random_spans(len(tokens), rate, mean_length, generator), sentinels)
+        place = stop
+    return [*inputs, *tokens[place:]], [*targets, sentinels[len(spans)]]
 
 
 def fill(inputs: Sequence[Token], targets: Sequence[Token], sentinels: Sequence[Token]) -> list[Token]:
@@ -139,18 +110,3 @@ def fill(inputs: Sequence[Token], targets: Sequence[Token], sentinels: Sequence[
         elif current is not None:
             current.append(token)
     return [each for token in inputs for each in (meanings.get(token, []) if token in known else [token])]
-
-
-def check_spans(tokens: Sequence[Token], spans: Sequence[Span], sentinels: Sequence[Token]) -> None:
-    """Refuse spans that touch, leave the text or have no sentinel, and a text with a sentinel in it."""
-    if len(sentinels) <= len(spans):
-        raise ValueError(f"{len(spans)} spans need {len(spans) + 1} sentinels, one for the end; got {len(sentinels)}.")
-    if found := set(tokens) & set(sentinels):
-        raise ValueError(f"the text must have no sentinel in it; got {found.pop()!r}.")
-    ends = [-1, *(stop for _, stop in spans)]
-    for end, (start, stop) in zip(ends, spans):
-        if not end < start < stop <= len(tokens):
-            raise ValueError(
-                f"spans must be in order, not empty, not touching, and within the text's {len(tokens)} tokens; got "
-                f"{list(spans)}."
-            )

@@ -36,19 +36,18 @@ def texts() -> list[list[int]]:
 
 def test_who_fills_sees_the_whole_row_and_who_writes_does_not(model):
     ids = torch.tensor([[CLS, 7, 8, MASK, 9, 10, SEP]])
-    filled, written = fill_logits(model, ids), model(ids).logits
+    filled, written = fill_logits(model, ids), model(ids)
     assert filled.shape == (1, 6, SIZE)
     for place in range(7):
         changed = ids.clone()
         changed[0, place] = 20
         assert ((fill_logits(model, changed) - filled).abs().amax((0, 2)) > 1e-4).all()
-        moved = (model(changed).logits - written).abs().amax((0, 2)) > 1e-4
+        moved = (model(changed) - written).abs().amax((0, 2)) > 1e-4
         assert moved.tolist() == [i >= place for i in range(7)]
 
 
 def test_padding_changes_nothing_of_what_is_filled(model, texts):
-    ids, mask = pad_texts(texts)
-    together = fill_logits(model, ids, mask)
+    together = fill_logits(model, pad_texts(texts))
     for row, text in enumerate(texts):
         alone = fill_logits(model, torch.tensor([text]))[0]
         torch.testing.assert_close(together[row, : len(text) - 1], alone, atol=1e-5, rtol=1e-5)
@@ -56,30 +55,30 @@ def test_padding_changes_nothing_of_what_is_filled(model, texts):
 
 def test_written_rows_alone_are_the_causal_loss(model, vocabulary, texts):
     batch = pad_texts(texts)
-    loss = HybridLoss(vocabulary, causal_share=1.0)(model, *batch)
-    assert loss.item() == pytest.approx(next_token_loss(model, *batch).item(), abs=1e-6)
+    loss = HybridLoss(vocabulary, causal_share=1.0)(model, batch)
+    assert loss.item() == pytest.approx(next_token_loss(model, batch).item(), abs=1e-6)
 
 
 def test_filled_rows_alone_ask_for_each_hidden_token_one_place_earlier(model, vocabulary, texts):
-    ids, mask = pad_texts(texts)
+    ids = pad_texts(texts)
     masked = mask_tokens(ids, vocabulary, 0.3, generator=torch.Generator().manual_seed(5))
     labels, values = masked.all_labels(), []
     for row, text in enumerate(texts):
-        logits = model(masked.input_ids[row : row + 1, : len(text)], mask=torch.ones(1, 1, dtype=torch.bool)).logits[0]
+        logits = fill_logits(model, masked.input_ids[row : row + 1, : len(text)])[0]
         values += [
             F.cross_entropy(logits[place - 1], labels[row, place])
             for place in range(1, len(text))
             if labels[row, place] != IGNORE
         ]
-    loss = HybridLoss(vocabulary, 0.0, 0.3, torch.Generator().manual_seed(5))(model, ids, mask)
+    loss = HybridLoss(vocabulary, 0.0, 0.3, torch.Generator().manual_seed(5))(model, ids)
     assert loss.item() == pytest.approx(sum(values).item() / len(values), abs=1e-5)
 
 
 def test_half_and_half_is_the_mean_of_both_halves(model, vocabulary, texts):
-    ids, mask = pad_texts(texts)
+    ids = pad_texts(texts)
 
     def loss(share, rows):
-        return HybridLoss(vocabulary, share, 0.3, torch.Generator().manual_seed(1))(model, ids[rows], mask[rows]).item()
+        return HybridLoss(vocabulary, share, 0.3, torch.Generator().manual_seed(1))(model, ids[rows]).item()
 
     halves = loss(1.0, slice(0, 4)), loss(0.0, slice(4, 8))
     assert loss(0.5, slice(0, 8)) == pytest.approx(sum(halves) / 2, abs=1e-6)
@@ -88,9 +87,7 @@ def test_half_and_half_is_the_mean_of_both_halves(model, vocabulary, texts):
 def test_scores_are_means_over_all_that_was_asked(model, vocabulary, texts):
     found = writing_scores(model, texts, batch_size=3)
     assert found.loss == pytest.approx(mean_loss(model, texts), abs=1e-5)
-    right = sum(
-        int((model(torch.tensor([text])).logits[0, :-1].argmax(-1) == torch.tensor(text[1:])).sum()) for text in texts
-    )
+    right = sum(int((model(torch.tensor([text]))[0, :-1].argmax(-1) == torch.tensor(text[1:])).sum()) for text in texts)
     assert found.accuracy == pytest.approx(right / sum(len(text) - 1 for text in texts))
 
 
@@ -110,19 +107,3 @@ def test_a_model_without_knowledge_is_as_good_as_a_blind_guess(vocabulary):
 def test_a_share_beyond_all_rows_is_refused(vocabulary):
     with pytest.raises(ValueError, match="causal_share"):
         HybridLoss(vocabulary, causal_share=1.5)
-
-
-def test_padding_is_not_asked_for_whatever_its_id(model, texts):
-    """Here [PAD] is token 29, and token 0 is a word."""
-    ids = torch.arange(SIZE)
-    vocabulary = Vocabulary(SIZE, 29, CLS, SEP, MASK, ((ids > 0) & (ids < 5)) | (ids == 29), is_continuation=ids < 0)
-    rows, mask = pad_texts([[CLS, 7, SEP], [CLS, *[8] * 12, SEP]])
-    seeds = [torch.Generator().manual_seed(3) for _ in range(2)]
-    loss = HybridLoss(vocabulary, causal_share=0, rate=0.5, generator=seeds[0])
-    as_padded = rows.masked_fill(mask == 0, 29)
-    other = HybridLoss(vocabulary, causal_share=0, rate=0.5, generator=seeds[1])
-    torch.testing.assert_close(loss(model, rows, mask), other(model, as_padded, mask))
-    asked = 0
-    for labels in (mask_tokens(as_padded, vocabulary, 0.5).all_labels(),):
-        asked += int((labels[mask == 0] != IGNORE).sum())
-    assert asked == 0

@@ -9,13 +9,9 @@ import torch
 import transformers
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 
-from bertcourse.decoders import (
-    generate,
-    load_gpt2,
-    next_token_loss,
-    pad_texts,
-)
+from bertcourse.decoders import WithCache, generate, load_gpt2, next_token_loss, pad_texts
 from bertcourse.pretraining.masking import IGNORE
+from bertcourse.self_attention import causal_mask
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -86,9 +82,10 @@ def test_random_models_compute_what_transformers_computes(folder_of, tokenizer, 
     assert found.encode("moon").ids == tokenizer.encode("moon").ids and not ours.training
     with torch.no_grad():
         mine, other = ours(ids), theirs(ids, output_hidden_states=True)
-    torch.testing.assert_close(mine.logits, other.logits, atol=1e-5, rtol=1e-5)
-    assert len(mine.hidden_states) == len(other.hidden_states)
-    for a, b in zip(mine.hidden_states, other.hidden_states):
+        states = ours.decoder(ours.embed(ids), causal_mask(LENGTH)).hidden_states
+    torch.testing.assert_close(mine, other.logits, atol=1e-5, rtol=1e-5)
+    assert len(states) == len(other.hidden_states)
+    for a, b in zip(states, other.hidden_states):
         torch.testing.assert_close(a, b, atol=1e-5, rtol=1e-5)
 
 
@@ -99,16 +96,16 @@ def test_it_writes_what_transformers_writes(folder_of):
     other = theirs.generate(
         prompts, attention_mask=torch.ones_like(prompts), max_new_tokens=15, do_sample=False, pad_token_id=0
     )
-    assert torch.equal(generate(ours, prompts, 15), other)
+    assert torch.equal(generate(WithCache(ours), prompts, 15, temperature=0), other)
 
 
 def test_the_loss_is_that_of_transformers(folder_of):
     folder, theirs = folder_of(4)
     ours, _ = load_gpt2(folder)
-    ids, mask = pad_texts([[1, 5, 9, 3, 7], [1, 4], [1, 20, 21, 22, 23, 24, 25]])
+    ids = pad_texts([[1, 5, 9, 3, 7], [1, 4], [1, 20, 21, 22, 23, 24, 25]])
     with torch.no_grad():
-        loss = theirs(ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, IGNORE)).loss
-        assert next_token_loss(ours, ids, mask).item() == pytest.approx(loss.item(), abs=1e-5)
+        loss = theirs(ids, attention_mask=(ids != 0).long(), labels=ids.masked_fill(ids == 0, IGNORE)).loss
+        assert next_token_loss(ours, ids).item() == pytest.approx(loss.item(), abs=1e-5)
 
 
 def test_the_hubs_files_are_read(folder_of, tokenizer, edit_safetensors):
@@ -131,7 +128,7 @@ def test_the_hubs_files_are_read(folder_of, tokenizer, edit_safetensors):
     assert ids.tolist()[0] == tokenizer.encode("the moon, at noon<|endoftext|>").ids
     assert found.decode(ids[0].tolist()) == "the moon, at noon"
     with torch.no_grad():
-        torch.testing.assert_close(ours(ids).logits, theirs(ids).logits, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(ours(ids), theirs(ids).logits, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

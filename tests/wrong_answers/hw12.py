@@ -128,173 +128,115 @@ def next_token_loss(logits, input_ids, attention_mask):
     return -(logits[:, :-1].log_softmax(-1) * truth).sum() / truth.sum()
 
 
-def turned(scores, temperature=1.0, top_k=None, top_p=None, dropped=False, stable=True, sorted_back=True):
-    """As asked for; ``dropped``: without the token that reaches p."""
-    scores, order = (scores / temperature).sort(dim=-1, descending=True, stable=True)
-    if top_k is not None:
-        scores[:, top_k:] = -torch.inf
-    if top_p is not None:
-        sums = scores.softmax(-1).cumsum(-1)
-        out = sums > top_p
-        if not dropped:
-            out[:, 1:] = out[:, :-1].clone()
-            out[:, 0] = False
-        scores[out] = -torch.inf
-    shares = scores.softmax(-1)
-    return torch.zeros_like(scores).scatter(-1, order, shares) if sorted_back else shares
+def turned(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    """As asked for."""
+    there = torch.zeros_like(logits).scatter(1, ids, 1.0).bool()
+    scores = torch.where(there, torch.where(logits > 0, logits / penalty, logits * penalty), logits) / temperature
+    return what_stays(scores.softmax(-1), min_p)
+
+
+def what_stays(shares, min_p):
+    """What stays of probabilities, summing to 1."""
+    kept = shares * (shares >= (min_p or 0) * shares.max(-1, keepdim=True).values)
+    return kept / kept.sum(-1, keepdim=True)
 
 
 @wrong("12.2", "do not multiply", "multiplied by T")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    return turned(logits, 1 / temperature, top_k, top_p)
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    return turned(logits, ids, 1 / temperature, penalty, min_p)
 
 
 @wrong("12.2", "dividing probabilities changes nothing")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    shares = turned(logits, 1.0, top_k, top_p) / temperature
-    return shares / shares.sum(-1, keepdim=True)
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    return turned(logits, ids, 1.0, penalty, min_p)
 
 
-@wrong("12.2", "the token with which the sum reaches p stays, too")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    return turned(logits, temperature, top_k, top_p, dropped=True)
+@wrong("12.2", "it does not divide probabilities")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    there = torch.zeros_like(logits).scatter(1, ids, 1.0)
+    return what_stays((logits / temperature).softmax(-1) / (1 + there * (penalty - 1)), min_p)
 
 
-@wrong("12.2", "what stays must sum to 1 again")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    return (logits / temperature).softmax(-1) * (turned(logits, temperature, top_k, top_p) > 0)
+@wrong("12.2", "come nearer to 0", "a score below 0 divided, too")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    there = torch.zeros_like(logits).scatter(1, ids, 1.0)
+    return what_stays((logits / (1 + there * (penalty - 1)) / temperature).softmax(-1), min_p)
+
+
+@wrong("12.2", "once, however often", "once each time")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    scores = logits.clone()
+    for row, text in zip(scores, ids.tolist()):
+        for token in text:
+            row[token] = row[token] / penalty if row[token] > 0 else row[token] * penalty
+    return what_stays((scores / temperature).softmax(-1), min_p)
+
+
+@wrong("12.2", "not for the others")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    others = torch.ones_like(logits).scatter(1, ids, 0.0).bool()
+    lower = torch.where(logits > 0, logits / penalty, logits * penalty)
+    return what_stays((torch.where(others, lower, logits) / temperature).softmax(-1), min_p)
+
+
+@wrong("12.2", "a share of the largest probability", "an absolute bound")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    shares = turned(logits, ids, temperature, penalty)
+    kept = shares * ((shares >= (min_p or 0)) | (shares == shares.max(-1, keepdim=True).values))
+    return kept / kept.sum(-1, keepdim=True)
 
 
 @wrong("12.2", "a score of 0 is a score", "0 in place of minus infinity")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    kept = turned(logits, temperature, top_k, top_p) > 0
-    return (logits / temperature * kept).softmax(-1)
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    scores = turned(logits, ids, temperature, penalty).log()
+    return scores.masked_fill(turned(logits, ids, temperature, penalty, min_p) == 0, 0.0).softmax(-1)
 
 
-@wrong("12.2", "not the least likely", "sorted the wrong way")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    scores, order = (logits / temperature).sort(dim=-1)
-    if top_k is not None:
-        scores[:, top_k:] = -torch.inf
-    if top_p is not None:
-        shares = scores.softmax(-1)
-        scores[shares.cumsum(-1) - shares >= top_p] = -torch.inf
-    return torch.zeros_like(scores).scatter(-1, order, scores.softmax(-1))
+@wrong("12.2", "the temperature comes before min-p", "the temperature last")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    return (turned(logits, ids, 1.0, penalty, min_p).log() / temperature).softmax(-1)
 
 
-@wrong("12.2", "back to the order of ids")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    if top_k is None and top_p is None:
-        return (logits / temperature).softmax(-1)
-    return turned(logits, temperature, top_k, top_p, sorted_back=False)
-
-
-@wrong("12.2", "p is of the sum, not of each token", "every token with at least p, or the best")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    shares = turned(logits, temperature, top_k)
-    if top_p is not None:
-        shares = shares * ((shares >= top_p) | (shares == shares.max(-1, keepdim=True).values))
+@wrong("12.2", "the penalty comes before min-p", "the penalty last")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    kept = turned(logits, ids, temperature, 1.0, min_p) > 0
+    shares = turned(logits, ids, temperature, penalty) * kept
     return shares / shares.sum(-1, keepdim=True)
 
 
-@wrong("12.2", "whose rest is brought to a sum of 1, then top-p", "top-p first")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    first = turned(logits, temperature, None, top_p)
-    return turned(first.log(), 1.0, top_k)
-
-
-@wrong("12.2", "which asks the new probabilities", "the temperature last")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    kept = turned(logits, 1.0, top_k, top_p) > 0
-    return (logits / temperature).masked_fill(~kept, -torch.inf).softmax(-1)
-
-
-@wrong("12.2", "exactly k tokens stay", "all that are not below the k-th")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    if top_k is not None:
-        least = logits.topk(min(top_k, logits.shape[1])).values[:, -1:]
-        logits = logits.masked_fill(logits < least, -torch.inf)
-    return turned(logits, temperature, None, top_p)
-
-
-@wrong("12.2", "not all that are equal to the last")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    kept = turned(logits, temperature, top_k, top_p) > 0
-    if top_p is not None:
-        kept = logits >= logits.masked_fill(~kept, torch.inf).min(-1, keepdim=True).values
-    return (logits / temperature).masked_fill(~kept, -torch.inf).softmax(-1)
-
-
-@wrong("12.2", "of equally likely tokens the one with the smaller id", "the larger id first")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    return turned(logits.flip(1), temperature, top_k, top_p).flip(1)
-
-
-@wrong("12.2", "next_distribution raised", "k must not be more than there are")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    if top_k is not None:
-        logits.topk(top_k)
-    return turned(logits, temperature, top_k, top_p)
-
-
-@wrong("12.2", "each row is cut by itself", "all rows cut as the first")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    kept = turned(logits, temperature, top_k, top_p)[:1] > 0
-    return (logits / temperature).masked_fill(~kept, -torch.inf).softmax(-1)
+@wrong("12.2", "of its own", "all rows penalized as the first")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    return turned(logits, ids[:1].repeat(len(ids), 1), temperature, penalty, min_p)
 
 
 @wrong("12.2", "it changes its argument")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
     logits /= temperature
-    kept = turned(logits, 1.0, top_k, top_p) > 0
-    logits[~kept] = -torch.inf
-    return logits.softmax(-1)
+    return turned(logits, ids, 1.0, penalty, min_p)
 
 
-@right("12.2", "Python's own sorting, a row at a time")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
+@right("12.2", "Python alone, a row at a time")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
     found = []
-    for row in logits.tolist():
-        ranked = sorted(range(len(row)), key=row.__getitem__, reverse=True)[:top_k]  # a stable sort
-        powers = {i: math.exp((row[i] - max(row)) / temperature) for i in ranked}
-        total, kept, mass = sum(powers.values()), [], 0.0
-        for i in ranked:
-            kept.append(i)
-            mass += powers[i] / total
-            if top_p is not None and mass >= top_p:
-                break
-        left = sum(powers[i] for i in kept)
-        found.append([powers[i] / left if i in kept else 0.0 for i in range(len(row))])
+    for row, text in zip(logits.tolist(), ids.tolist()):
+        for token in set(text):
+            row[token] = row[token] / penalty if row[token] > 0 else row[token] * penalty
+        powers = [math.exp((score - max(row)) / temperature) for score in row]  # 1 for the likeliest
+        kept = [power if power >= (min_p or 0) else 0.0 for power in powers]
+        found.append([power / sum(kept) for power in kept])
     return found
 
 
-@right("12.2", "ranks, numpy")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    scores = logits.double().numpy() / temperature
-    order = np.argsort(-scores, axis=-1, kind="stable")
-    ranks = np.argsort(order, axis=-1)
-    shares = np.exp(scores - scores.max(-1, keepdims=True)) * (ranks < (top_k or scores.shape[-1]))
-    shares /= shares.sum(-1, keepdims=True)
-    if top_p is not None:
-        ordered = np.take_along_axis(shares, order, -1)
-        number = 1 + (ordered.cumsum(-1) < top_p).sum(-1, keepdims=True)
-        shares = np.where(ranks < number, shares, 0)
+@right("12.2", "numpy, and differences of scores in place of probabilities")
+def next_distribution(logits, ids, temperature=1.0, penalty=1.0, min_p=None):
+    scores = logits.double().numpy().copy()
+    rows = np.arange(len(scores))[:, None]
+    old = scores[rows, ids.numpy()]
+    scores[rows, ids.numpy()] = np.where(old > 0, old / penalty, old * penalty)
+    scores = scores / temperature
+    scores -= scores.max(-1, keepdims=True)
+    shares = np.exp(scores) * (scores >= (-np.inf if min_p is None else math.log(min_p)))
     return shares / shares.sum(-1, keepdims=True)
-
-
-@right("12.2", "one sort for each knob, masks")
-def next_distribution(logits, temperature=1.0, top_k=None, top_p=None):
-    scores = logits / temperature
-    if top_k is not None:
-        best = scores.sort(dim=-1, descending=True, stable=True).indices[:, :top_k]
-        scores = torch.full_like(scores, -torch.inf).scatter(1, best, scores.gather(1, best))
-    if top_p is not None:
-        shares = scores.softmax(-1)
-        ids = torch.arange(shares.shape[1])
-        equal_before = (scores[:, None] == scores[..., None]) & (ids < ids[:, None])
-        likelier = (scores[:, None] > scores[..., None]) | equal_before
-        scores = scores.masked_fill((likelier * shares[:, None]).sum(-1) >= top_p, -torch.inf)
-    return scores.softmax(-1)
 
 
 def writing(

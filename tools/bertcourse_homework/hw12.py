@@ -87,119 +87,104 @@ def next_token_loss(answer: Answer) -> None:
 
 @exercise("12.2", "next_distribution", points=3)
 def next_distribution(answer: Answer) -> None:
-    """Each knob by itself, then all of them, in their order."""
+    """Each knob by itself, then two at a time, in their order."""
 
-    def chances(found: Call, expected: list[float], cause: str, mistakes: dict | None = None) -> None:
-        """Check the probabilities for a batch of one text."""
-        found.has_shape(1, len(expected), cause="(B, V), as logits").holds(
+    def chances(found: Call, weights: list[float], cause: str, mistakes: dict | None = None) -> None:
+        """Check the probabilities for a batch of one text, which are as these weights."""
+        found.has_shape(1, len(weights), cause="(B, V), as logits").holds(
             "no probability is NaN", lambda p: ~torch.isnan(p), f"{cause}; at least one token stays"
         )
-        found.equals([expected], cause, mistakes={words: [value] for words, value in (mistakes or {}).items()})
+        shares = {name: [[each / sum(others) for each in others]] for name, others in (mistakes or {}).items()}
+        found.equals([[each / sum(weights) for each in weights]], cause, mistakes=shares)
 
-    four = torch.tensor([[0.1, 0.4, 0.3, 0.2]]).log()
-    chances(answer(four), [0.1, 0.4, 0.3, 0.2], "without knobs: the softmax")
+    scores, elsewhere = LN2 * torch.tensor([[3.0, 1.0, -1.0, 0.0]]), torch.tensor([[3]])
+    chances(answer(scores, elsewhere), [8, 2, 0.5, 1], "without knobs: the softmax")
     chances(
-        answer(four, 0.5),
-        [1 / 30, 16 / 30, 9 / 30, 4 / 30],
+        answer(scores, elsewhere, 0.5),
+        [64, 4, 0.25, 1],
         "divide the scores by T, before the softmax",
         {
-            "divide the scores by T, do not multiply": [0.162703, 0.325405, 0.281811, 0.230081],
-            "divide the scores by T before the softmax: dividing probabilities changes nothing": [0.1, 0.4, 0.3, 0.2],
-            "divide by T, not by its square": [1 / 354, 256 / 354, 81 / 354, 16 / 354],
+            "divide the scores by T, do not multiply": [8**0.5, 2**0.5, 0.5**0.5, 1],
+            "divide the scores by T before the softmax: dividing probabilities changes nothing": [8, 2, 0.5, 1],
         },
     )
     chances(
-        answer(four, top_k=2),
-        [0, 4 / 7, 3 / 7, 0],
-        "the two most likely tokens stay",
+        answer(scores, torch.tensor([[0]]), 1.0, 2.0),
+        [8**0.5, 2, 0.5, 1],
+        "the score of a token that stands in the text is divided by the penalty, if it is above 0",
         {
-            "what stays must sum to 1 again": [0, 0.4, 0.3, 0],
-            "what does not stay has score minus infinity; a score of 0 is a score": [
-                1 / 2.7,
-                0.4 / 2.7,
-                0.3 / 2.7,
-                1 / 2.7,
+            "the penalty changes scores: it does not divide probabilities": [4, 2, 0.5, 1],
+            "divide by the penalty, do not subtract it": [8 / math.exp(2), 2, 0.5, 1],
+            "the penalty is for tokens that stand in the text, not for the others": [8, 2**0.5, 0.25, 1],
+        },
+    )
+    chances(
+        answer(scores, torch.tensor([[2, 2]]), 1.0, 2.0),
+        [8, 2, 0.25, 1],
+        "a score below 0 is multiplied by the penalty, once, however often the token stands in the text",
+        {
+            "divided, a score below 0 would come nearer to 0, and the token be likelier: multiply it": [
+                8,
+                2,
+                0.5**0.5,
+                1,
             ],
-            "the most likely tokens stay, not the least likely": [1 / 3, 0, 0, 2 / 3],
-            "back to the order of ids: these are in the order of their scores": [4 / 7, 3 / 7, 0, 0],
-            "k tokens stay, not one fewer": [0, 1, 0, 0],
-            "k tokens stay, not one more": [0, 4 / 9, 3 / 9, 2 / 9],
+            "once, however often the token stands in the text": [8, 2, 0.0625, 1],
         },
     )
-    chances(answer(four, top_k=99), [0.1, 0.4, 0.3, 0.2], "if there are fewer than k tokens, all stay")
+    several = answer(scores, torch.tensor([[0, 0, 1]]), 1.0, 2.0)
     chances(
-        answer(four, top_p=0.6),
-        [0, 4 / 7, 3 / 7, 0],
-        "the fewest tokens with at least p of the probability stay",
+        several,
+        [8**0.5, 2**0.5, 0.5, 1],
+        "once, however often the token stands in the text",
+        {"once, however often the token stands in the text: not divided again each time": [8**0.25, 2**0.5, 0.5, 1]},
+    )
+    four = torch.tensor([[0.1, 0.4, 0.3, 0.2]]).log()
+    chances(
+        answer(four, torch.tensor([[0]]), 1.0, 1.0, 0.35),
+        [0, 4, 3, 2],
+        "tokens stay that have at least min_p times the largest probability",
         {
-            "p is of the sum, not of each token; and the token with which the sum reaches p stays, too": [0, 1, 0, 0],
-            "what stays must sum to 1 again": [0, 0.4, 0.3, 0],
-            "the fewest tokens that have p together: no more once p is reached": [0, 4 / 9, 3 / 9, 2 / 9],
-            "the most likely tokens come first, not the least likely": [1 / 6, 0, 3 / 6, 2 / 6],
-            "the most likely tokens come first, not the first ids": [0.1 / 0.8, 0.4 / 0.8, 0.3 / 0.8, 0],
-            "back to the order of ids: these are in the order of their scores": [4 / 7, 3 / 7, 0, 0],
+            "min_p is a share of the largest probability, not of 1": [0, 1, 0, 0],
+            "what does not stay has score minus infinity; a score of 0 is a score": [1, 0.4, 0.3, 0.2],
+            "the likely tokens stay, not the others": [1, 0, 0, 0],
+            "back to the order of ids: these are in the order of their scores": [4, 3, 2, 0],
         },
     )
+    roots = [each**0.5 for each in (0.1, 0.4, 0.3, 0.2)]
     chances(
-        answer(four, top_p=0.25),
-        [0, 1, 0, 0],
-        "the most likely token has more than p by itself: it stays, alone",
-        {"p is of the sum, not of each token": [0, 4 / 7, 3 / 7, 0]},
-    )
-    down = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()
-    chances(
-        answer(down, 1.0, 3, 0.75),
-        [4 / 7, 3 / 7, 0, 0],
-        "first top-k; what stays is brought to a sum of 1; then top-p",
-        {
-            "first top-k, whose rest is brought to a sum of 1, then top-p: 0.4 and 0.3 have more than 0.75 of it": [
-                4 / 9,
-                3 / 9,
-                2 / 9,
-                0,
-            ]
-        },
-    )
-    roots = [each**0.5 for each in (0.4, 0.3, 0.2, 0.1)]
-    chances(
-        answer(down, 2.0, None, 0.65),
-        [*(each / sum(roots[:3]) for each in roots[:3]), 0],
-        "first the temperature, then top-p",
-        {
-            "the temperature comes before top-p, which asks the new probabilities": [
-                *(each / sum(roots[:2]) for each in roots[:2]),
-                0,
-                0,
-            ],
-            "the temperature comes before top-p, and stays in what is returned": [4 / 9, 3 / 9, 2 / 9, 0],
-        },
-    )
-    alike = torch.tensor([[0.0, 2.0, 2.0, 1.0, 2.0]])
-    stable = "of equally likely tokens the one with the smaller id counts as more likely: sort(…, stable=True)"
-    chances(
-        answer(alike, top_k=2),
-        [0, 0.5, 0.5, 0, 0],
-        stable,
-        {f"exactly k tokens stay: {stable}": [0, 1 / 3, 1 / 3, 0, 1 / 3]},
+        answer(four, torch.tensor([[0]]), 2.0, 1.0, 0.6),
+        [0, *roots[1:]],
+        "first the temperature, then min-p",
+        {"the temperature comes before min-p, which asks the new probabilities": [0, roots[1], roots[2], 0]},
     )
     chances(
-        answer(alike, top_p=0.5),
-        [0, 0.5, 0.5, 0, 0],
-        stable,
-        {f"the fewest tokens stay, and not all that are equal to the last: {stable}": [0, 1 / 3, 1 / 3, 0, 1 / 3]},
+        answer(scores, torch.tensor([[0]]), 1.0, 3.0, 0.4),
+        [2, 2, 0, 1],
+        "first the penalty, then min-p",
+        {"the penalty comes before min-p, which asks the new probabilities": [1, 0, 0, 0]},
     )
-    many = torch.zeros(1, 40)
-    chances(answer(many, top_k=3), [1 / 3] * 3 + [0.0] * 37, stable)
+    largest = torch.tensor([[0.0, 2.0, 2.0, 1.0]])
+    chances(
+        answer(largest, torch.tensor([[0]]), 1.0, 1.0, 1.0),
+        [0, 1, 1, 0],
+        "with min_p = 1 the likeliest stay, all of them",
+    )
     banned = torch.tensor([[-torch.inf, 0.0, -torch.inf, 0.0]])
-    chances(answer(banned, 0.7, 3, 0.9), [0, 0.5, 0, 0.5], "a score of minus infinity is a probability of 0")
-    each = "each row is cut by itself"
-    rows = answer(torch.cat([four, 3 * down, four.flip(1)]), top_p=0.6).has_shape(3, 4, cause="(B, V), as logits")
-    rows.equals([[0, 4 / 7, 3 / 7, 0], [1, 0, 0, 0], [0, 3 / 7, 4 / 7, 0]], each)
-    answer(torch.cat([four, down]), top_k=1).equals([[0, 1, 0, 0], [1, 0, 0, 0]], each)
-    large = 2 * random(5, 30, seed=2)
-    for knobs in ((0.7, 10, 0.9), (1.5, None, 0.5), (1.0, 4, None)):
-        found = answer(large, *knobs).has_shape(5, 30, cause="(B, V), as logits")
-        found.equals_stored(f"thirty tokens, {knobs}", "temperature, then top-k, then top-p of what is left")
+    chances(
+        answer(banned, torch.tensor([[0, 1]]), 0.7, 2.0, 0.3),
+        [0, 1, 0, 1],
+        "a score of minus infinity is a chance of 0",
+    )
+    each = "each row has a text and a likeliest token of its own"
+    rows = answer(torch.cat([scores, scores.flip(1)]), torch.tensor([[0, 0], [1, 3]]), 1.0, 2.0, 0.4)
+    rows.has_shape(2, 4, cause="(B, V), as logits")
+    one, other = [8**0.5, 2, 0, 0], [0, 0, 2, 8**0.5]
+    rows.equals([[each / sum(row) for each in row] for row in (one, other)], each)
+    large, ids = 2 * random(5, 30, seed=2), torch.arange(40).reshape(5, 8) * 7 % 30
+    for knobs in ((0.7, 1.3, 0.1), (1.5, 1.0, 0.05), (1.0, 2.0, None)):
+        found = answer(large, ids, *knobs).has_shape(5, 30, cause="(B, V), as logits")
+        found.equals_stored(f"thirty tokens, {knobs}", "penalty and temperature, then min-p of what they give")
 
 
 CHAIN = [(1, 2, 10.0), (2, 3, 10.0), (3, 5, 10.0), (4, 4, 10.0), (5, 1, 10.0)]

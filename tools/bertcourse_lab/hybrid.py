@@ -1,4 +1,4 @@
-"""Chapter 12: one model that fills and writes: GPT-BERT's hybrid of both objectives (Charpentier & Samuel 2024, "GPT or
+"""One model that fills and writes: GPT-BERT's hybrid of both objectives (Charpentier & Samuel 2024, "GPT or
 BERT: why not both?").
 
 BERT guesses a hidden token at that token's own position; a causal model guesses a token at the position before it. If
@@ -7,7 +7,7 @@ BERT's guess is moved there, too ("masked next-token prediction"), both objectiv
     writes    position i - 1 sees x_1 … x_{i-1}, and guesses x_i
     fills     position i - 1 sees the whole row, in which x_i is hidden, and guesses x_i
 
-Only the attention mask and the [MASK]s differ. The model is the causal one of this chapter.
+Only the attention mask and the [MASK]s differ. The model is the causal one of lecture 12.
 """
 
 from collections.abc import Sequence
@@ -17,25 +17,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from bertcourse.decoders.language_model import CausalLanguageModel, next_tokens, pad_texts
+from bertcourse.decoders.language_model import PAD, CausalLanguageModel, next_token_loss, pad_texts
 from bertcourse.pretraining.masking import IGNORE, Vocabulary, mask_tokens
 from bertcourse.self_attention import padding_mask
 from bertcourse.training.modes import evaluation_mode
 
 
-def fill_logits(model: CausalLanguageModel, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+def fill_logits(model: CausalLanguageModel, input_ids: Tensor) -> Tensor:
     """Scores for the token at each position, from the position before it, which sees the whole row.
 
     Args:
-        model: of this chapter.
+        model: of chapter 12.
         input_ids: (B, L), with [MASK]s.
-        attention_mask: (B, L), 1 for a token, 0 for padding; None if nothing is padded.
 
     Returns:
         (B, L - 1, V): for positions 1 … L - 1; the first of a row, such as [CLS], is never hidden.
     """
-    seen = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-    return model(input_ids, mask=padding_mask(seen)).logits[:, :-1]
+    hidden = model.decoder(model.embed(input_ids), padding_mask(input_ids != PAD)).last_hidden_state
+    return model.score(hidden)[:, :-1]
 
 
 class HybridLoss:
@@ -61,23 +60,15 @@ class HybridLoss:
             raise ValueError(f"causal_share must be between 0 and 1, a share of the rows; got {causal_share}.")
         self.vocabulary, self.causal_share, self.rate, self.generator = vocabulary, causal_share, rate, generator
 
-    def __call__(self, model: CausalLanguageModel, input_ids: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+    def __call__(self, model: CausalLanguageModel, input_ids: Tensor) -> Tensor:
         """The mean loss of both kinds of rows, in nats, each weighted by its share of the rows."""
         count = round(self.causal_share * len(input_ids))
         loss = input_ids.new_zeros((), dtype=torch.float32)
         if count:
-            some = slice(0, count)
-            mask = None if attention_mask is None else attention_mask[some]
-            logits = model(input_ids[some]).logits[:, :-1]
-            loss = loss + count / len(input_ids) * cross_entropy(logits, next_tokens(input_ids[some], mask))
+            loss = loss + count / len(input_ids) * next_token_loss(model, input_ids[:count])
         if count < len(input_ids):
-            some = slice(count, None)
-            mask, ids = None, input_ids[some]
-            if attention_mask is not None:
-                mask = attention_mask[some]
-                ids = ids.masked_fill(mask == 0, self.vocabulary.pad_id)  # which is not hidden
-            masked = mask_tokens(ids, self.vocabulary, self.rate, generator=self.generator)
-            logits = fill_logits(model, masked.input_ids, mask)
+            masked = mask_tokens(input_ids[count:], self.vocabulary, self.rate, generator=self.generator)
+            logits = fill_logits(model, masked.input_ids)
             loss = loss + (1 - count / len(input_ids)) * cross_entropy(logits, masked.all_labels()[:, 1:])
         return loss
 
@@ -103,12 +94,13 @@ def writing_scores(model: CausalLanguageModel, texts: Sequence[Sequence[int]], b
     """How well each token but the first is guessed from those before it.
 
     Args:
-        model: of this chapter.
+        model: of chapter 12.
         texts: lists of token ids.
         batch_size: how many at a time.
     """
     return scores(
-        (model(ids).logits[:, :-1], next_tokens(ids, mask)) for ids, mask in in_evaluation(model, texts, batch_size)
+        (model(ids[:, :-1]), ids[:, 1:].masked_fill(ids[:, 1:] == PAD, IGNORE))
+        for ids in in_evaluation(model, texts, batch_size)
     )
 
 
@@ -123,7 +115,7 @@ def filling_scores(
     """How well hidden tokens are guessed from the rest of the text; each of them is replaced by [MASK].
 
     Args:
-        model: of this chapter.
+        model: of chapter 12.
         texts: lists of token ids.
         vocabulary: of the tokenizer.
         rate: the share of tokens that is hidden.
@@ -133,19 +125,19 @@ def filling_scores(
     generator = torch.Generator().manual_seed(seed)
 
     def answers():
-        for ids, mask in in_evaluation(model, texts, batch_size, vocabulary.pad_id):
+        for ids in in_evaluation(model, texts, batch_size):
             masked = mask_tokens(ids, vocabulary, rate, generator=generator, mask_share=1.0, random_share=0.0)
-            yield fill_logits(model, masked.input_ids, mask), masked.all_labels()[:, 1:]
+            yield fill_logits(model, masked.input_ids), masked.all_labels()[:, 1:]
 
     return scores(answers())
 
 
-def in_evaluation(model: CausalLanguageModel, texts: Sequence[Sequence[int]], batch_size: int, pad_id: int = 0):
-    """Batches of texts of similar length, padded with ``pad_id``, while the model is in evaluation mode."""
+def in_evaluation(model: CausalLanguageModel, texts: Sequence[Sequence[int]], batch_size: int):
+    """Batches of texts of similar length, padded, while the model is in evaluation mode."""
     ordered = sorted(texts, key=len)
     with evaluation_mode(model):
         for start in range(0, len(ordered), batch_size):
-            yield pad_texts(ordered[start : start + batch_size], pad_id)
+            yield pad_texts(ordered[start : start + batch_size])
 
 
 def scores(answers) -> Scores:

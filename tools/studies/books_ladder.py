@@ -136,7 +136,8 @@ def network_scorer(model: nn.Module) -> Scorer:
 
 def next_logits(model: nn.Module, ids: list[int]) -> Tensor:
     """(V,), the logits of the token after these, from a recurrent network or a causal transformer."""
-    return model(torch.tensor([ids]))[0][0, -1]
+    output = model(torch.tensor([ids]))
+    return (output if isinstance(output, Tensor) else output[0])[0, -1]
 
 
 def bert_scorer(model: BertForPreTraining, tokenizer: Tokenizer, both: bool) -> Scorer:
@@ -178,7 +179,7 @@ def trained(kind: str, seed: int, tokens: np.ndarray, vocab_size: int, hidden_si
     if kind == "transformer":
         texts = ids.split(LENGTH)[:-1]
         batches = text_batches(texts, ROWS, torch.Generator().manual_seed(seed))
-        train_language_model(model, batches, len(texts) // ROWS)
+        train_language_model(model, batches, len(texts) // ROWS, learning_rate=1e-3)
     else:
         train_recurrent(model, ids)
     runs.mkdir(parents=True, exist_ok=True)

@@ -24,15 +24,13 @@ from bertcourse.datasets import course_file
 from bertcourse.decoders import (
     CausalLanguageModel,
     DecoderConfig,
-    bigram_loss,
-    grammar_loss,
     text_batches,
     train_language_model,
-    world_texts,
 )
 from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld, Vocabulary
 from bertcourse_lab.hybrid import HybridLoss, filling_scores, writing_scores
+from bertcourse_lab.small_world_texts import bigram_loss, grammar_loss, world_texts
 
 ARMS = {"fills": 0.0, "writes": 1.0, "both": 0.5}  # the share of rows that are written
 MEASURES = ("writing_loss", "writing_accuracy", "filling_loss", "filling_accuracy")

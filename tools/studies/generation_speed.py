@@ -21,7 +21,7 @@ import transformers
 from tokenizers import Tokenizer, models
 from torch import Tensor
 
-from bertcourse.decoders import CausalLanguageModel, generate, load_gpt2
+from bertcourse.decoders import CausalLanguageModel, WithCache, generate, load_gpt2
 
 PROMPT = 16
 VOCAB_SIZE = 8192
@@ -57,9 +57,9 @@ def writers(ours: CausalLanguageModel, theirs: transformers.GPT2LMHeadModel, len
 
     return {
         "transformers, cache": lambda prompt: their_text(prompt, True),
-        "ours, cache": lambda prompt: generate(ours, prompt, length),
+        "ours, cache": lambda prompt: generate(WithCache(ours), prompt, length, temperature=0),
         "transformers, no cache": lambda prompt: their_text(prompt, False),
-        "ours, no cache": lambda prompt: generate(ours, prompt, length, use_cache=False),
+        "ours, no cache": lambda prompt: generate(ours, prompt, length, temperature=0),
     }
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from bertcourse.decoders.small_world_texts import (
-    WORLD_MODEL,
+from bertcourse.pretraining import SmallWorld
+from bertcourse_lab.small_world_texts import (
     bigram_loss,
     field_distribution,
     frames,
@@ -16,7 +16,6 @@ from bertcourse.decoders.small_world_texts import (
     sentence_probability,
     world_texts,
 )
-from bertcourse.pretraining import SmallWorld
 
 FIELDS = (
     "name he his role other city firm place subject thing things verb adjective adverb mood_word feels word day number "
@@ -104,9 +103,3 @@ def test_bigram_loss_is_that_of_counted_pairs():
     both = [[0, 1, 2], [3, 0]]
     mean = -sum(math.log(expected[pair]) for pair in [(0, 1), (1, 2), (3, 0)]) / 3
     assert bigram_loss([[0, 1, 1, 2], [0, 1, 2]], both, 4) == pytest.approx(mean)
-
-
-def test_every_document_fits_into_the_model_and_none_comes_twice():
-    texts = world_texts(SmallWorld(), 1, count=WORLD_MODEL.steps * WORLD_MODEL.batch_size)
-    assert max(map(len, texts)) <= WORLD_MODEL.max_position_embeddings
-    assert len(set(map(tuple, texts))) == len(texts) == 12_800

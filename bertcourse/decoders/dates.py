@@ -14,24 +14,11 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from bertcourse.decoders.encoder_decoder import EncoderDecoder, translate
-from bertcourse.decoders.language_model import SmallModel, pad_texts
-
-# Gets more than 98 of 100 held-out dates entirely right.
-DATE_MODEL = SmallModel(
-    hidden_size=64,
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    max_position_embeddings=64,
-    initializer_range=0.05,
-    batch_size=64,
-    steps=1000,
-    learning_rate=4e-3,
-)
+from bertcourse.decoders.language_model import pad_texts, shuffled
 
 FIRST_DAY, LAST_DAY = datetime.date(1800, 1, 1), datetime.date(2099, 12, 31)
 MONTHS = "January February March April May June July August September October November December".split()
@@ -202,38 +189,13 @@ class CharacterVocabulary:
         return "".join(characters)
 
 
-class PairBatch(NamedTuple):
-    """Sources and targets: ``teacher_forcing_loss(model, *batch)``.
-
-    Attributes:
-        source_ids, source_mask: (B, S).
-        target_ids, target_mask: (B, T).
-    """
-
-    source_ids: Tensor
-    source_mask: Tensor
-    target_ids: Tensor
-    target_mask: Tensor
-
-
-def collate_pairs(examples: Sequence[DateExample], vocabulary: CharacterVocabulary) -> PairBatch:
-    """B examples as tensors.
-
-    Args:
-        examples: dates as written, and in ISO 8601.
-        vocabulary: of both sides.
-    """
-    sides = [[vocabulary.encode(example[side]) for example in examples] for side in (0, 1)]
-    return PairBatch(*pad_texts(sides[0], vocabulary.pad_id), *pad_texts(sides[1], vocabulary.pad_id))
-
-
 def pair_batches(
     examples: Sequence[DateExample],
     vocabulary: CharacterVocabulary,
     batch_size: int,
     generator: torch.Generator | None = None,
-) -> Iterator[PairBatch]:
-    """Endless batches, in a new order on every pass.
+) -> Iterator[tuple[Tensor, Tensor]]:
+    """Endless batches of sources and targets, (B, S) and (B, T): ``translation_loss(model, *batch)``.
 
     Args:
         examples: at least ``batch_size`` of them.
@@ -243,93 +205,23 @@ def pair_batches(
     """
     if not 1 <= batch_size <= len(examples):
         raise ValueError(f"batch_size must be between 1 and the number of examples, {len(examples)}; got {batch_size}.")
-    while True:
-        order = torch.randperm(len(examples), generator=generator).tolist()
-        for start in range(0, len(order) - batch_size + 1, batch_size):
-            yield collate_pairs([examples[i] for i in order[start : start + batch_size]], vocabulary)
+    sides = [[vocabulary.encode(example[side]) for example in examples] for side in (0, 1)]
+    for some in shuffled(len(examples), batch_size, generator):
+        source_ids, target_ids = (pad_texts([side[i] for i in some]) for side in sides)
+        yield source_ids, target_ids
 
 
-def translations(
-    model: EncoderDecoder, vocabulary: CharacterVocabulary, texts: Sequence[str], batch_size: int = 256
-) -> list[str]:
+def translations(model: EncoderDecoder, vocabulary: CharacterVocabulary, texts: Sequence[str]) -> list[str]:
     """What the model writes for each text if it takes the most likely character each time.
 
     Args:
         model: a trained model.
         vocabulary: its characters.
         texts: the sources.
-        batch_size: how many at a time.
     """
     found = []
-    for start in range(0, len(texts), batch_size):
-        batch = pad_texts([vocabulary.encode(text) for text in texts[start : start + batch_size]], vocabulary.pad_id)
-        written = translate(model, *batch, vocabulary.start_id, vocabulary.stop_id, max_new_tokens=12)
+    for start in range(0, len(texts), 256):
+        source_ids = pad_texts([vocabulary.encode(text) for text in texts[start : start + 256]])
+        written = translate(model, source_ids, vocabulary.start_id, max_new_tokens=11)
         found += [vocabulary.decode(row) for row in written.tolist()]
     return found
-
-
-def sequence_accuracy(written: Sequence[str], examples: Sequence[DateExample]) -> float:
-    """The share of dates that are right in every character.
-
-    >>> sequence_accuracy(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
-    0.5
-    """
-    return sum(text == example.iso for text, example in zip(written, examples, strict=True)) / len(examples)
-
-
-def character_accuracy(written: Sequence[str], examples: Sequence[DateExample]) -> float:
-    """The share of the dates' ten characters that are right, place by place.
-
-    >>> character_accuracy(["1987-03-12", "1987-03-21"], [DateExample("", "1987-03-12", "")] * 2)
-    0.9
-    """
-    pairs = [(text, example.iso) for text, example in zip(written, examples, strict=True)]
-    return sum(a == b for text, iso in pairs for a, b in zip(text, iso)) / sum(len(iso) for _, iso in pairs)
-
-
-def nearest_examples(texts: Sequence[str], train: Sequence[DateExample], block_size: int = 1000) -> list[DateExample]:
-    """For each text the training example that is written most similarly, by edit distance: a baseline by memory alone.
-
-    Args:
-        texts: the texts to look up.
-        train: the examples to search; of equally near ones, the first is taken.
-        block_size: how many, of similar length, are searched together; the result does not depend on it.
-    """
-    lengths = np.array([len(example.written) for example in train])
-    order = np.argsort(lengths, kind="stable")
-    blocks = []
-    for start in range(0, len(train), block_size):
-        some = order[start : start + block_size]
-        codes = np.zeros((lengths[some[-1]], len(some)), np.int16)
-        for column, number in enumerate(some):
-            codes[: lengths[number], column] = [ord(character) for character in train[number].written]
-        blocks.append((codes, lengths[some]))
-    found, distances = [], np.empty(len(train), np.int16)
-    for text in texts:
-        distances[order] = np.concatenate([edit_distances(text, *block) for block in blocks])
-        found.append(train[int(distances.argmin())])
-    return found
-
-
-def edit_distances(text: str, codes: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """How many characters to insert, delete or replace to turn a text into each of N others (Levenshtein 1966).
-
-    Args:
-        text: the one text.
-        codes: (L, N), the others' characters as numbers, one column per text, with 0 after its end.
-        lengths: (N,), how long they are.
-
-    Returns:
-        (N,).
-
-    >>> edit_distances("cat", np.array([[ord(c)] for c in "cart"]), np.array([4])).tolist()
-    [1]
-    """
-    rows = np.arange(len(codes) + 1, dtype=codes.dtype)[:, None]
-    distances = np.repeat(rows, codes.shape[1], axis=1)  # (L + 1, N): from the text so far to each prefix
-    for i, character in enumerate(text, 1):
-        best = np.empty_like(distances)
-        best[0] = i
-        np.minimum(distances[1:] + 1, distances[:-1] + (codes != ord(character)), out=best[1:])
-        distances = np.minimum.accumulate(best - rows, axis=0) + rows  # insertions, from first to last
-    return distances[lengths, np.arange(codes.shape[1])]

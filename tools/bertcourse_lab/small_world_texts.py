@@ -1,4 +1,4 @@
-"""Chapter 12: the small world of chapter 4 for a model that writes: its texts as token ids, and the grammar's own loss.
+"""The small world of chapter 4 for a model that writes: its texts as token ids, and the grammar's own loss.
 
 The grammar knows the topic, mood, hero and places of a document; given these, the probability of each sentence is a sum
 over frames, and for each frame a product over fields. The grammar's loss is thus that of a reader who is told all this
@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from tokenizers import Tokenizer
 
-from bertcourse.decoders.language_model import SmallModel
 from bertcourse.pretraining.corpus import Documents
 from bertcourse.pretraining.evaluation import CountModel
 from bertcourse.pretraining.small_world import (
@@ -30,18 +29,6 @@ from bertcourse.pretraining.small_world import (
 
 Distribution = dict[tuple[str, ...], float]  # of the words that a field may become
 LENGTHS = range(6, 13)  # of a document, in sentences
-
-# Reads each document only once.
-WORLD_MODEL = SmallModel(
-    hidden_size=128,
-    num_hidden_layers=2,
-    num_attention_heads=4,
-    max_position_embeddings=128,
-    initializer_range=0.04,
-    batch_size=32,
-    steps=400,
-    learning_rate=3e-3,
-)
 
 
 class KnownDocument(NamedTuple):

@@ -1,0 +1,40 @@
+"""The study of German: which sentences are kept, a short run, sentences of our own that it can read."""
+
+import itertools
+import runpy
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def study():
+    return runpy.run_path(str(Path(__file__).parents[2] / "tools" / "studies" / "german_english.py"))
+
+
+@pytest.fixture
+def pairs_file(study, tmp_path):
+    """Sentences of our own, and one that is too long."""
+    names, verbs = (
+        {"tom": "tom", "eva": "eva", "we": "wir", "they": "sie"},
+        {"run": "lauft", "sing": "singt", "eat": "esst"},
+    )
+    lines = [f"{n} {v} !\t{names[n]} {verbs[v]} !" for n, v in itertools.product(names, verbs)]
+    lines += [f"ours {n} !\t{text}" for n, text in enumerate(study["OURS"])]
+    lines.append("a b c d e f g h i\ta b c d e f g h i")
+    (tmp_path / "deu.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path / "deu.txt"
+
+
+def test_long_sentences_are_left_out_and_german_comes_first(study, pairs_file):
+    pairs, words = study["read_pairs"](pairs_file)
+    assert (("tom", "lauft", "!"), ("tom", "run", "!")) in pairs and len(pairs) == 16
+    assert words[:3] == ["[PAD]", "[START]", "[STOP]"] and "h" not in words
+
+
+def test_unread_sentences_are_asked_for(study, pairs_file, monkeypatch):
+    monkeypatch.setitem(study["measure"].__globals__, "ASKED", 3)
+    monkeypatch.setitem(study["measure"].__globals__, "BATCH", 4)
+    row = study["measure"](*study["read_pairs"](pairs_file), seed=0, steps=2)
+    assert row["pairs"] == 13 and 0 <= row["exact"] <= 1 and set(row["ours"]) == set(study["OURS"])
+    assert "1 seeds" in study["markdown"]([row], 2)
