@@ -49,6 +49,7 @@ MIXTURES: dict[str, tuple[list[float], int, int]] = {
     "one, all of it, four times": ([1.6], 4, 128),
     "four, all of each, half as wide": ([1.6] * 4, 1, 64),
     "one, all of it, four times, half as wide": ([1.6], 4, 64),
+    "one, half as wide": ([1.6], 1, 64),
 }
 
 
