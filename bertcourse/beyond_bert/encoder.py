@@ -144,7 +144,7 @@ class Attention(MultiHeadAttention):
         self.reach = config.local_reach if is_local else None
         self.theta = config.local_rope_theta if is_local else config.rope_theta
 
-    def heads(self, x: Tensor, positions: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def heads(self, x: Tensor, positions: Tensor) -> list[Tensor]:
         """Queries, keys and values of each head, (B, H, L, d), as they are compared; x (B, L, D), positions (L,)."""
         parts = self.query(x), self.key(x), self.value(x)
         query, key, value = (split_heads(each, self.num_heads) for each in parts)
@@ -152,7 +152,7 @@ class Attention(MultiHeadAttention):
             query, key = (F.rms_norm(x, x.shape[-1:]) for x in (query, key))
         if self.config.positions == "rotary":
             query, key = (turn(x, positions, self.theta) for x in (query, key))
-        return query, key, value
+        return [query, key, value]
 
     def forward(
         self, x: Tensor, mask: Tensor | None = None, need_weights: bool = False
