@@ -37,4 +37,10 @@ def test_unread_sentences_are_asked_for(study, pairs_file, monkeypatch):
     monkeypatch.setitem(study["measure"].__globals__, "BATCH", 4)
     row = study["measure"](*study["read_pairs"](pairs_file), seed=0, steps=2)
     assert row["pairs"] == 13 and 0 <= row["exact"] <= 1 and set(row["ours"]) == set(study["OURS"])
-    assert "1 seeds" in study["markdown"]([row], 2)
+    assert "1 seeds" in study["markdown"](2, 0.1, [row])
+
+
+def test_the_nearest_read_sentence_gives_its_translation(study, monkeypatch):
+    monkeypatch.setitem(study["split"].__globals__, "ASKED", 1)
+    pairs = [(("wir", "singt", "gut"), ("fine",)), (("sie", "singt", "gut"), ("fine",)), (("tom", "esst"), ("eats",))]
+    assert study["nearest_is_right"](pairs) == (study["split"](pairs)[0][0] != ("tom", "esst"))

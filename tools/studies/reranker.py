@@ -121,18 +121,34 @@ def by_query(exam: str, collection: Collection, rankings: Rankings) -> np.ndarra
     return np.array([score(rankings[query][:DEPTH], collection.relevance[query]) for query in collection.queries])
 
 
+def judged(seed: int, exam: str, collection: Collection, first: dict[str, Rankings], run: Path) -> Rankings:
+    """All that the searches found, sorted by a seed's reranker; what an earlier run sorted is read."""
+    kept = run / f"{exam}.json"
+    if not kept.exists():
+        searched = first.values()
+        found = {query: list(dict.fromkeys(sum((each[query] for each in searched), []))) for query in first["mean"]}
+        judge = CrossEncoder(*load_pretrained("minilm"), MAX_LENGTH)
+        load_difference(judge, run / "model" / FILE)
+        with replace_files(run, [kept.name]) as draft:
+            (draft / kept.name).write_text(json.dumps(rerank(judge, collection, found, 2 * DEPTH)), encoding="utf-8")
+        print(f"seed {seed}: {exam} is sorted", flush=True)
+    return json.loads(kept.read_text(encoding="utf-8"))
+
+
 def measure(seeds: Sequence[int], runs: Path) -> dict:
-    """Each exam's scores, by first search: before, and for each seed after, with the interval of the difference."""
+    """Each exam's scores, by first search: before, and after, with the interval of the difference. All seeds are asked
+    about SQuAD, the first one, whose weights are stored, about the other collections."""
     scores = {}
     for exam, collection in exams().items():
         first = searches(collection)
+        measured = seeds if exam == "SQuAD" else seeds[:1]
+        order = {seed: judged(seed, exam, collection, first, runs / str(seed)) for seed in measured}
         for name, rankings in first.items():
             before = by_query(exam, collection, rankings)
             row = {"queries": len(before), "before": round(float(before.mean()), 4), "after": [], "difference": []}
-            for seed in seeds:
-                judge = CrossEncoder(*load_pretrained("minilm"), MAX_LENGTH)
-                load_difference(judge, runs / str(seed) / "model" / FILE)
-                after = by_query(exam, collection, rerank(judge, collection, rankings, DEPTH))
+            for seed in measured:
+                again = {query: [p for p in order[seed][query] if p in set(ten)] for query, ten in rankings.items()}
+                after = by_query(exam, collection, again)
                 gain = compare((after - before)[:, None], lambda totals: totals[:, 0] / len(before))
                 row["after"].append(round(float(after.mean()), 4))
                 row["difference"].append([round(value, 4) for value in gain[:3]])

@@ -121,3 +121,5 @@ def test_each_row_is_measured_on_its_own_layers():
     assert f1["sum of last four, standardized"] == 100  # layers 2 to 5
     gain = next(row["against_first_sense"] for row in rows if row["system"] == "layer 2, standardized")
     assert gain["difference"] == pytest.approx((100 - f1["WordNet first sense"]) / 100) and gain["low"] > 0
+    of_words = next(row["over_words"] for row in rows if row["system"] == "layer 2, standardized")
+    assert of_words["low"] == of_words["high"] == pytest.approx(gain["difference"])  # one word is all words

@@ -46,9 +46,10 @@ const lettersOf = (tokens) => Math.max(...tokens.map((token) => token.length));
 
 /** Source and target as columns, and a line from each source token to what is being written, as thick as its weight. */
 function linesOf({ source, target, weights }, narrow) {
-  const width = narrow ? 340 : 390, step = Math.min(30, 520 / Math.max(source.length, target.length));
+  const step = Math.min(30, 520 / Math.max(source.length, target.length));
   const size = Math.min(14, 0.7 * step + 3), height = step * Math.max(source.length, target.length) + 34;
-  const start = 62 + 0.74 * size * lettersOf(source), end = width - 16 - 0.66 * size * lettersOf(target);
+  const start = 62 + 0.74 * size * lettersOf(source), tail = 16 + 0.66 * size * lettersOf(target);
+  const width = narrow ? 340 : start + 120 + tail, end = width - tail;
   const middle = (tokens, place) => 30 + (height - 34 - tokens.length * step) / 2 + (place + 0.5) * step;
   const bars = source.map((_, j) => ({
     weight: label("", 40, middle(source, j) + 4.5, { class: "weight", "text-anchor": "end", fill: "var(--soft)" }),
@@ -85,7 +86,7 @@ function linesOf({ source, target, weights }, narrow) {
 
 /** The weights, a row for each token that has been written. */
 function matrixOf({ source, target, weights }, narrow, choose) {
-  const size = Math.min(26, (narrow ? 250 : 300) / source.length);
+  const size = Math.min(26, (narrow ? 250 : 400) / source.length);
   const tall = Math.max(size, Math.min(17, 460 / target.length));
   const small = Math.min(13, 0.5 * size + 6), left = 8.2 * lettersOf(target) + 10;
   const top = 0.75 * 0.62 * small * lettersOf(source) + 16, side = source.length * size;

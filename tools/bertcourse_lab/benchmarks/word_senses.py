@@ -13,7 +13,7 @@ import numpy as np
 
 from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import load_pretrained
-from bertcourse.bootstrap import paired_bootstrap
+from bertcourse.bootstrap import Comparison, compare, paired_bootstrap
 from bertcourse.word_senses import PARTS_OF_SPEECH, NearestSense, Word
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
@@ -91,14 +91,22 @@ def first_sentences(corpus: SenseCorpus, limit: int | None) -> SenseCorpus:
 def compare_systems(
     train: SenseCorpus, test: SenseCorpus, train_vectors: np.ndarray, test_vectors: np.ndarray, senses: dict
 ) -> list[dict]:
-    """For each system, its name, its F1 by column, in percent, and its comparison with the first sense, in which the
-    difference and its bounds are shares from 0 to 1; arguments as for ``right_answers``."""
+    """For each system, its name, its F1 by column, in percent, and its comparison with the first sense, over instances
+    and over words, in which difference and bounds are shares from 0 to 1; arguments as for ``right_answers``."""
     right = right_answers(train, test, train_vectors, test_vectors, senses)
+    _, word = np.unique([str(each.word) for each in test.instances], return_inverse=True)
+
+    def over_words(answers: np.ndarray) -> Comparison:
+        gained = np.bincount(word, answers.astype(int) - right[BASELINE])
+        counts = np.stack([gained, np.bincount(word)], axis=1)
+        return compare(counts, lambda totals: totals[:, 0] / totals[:, 1])
+
     return [
         {
             "system": name,
             "f1": columns(answers, test),
             "against_first_sense": paired_bootstrap(answers, right[BASELINE])._asdict(),
+            "over_words": over_words(answers)._asdict(),
         }
         for name, answers in right.items()
     ]
