@@ -388,10 +388,8 @@ def negative_sampling_step(centres, contexts, centre, neighbour, negatives, rate
     return [loss, moved, new]
 
 
-def ranked(words, vectors, target, k, left_out=(), scores=None):
-    """The words by a score, the highest first; by their cosine with the target if there is no other."""
-    if scores is None:
-        scores = F.cosine_similarity(vectors, target[None], dim=1)
+def best(words, scores, k, left_out=()):
+    """The words by their scores, the highest first."""
     order = scores.argsort(descending=True, stable=True).tolist()
     return [words[row] for row in order if words[row] not in left_out][:k]
 
@@ -400,118 +398,206 @@ def units(vectors):
     return vectors / vectors.norm(dim=1, keepdim=True)
 
 
-def rows_of(words, vectors, a, b, c):
-    return (vectors[words.index(word)] for word in (a, b, c))
+def cosines_of(words, vectors, *asked):
+    """Those of all words with each of the words that are asked for."""
+    unit = units(vectors)
+    return [unit @ unit[words.index(word)] for word in asked]
+
+
+def shifted_of(words, vectors, *asked):
+    """The same, moved from -1 … 1 to 0 … 1."""
+    return [(1 + cosines) / 2 for cosines in cosines_of(words, vectors, *asked)]
+
+
+@wrong("0.4", "the lecture's sum", "3CosAdd")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = cosines_of(words, vectors, a, b, c)
+    return best(words, of_b - of_a + of_c, k, [a, b, c])
+
+
+@wrong("0.4", "shift each cosine", "cosines as they are")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = cosines_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])
+
+
+@wrong("0.4", "epsilon belongs in the denominator", "no epsilon")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / of_a, k, [a, b, c])
+
+
+@wrong("0.4", "a and b are exchanged", "a and b exchanged")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_a * of_c / (of_b + epsilon), k, [a, b, c])
+
+
+@wrong("0.4", "a and c are exchanged", "a and c exchanged")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_a * of_b / (of_c + epsilon), k, [a, b, c])
 
 
 @wrong("0.4", "cosines, not dot products", "dot products")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    scores = vectors @ (second - first + third)
-    return ranked(words, vectors, None, k, [a, b, c] * exclude_inputs, scores)
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = ((1 + vectors @ vectors[words.index(word)]) / 2 for word in (a, b, c))
+    return best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])
 
 
-@wrong("0.4", "first bring all vectors to length 1", "the offset of vectors as they are")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, vectors, a, b, c)
-    return ranked(words, vectors, second - first + third, k, [a, b, c] * exclude_inputs)
+@wrong("0.4", "not only a, b and c", "only the inputs at length 1")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = ((1 + vectors @ units(vectors)[words.index(word)]) / 2 for word in (a, b, c))
+    return best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])
 
 
-@wrong("0.4", "b - a + c", "a - b + c")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, vectors, first - second + third, k, [a, b, c] * exclude_inputs)
-
-
-@wrong("0.4", "b - a + c", "a and c exchanged")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, vectors, second - third + first, k, [a, b, c] * exclude_inputs)
+@wrong("0.4", "a, b and c as well", "the inputs as they are")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = ((1 + units(vectors) @ vectors[words.index(word)]) / 2 for word in (a, b, c))
+    return best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])
 
 
 @wrong("0.4", "a, b and c are left out", "inputs never left out")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, vectors, second - first + third, k)
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / (of_a + epsilon), k)
 
 
 @wrong("0.4", "all three are left out", "only c left out")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, vectors, second - first + third, k, [c] * exclude_inputs)
-
-
-@wrong("0.4", "if exclude_inputs is False", "inputs always left out")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, vectors, second - first + third, k, [a, b, c])
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / (of_a + epsilon), k, [c])
 
 
 @wrong("0.4", "first leave out, then take k", "the inputs among the k")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    best = ranked(words, vectors, second - first + third, k)
-    return [word for word in best if not exclude_inputs or word not in (a, b, c)]
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return [word for word in best(words, of_b * of_c / (of_a + epsilon), k) if word not in (a, b, c)]
 
 
-@wrong("0.4", "the nearest word comes first", "the farthest first")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, -vectors, second - first + third, k, [a, b, c] * exclude_inputs)
+@wrong("0.4", "shift all three cosines", "the cosine with a not shifted")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    of_a = 2 * of_a - 1
+    return best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])
 
 
-@wrong("0.4", "the nearest by the cosine, not by the distance", "distances")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    scores = -(vectors - (second - first + third)).norm(dim=1)
-    return ranked(words, vectors, None, k, [a, b, c] * exclude_inputs, scores)
+@wrong("0.4", "not set to 0", "negative cosines set to 0")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = (each.clamp(min=0) for each in cosines_of(words, vectors, a, b, c))
+    return best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])
+
+
+@wrong("0.4", "divide by the cosine with a", "the product of two cosines alone")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c, k, [a, b, c])
+
+
+@wrong("0.4", "do not subtract it", "a subtracted from the product")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c - of_a, k, [a, b, c])
+
+
+@wrong("0.4", "multiply the cosines with b and c", "the sum of two over the third")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, (of_b + of_c) / (of_a + epsilon), k, [a, b, c])
+
+
+@wrong("0.4", "epsilon belongs in the denominator", "epsilon above the line")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, (of_b * of_c + epsilon) / of_a, k, [a, b, c])
+
+
+@wrong("0.4", "to the denominator alone", "epsilon added to all three")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, (of_b + epsilon) * (of_c + epsilon) / (of_a + epsilon), k, [a, b, c])
+
+
+@wrong("0.4", "epsilon is added after the shift", "all three doubled, epsilon not")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = cosines_of(words, vectors, a, b, c)
+    return best(words, (of_b + 1) * (of_c + 1) / (of_a + 1 + epsilon), k, [a, b, c])
+
+
+@wrong("0.4", "add `epsilon` to the denominator", "an epsilon of one's own")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / (of_a + 1e-3), k, [a, b, c])
+
+
+@wrong("0.4", "it is no lower bound", "epsilon as the least denominator")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / of_a.clamp(min=epsilon), k, [a, b, c])
+
+
+@wrong("0.4", "the best comes first", "the worst first")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, -of_b * of_c / (of_a + epsilon), k, [a, b, c])
 
 
 @wrong("0.4", "the order of `words`", "equal words in the other order")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    scores = F.cosine_similarity(vectors, (second - first + third)[None])
-    order = np.argsort(scores.numpy(), kind="stable")[::-1]
-    return [words[row] for row in order if not exclude_inputs or words[row] not in (a, b, c)][:k]
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    order = np.argsort((of_b * of_c / (of_a + epsilon)).numpy(), kind="stable")[::-1]
+    return [words[row] for row in order if words[row] not in (a, b, c)][:k]
 
 
 @wrong("0.4", "k words", "always the best one")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, vectors, second - first + third, 1, [a, b, c] * exclude_inputs)
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / (of_a + epsilon), 1, [a, b, c])
 
 
 @wrong("0.4", "k is 5 if it is not given", "all words if no k is given")
-def analogy(words, vectors, a, b, c, k=None, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return ranked(words, vectors, second - first + third, k, [a, b, c] * exclude_inputs)
+def analogy(words, vectors, a, b, c, k=None, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])
 
 
 @wrong("0.4", "the words themselves", "the rows of the words")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
-    first, second, third = rows_of(words, units(vectors), a, b, c)
-    return [words.index(word) for word in ranked(words, vectors, second - first + third, k, [a, b, c])]
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    of_a, of_b, of_c = shifted_of(words, vectors, a, b, c)
+    return [words.index(word) for word in best(words, of_b * of_c / (of_a + epsilon), k, [a, b, c])]
 
 
-@right("0.4", "lists and sorted, with what is left out far behind")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
+@right("0.4", "lists and sorted, the inputs taken out first")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
     rows = {word: [x / math.hypot(*row) for x in row] for word, row in zip(words, vectors.double().tolist())}
-    target = [y - x + z for x, y, z in zip(rows[a], rows[b], rows[c])]
-    cosines = {word: round(sum(x * y for x, y in zip(row, target)), 9) for word, row in rows.items()}
-    left = [word for word in words if not exclude_inputs or word not in {a, b, c}]
-    return sorted(left, key=cosines.get, reverse=True)[:k]
+
+    def score(word):
+        of_a, of_b, of_c = ((1 + sum(x * y for x, y in zip(rows[word], rows[asked]))) / 2 for asked in (a, b, c))
+        return round(of_b * of_c / (of_a + epsilon), 9)
+
+    return sorted((word for word in words if word not in {a, b, c}), key=score, reverse=True)[:k]
 
 
-@right("0.4", "numpy, the sum of three cosines, and -inf for the inputs")
-def analogy(words, vectors, a, b, c, k=5, exclude_inputs=True):
+@right("0.4", "numpy, and a sum of logarithms")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
     unit = np.asarray(vectors, dtype=float)
     unit = unit / np.linalg.norm(unit, axis=1)[:, None]
     places = [words.index(word) for word in (a, b, c)]
-    cosines = unit @ (unit[places] * [[-1], [1], [1]]).sum(0)
-    if exclude_inputs:
-        cosines[places] = -np.inf
-    order = np.argsort(-cosines, kind="stable")
-    return tuple(words[row] for row in order if np.isfinite(cosines[row]))[:k]
+    moved = np.maximum(0, (1 + unit @ unit[places].T) / 2)
+    with np.errstate(divide="ignore"):
+        scores = np.log(moved[:, 1]) + np.log(moved[:, 2]) - np.log(moved[:, 0] + epsilon)
+    order = [row for row in np.argsort(-scores.round(9), kind="stable") if row not in places]
+    return tuple(words[row] for row in order[:k])
+
+
+@right("0.4", "lengths instead of cosines: (1 + cos) / 2 is a quarter of the squared length of the sum")
+def analogy(words, vectors, a, b, c, k=5, epsilon=0.001):
+    unit = units(vectors.double())
+    of_a, of_b, of_c = ((unit + unit[words.index(word)]).square().sum(1) / 4 for word in (a, b, c))
+    scores = (of_b * of_c / (of_a + epsilon)).float()
+    scores[[words.index(word) for word in (a, b, c)]] = -1
+    left = len(words) - len({a, b, c})
+    return [words[row] for row in torch.sort(scores, descending=True, stable=True).indices[: min(k, left)]]
 
 
 def rnn(inputs, W, U, bias, **changes):

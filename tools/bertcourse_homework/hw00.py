@@ -190,83 +190,108 @@ def negative_sampling_step(answer: Answer) -> None:
 PEOPLE = {
     "man": [1.0, 0.0, 0.0],
     "king": [0.6, 0.0, 0.8],
+    "maid": [-0.48, 0.36, -0.8],
     "woman": [0.0, 1.0, 0.0],
-    "crown": [0.0, 0.0, 1.0],
-    "princess": [0.0, 0.8, 0.6],
-    "horse": [0.0, -1.0, 0.0],
+    "prince": [0.36, -0.8, 0.48],
+    "throne": [-0.48, -0.36, 0.8],
     "queen": [0.0, 0.6, 0.8],
-    "dress": [-0.6, 0.8, 0.0],
+    "girl": [-0.8, 0.36, -0.48],
+    "crown": [0.0, -0.6, 0.8],
 }
-WORK = {
-    "man": [1.0, 0.0, 0.0],
-    "woman": [0.96, 0.28, 0.0],
-    "nurse": [0.0, 0.6, 0.8],
-    "doctor": [0.6, 0.0, 0.8],
-    "engineer": [0.8, 0.0, 0.6],
+PLACES = {
+    "london": [3.0, 0.0, 2.0],
+    "england": [3.0, 0.0, -1.0],
+    "baghdad": [0.0, 3.0, 2.0],
+    "mosul": [0.0, 4.0, 1.0],
+    "iraq": [0.0, 1.0, -3.0],
+}
+LETTERS = {
+    "a": [1.0, 0.0, 0.0],
+    "b": [0.6, 0.0, 0.8],
+    "c": [0.0, 1.0, 0.0],
+    "p": [-1.0, 0.0, 0.0],
+    "q": [0.8, 0.36, -0.48],
+    "r": [-0.8, 0.0, -0.6],
+    "s": [0.8, -0.48, 0.36],
+    "t": [0.0, 0.0, -1.0],
+    "u": [0.0, 0.6, 0.8],
 }
 
 
 @exercise("0.4", "analogy", points=3)
 def analogy(answer: Answer) -> None:
-    """Directions, lengths, inputs, ties."""
+    """Three shifted cosines, lengths, inputs, epsilon, ties."""
     words, vectors = [*PEOPLE], torch.tensor([*PEOPLE.values()])
     ranked = answer(words, vectors, "man", "king", "woman")
-    ranked.is_a((list, tuple), "return a list of words, the nearest first", "a list of words")
+    ranked.is_a((list, tuple), "return a list of words, the best first", "a list of words")
     ranked.equals(
-        ["princess", "queen", "dress", "crown", "horse"],
-        "the k words whose vectors have the largest cosines with b - a + c",
+        "queen throne girl crown prince".split(),
+        "the k words with the largest cos'(d, b) · cos'(d, c) / (cos'(d, a) + ε)",
         mistakes={
-            "the target is b - a + c: king - man + woman": ["dress", "princess", "queen", "crown", "horse"],
-            "the target is b - a + c, not b - c + a": ["horse", "crown", "queen", "princess", "dress"],
-            "a, b and c are left out": ["princess", "queen", "dress", "woman", "crown"],
-            "all three are left out: a and b as well as c": ["princess", "queen", "dress", "crown", "king"],
-            "first leave out, then take k": ["princess", "queen", "dress", "crown"],
-            "the nearest word comes first": ["horse", "crown", "dress", "queen", "princess"],
-            "it returns k words": ["princess"],
-            "return the words themselves, not their rows": [4, 6, 7, 3, 5],
+            "this is the lecture's sum: multiply and divide": "queen throne girl crown maid".split(),
+            "shift each cosine: (cos + 1) / 2": "queen maid girl throne prince".split(),
+            "shift all three cosines, that with a as well": "queen crown prince maid girl".split(),
+            "a negative cosine is shifted, not set to 0": "queen maid prince throne girl".split(),
+            "near b and c, far from a: a and b are exchanged": "maid girl queen throne crown".split(),
+            "near b and c, far from a: a and c are exchanged": "prince crown throne queen maid".split(),
+            "divide by the cosine with a": "queen throne crown prince girl".split(),
+            "divide by the cosine with a, do not subtract it": "queen throne girl maid crown".split(),
+            "multiply the cosines with b and c, do not add them": "girl throne queen maid crown".split(),
+            "a, b and c are left out": "queen woman throne king girl".split(),
+            "all three are left out: a and b as well as c": "queen throne king girl man".split(),
+            "first leave out, then take k": "queen throne girl".split(),
+            "the best comes first": "maid prince crown girl throne".split(),
+            "k is 5 if it is not given": "queen throne girl crown prince maid".split(),
+            "it returns k words": ["queen"],
+            "return the words themselves, not their rows": [6, 5, 7, 8, 4],
         },
     )
-    lengths = torch.tensor([[0.5], [3.0], [1.0], [1.0], [1.0], [1.0], [10.0], [1.0]])
+    lengths = torch.tensor([[0.5], [3.0], [1.0], [1.0], [20.0], [1.0], [0.1], [1.0], [4.0]])
     answer(words, vectors * lengths, "man", "king", "woman").equals(
-        ["princess", "queen", "dress", "crown", "horse"],
-        "lengths do not matter: first bring all vectors to length 1",
+        "queen throne girl crown prince".split(),
+        "lengths do not matter: cosines, not dot products",
         mistakes={
-            "compare by cosines, not dot products: long vectors win": ["queen", "princess", "dress", "crown", "horse"],
-            "first bring all vectors to length 1, then take b - a + c": [
-                "queen",
-                "crown",
-                "princess",
-                "dress",
-                "horse",
-            ],
-            "the nearest by the cosine, not by the distance": ["princess", "dress", "crown", "horse", "queen"],
+            "cosines, not dot products: bring the vectors to length 1 first": "throne queen maid girl crown".split(),
+            "bring all vectors to length 1, not only a, b and c": "throne queen girl maid crown".split(),
+            "bring all vectors to length 1, a, b and c as well": "queen throne crown prince maid".split(),
         },
     )
-    words, vectors = [*WORK], torch.tensor([*WORK.values()])
-    answer(words, vectors, "man", "doctor", "woman", 2, exclude_inputs=False).equals(
-        ["doctor", "engineer"],
-        "with exclude_inputs=False a, b and c may be answers, too",
-        mistakes={"if exclude_inputs is False, a, b and c may be answers, too": ["engineer", "nurse"]},
+    answer(words, vectors, "man", "king", "woman", k=2).equals(["queen", "throne"], "it returns k words")
+    answer(words, vectors, "man", "king", "woman", k=20).equals(
+        "queen throne girl crown prince maid".split(), "if fewer than k words are left, return these"
     )
-    answer(words, vectors, "man", "doctor", "woman", k=1).equals(["engineer"], "it returns k words")
-    answer(words, vectors, "man", "doctor", "woman", k=9).equals(
-        ["engineer", "nurse"], "if fewer than k words are left, return these"
+    answer([*PLACES], torch.tensor([*PLACES.values()]), "london", "england", "baghdad").equals(
+        ["iraq", "mosul"],
+        "a product: one large cosine does not outvote two others",
+        mistakes={"the lecture's sum of cosines gives this, not the product": ["mosul", "iraq"]},
+    )
+    ends = {"up": [1.0, 0.0], "down": [-2.0, 0.0], "top": [3.0, 0.0], "left": [0.0, 1.0], "slope": [0.6, 0.8]}
+    answer([*ends], torch.tensor([*ends.values()]), "up", "top", "left").equals(
+        ["slope", "down"],
+        "epsilon belongs in the denominator: without it the score of `down` is 0/0, and with it 0",
+    )
+    words, vectors = [*LETTERS], torch.tensor([*LETTERS.values()])
+    answer(words, vectors, "a", "b", "c", 9, epsilon=0.5).equals(
+        "u q p s t r".split(),
+        "epsilon is added to the shifted cosine with a, below the line, and nowhere else",
+        mistakes={
+            "add `epsilon` to the denominator: without it p wins, which points away from a": "p u q s t r".split(),
+            "epsilon is added to the denominator, not to the numerator": "p r u t q s".split(),
+            "epsilon is added to the denominator alone": "u p q r s t".split(),
+            "epsilon is added after the shift, to (cos + 1) / 2": "u p q s t r".split(),
+            "epsilon is added: it is no lower bound": "u q s p t r".split(),
+        },
     )
     alike = {"one": [0.0, 1.0, 0.0], "a": [1.0, 0.0, 0.0], "two": [0.0, 0.0, 2.0], "b": [0.0, 1.0, 0.0]}
     alike |= {"c": [0.0, 0.0, 1.0], "three": [0.0, 4.0, 0.0], "four": [1.0, 0.0, 0.0]}
     answer([*alike], torch.tensor([*alike.values()]), "a", "b", "c").equals(
-        ["one", "two", "three", "four"],
-        "words with the same cosine stay in the order of `words`",
+        "one two three four".split(),
+        "words with the same score stay in the order of `words`",
         mistakes={
-            "words with the same cosine stay in the order of `words`: sort by the negative cosines, and stably": [
-                "three",
-                "two",
-                "one",
-                "four",
-            ]
+            "equal scores keep the order of `words`: sort the negative ones, stably": "three two one four".split()
         },
     )
-    twelve = list("abcdefghijkl"), random(12, 6, seed=3), "e", "b", "k"
+    twelve = list("abcdefghijkl"), random(12, 6, seed=2), "e", "b", "k"
     answer(*twelve, 8).equals_stored("letters", "does it work for any number of words and any size?")
     answer(*twelve).equals_stored("five letters", "k is 5 if it is not given")
 
