@@ -1,5 +1,6 @@
 """Models: what we save, transformers loads, and the other way round; what is broken is refused with a reason."""
 
+import dataclasses
 import os
 import shutil
 from pathlib import Path
@@ -10,12 +11,23 @@ import torch
 import transformers
 
 from bertcourse.bert import BertConfig, BertForPreTraining, BertModel, load_pretrained, save_pretrained
+from random_configs import random_config
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 
 IDS = torch.tensor([[2, 7, 8, 3], [2, 9, 3, 0]])
 MASK = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0]])
+
+# In place of the small configuration, with as many tokens as the small tokenizer fits
+TEN_CONFIGS = pytest.mark.parametrize(
+    "small_config", [dataclasses.replace(random_config(seed), vocab_size=60) for seed in range(10)], ids=range(10)
+)
+
+
+def padded(config: BertConfig) -> torch.Tensor:
+    """Four tokens and three, in which the padding stands nowhere else."""
+    return torch.tensor([[2, 7, 8, 4], [2, 9, 4, config.pad_token_id]])
 
 
 def test_what_we_save_we_load(saved, small_tokenizer):
@@ -32,40 +44,47 @@ def test_what_we_save_we_load(saved, small_tokenizer):
     )
 
 
+@TEN_CONFIGS
 def test_what_we_save_transformers_loads(saved):
     folder, model = saved
     theirs, report = transformers.AutoModelForPreTraining.from_pretrained(folder, output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"] and not report["mismatched_keys"]
+    ids = padded(model.config)
     with torch.no_grad():
-        mine, other = model(IDS, MASK), theirs.eval()(IDS, MASK)
+        mine, other = model(ids, MASK), theirs.eval()(ids, MASK)
     torch.testing.assert_close(mine.mlm_logits[MASK.bool()], other.prediction_logits[MASK.bool()], atol=1e-5, rtol=0)
     torch.testing.assert_close(mine.nsp_logits, other.seq_relationship_logits, atol=1e-5, rtol=0)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     assert tokenizer("A cab.")["input_ids"] == load_pretrained(folder)[1].encode("A cab.").ids
 
 
-def test_an_encoder_alone_goes_both_ways(tmp_path, small_model, small_tokenizer):
-    save_pretrained(small_model, small_tokenizer, tmp_path)
+@TEN_CONFIGS
+def test_an_encoder_alone_goes_both_ways(tmp_path, saved, small_config, small_tokenizer):
+    ids, encoder = padded(small_config), saved[1].bert
+    save_pretrained(encoder, small_tokenizer, tmp_path)
     theirs, report = transformers.AutoModel.from_pretrained(tmp_path, output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"]
     with torch.no_grad():
-        torch.testing.assert_close(
-            small_model(IDS, MASK).pooled, theirs.eval()(IDS, MASK).pooler_output, atol=1e-5, rtol=0
-        )
+        mine, other = encoder(ids, MASK).pooled, theirs.eval()(ids, MASK).pooler_output
+        torch.testing.assert_close(mine, other, atol=1e-5, rtol=0)
         theirs.save_pretrained(tmp_path / "theirs")
         shutil.copy(tmp_path / "tokenizer.json", tmp_path / "theirs")
-        assert torch.equal(load_pretrained(tmp_path / "theirs")[0](IDS, MASK).pooled, small_model(IDS, MASK).pooled)
+        assert torch.equal(load_pretrained(tmp_path / "theirs")[0](ids, MASK).pooled, mine)
 
 
+@TEN_CONFIGS
 def test_what_transformers_saves_we_load(tmp_path, small_config, small_tokenizer):
     theirs = transformers.BertForPreTraining(transformers.BertConfig(**small_config.__dict__)).eval()
+    for parameter in theirs.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)
     theirs.save_pretrained(tmp_path)
     small_tokenizer.save(str(tmp_path / "tokenizer.json"))
     ours, _ = load_pretrained(tmp_path, BertForPreTraining)
+    ids = padded(small_config)
     with torch.no_grad():
-        torch.testing.assert_close(
-            ours(IDS, MASK).mlm_logits[MASK.bool()], theirs(IDS, MASK).prediction_logits[MASK.bool()], atol=1e-5, rtol=0
-        )
+        mine, other = ours(ids, MASK), theirs(ids, MASK)
+    torch.testing.assert_close(mine.mlm_logits[MASK.bool()], other.prediction_logits[MASK.bool()], atol=1e-5, rtol=0)
+    torch.testing.assert_close(mine.nsp_logits, other.seq_relationship_logits, atol=1e-5, rtol=0)
 
 
 def test_the_encoder_of_a_model_with_heads_loads(saved):

@@ -1,4 +1,4 @@
-"""Homework 4: holes, their loss, pairs of sentences, full rows, the learning rate."""
+"""Homework 4: hidden words, their loss, pairs of sentences, full rows, the learning rate."""
 # ruff: noqa: F811
 
 import math
@@ -278,131 +278,204 @@ def mask_words(input_ids, word_ids, is_special, mask_id, rate=0.15, seed=0):
 
 
 def at_holes(logits, labels):
-    """Losses at the holes."""
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=-100, reduction="none")
+    """Losses at the holes, 0 elsewhere."""
+    return F.cross_entropy(logits.transpose(1, 2), labels, ignore_index=-100, reduction="none")
 
 
-@wrong("4.2", "divide by the number of holes, not by the number of places")
-def mlm_loss(logits, labels):
-    return at_holes(logits, labels).mean()
+def hidden_words(labels, word_ids):
+    """How many words have a label."""
+    return max(1, len({(b, int(word_ids[b, i])) for b, i in (labels != -100).nonzero().tolist()}))
 
 
-@wrong("4.2", "the mean over holes, not their sum")
-def mlm_loss(logits, labels):
+def word_losses(logits, labels, word_ids, reduce):
+    """What ``reduce`` makes of the losses of each word's pieces."""
+    losses, found = at_holes(logits, labels), {}
+    for b, i in (labels != -100).nonzero().tolist():
+        found.setdefault((b, int(word_ids[b, i])), []).append(losses[b, i])
+    return [reduce(torch.stack(pieces)) for pieces in found.values()]
+
+
+@wrong("4.2", "not of their pieces", "the lecture's mean, over tokens")
+def whole_word_loss(logits, labels, word_ids):
+    return at_holes(logits, labels).sum() / (labels != -100).sum().clamp(min=1)
+
+
+@wrong("4.2", "count the words of each row", "words with the same number counted once in a batch")
+def whole_word_loss(logits, labels, word_ids):
+    return at_holes(logits, labels).sum() / max(1, len(word_ids[labels != -100].unique()))
+
+
+@wrong("4.2", "their mean is not -log of a product", "a mean over each word's pieces")
+def whole_word_loss(logits, labels, word_ids):
+    losses = word_losses(logits, labels, word_ids, torch.mean)
+    return torch.stack(losses).mean() if losses else logits.sum() * 0
+
+
+@wrong("4.2", "hidden words side by side are several words", "gaps counted in place of words")
+def whole_word_loss(logits, labels, word_ids):
+    holes = F.pad((labels != -100).int(), (1, 0))
+    gaps = (holes.diff(dim=1) == 1).sum()
+    return at_holes(logits, labels).sum() / gaps.clamp(min=1)
+
+
+@wrong("4.2", "not of all words", "words that nobody asks for counted, too")
+def whole_word_loss(logits, labels, word_ids):
+    count = sum(len(set(row) - {-1}) for row in word_ids.tolist())
+    return at_holes(logits, labels).sum() / count
+
+
+@wrong("4.2", "not every word up to the last hidden one is hidden", "the largest number of a hidden word, plus one")
+def whole_word_loss(logits, labels, word_ids):
+    last = word_ids.where(labels != -100, -1).amax(dim=1)
+    return at_holes(logits, labels).sum() / (last + 1).sum().clamp(min=1)
+
+
+@wrong("4.2", "the mean over words, not their sum")
+def whole_word_loss(logits, labels, word_ids):
     return at_holes(logits, labels).sum()
 
 
+@wrong("4.2", "all pieces of a word count, not the first one alone")
+def whole_word_loss(logits, labels, word_ids):
+    losses = word_losses(logits, labels, word_ids, lambda pieces: pieces[0])
+    return torch.stack(losses).mean() if losses else logits.sum() * 0
+
+
+@wrong("4.2", "the probabilities of a word's pieces are multiplied", "the mean probability of a word's pieces")
+def whole_word_loss(logits, labels, word_ids):
+    losses = word_losses(logits, labels, word_ids, lambda pieces: -(-pieces).exp().mean().log())
+    return torch.stack(losses).mean() if losses else logits.sum() * 0
+
+
 @wrong("4.2", "do not take a mean for each row first")
-def mlm_loss(logits, labels):
-    losses = [F.cross_entropy(scores, row) for scores, row in zip(logits, labels) if (row != -100).any()]
-    return torch.stack(losses).mean() if losses else torch.zeros(())
+def whole_word_loss(logits, labels, word_ids):
+    rows = [
+        at_holes(logits[[b]], labels[[b]]).sum() / hidden_words(labels[[b]], word_ids[[b]])
+        for b in range(len(labels))
+        if (labels[b] != -100).any()
+    ]
+    return torch.stack(rows).mean() if rows else torch.zeros(())
 
 
 @wrong("4.2", "a label of 0 is a token, too")
-def mlm_loss(logits, labels):
-    if not (labels > 0).any():
-        return torch.zeros(())
-    return F.cross_entropy(logits[labels > 0], labels[labels > 0])
+def whole_word_loss(logits, labels, word_ids):
+    labels = labels.where(labels > 0, -100)
+    return at_holes(logits, labels).sum() / hidden_words(labels, word_ids)
 
 
-@wrong("4.2", "the mean of nothing is NaN", "cross_entropy alone")
-def mlm_loss(logits, labels):
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten())
+@wrong("4.2", "word 0 is a word, too")
+def whole_word_loss(logits, labels, word_ids):
+    labels = labels.where(word_ids > 0, -100)
+    return at_holes(logits, labels).sum() / hidden_words(labels, word_ids)
+
+
+@wrong("4.2", "the mean of nothing is NaN", "divided by no words")
+def whole_word_loss(logits, labels, word_ids):
+    found = labels != -100
+    rows = torch.arange(len(labels))[:, None].expand_as(labels)
+    return at_holes(logits, labels).sum() / torch.tensor(len(torch.stack([rows, word_ids])[:, found].T.unique(dim=0)))
 
 
 @wrong("4.2", "the score minus logsumexp of its row is safe", "logarithm of a softmax")
-def mlm_loss(logits, labels):
-    if not (labels != -100).any():
-        return torch.zeros(())
-    rows = torch.softmax(logits[labels != -100], -1)
-    return -rows[torch.arange(len(rows)), labels[labels != -100]].log().mean()
+def whole_word_loss(logits, labels, word_ids):
+    found = labels != -100
+    rows = torch.softmax(logits[found], -1)
+    return -rows[torch.arange(len(rows)), labels[found]].log().sum() / hidden_words(labels, word_ids)
+
+
+@wrong("4.2", "the score minus logsumexp of its row is safe", "a product of probabilities, then its logarithm")
+def whole_word_loss(logits, labels, word_ids):
+    found = word_losses(logits, labels, word_ids, lambda pieces: -(-pieces).exp().prod().log())
+    return sum(found) / len(found) if found else logits.sum() * 0
 
 
 @wrong("4.2", "nats: the natural logarithm", "bits")
-def mlm_loss(logits, labels):
-    return F.cross_entropy(logits[labels != -100], labels[labels != -100]) / math.log(2)
+def whole_word_loss(logits, labels, word_ids):
+    return at_holes(logits, labels).sum() / hidden_words(labels, word_ids) / math.log(2)
 
 
 @wrong("4.2", "minus the logarithm", "no minus")
-def mlm_loss(logits, labels):
-    return -F.cross_entropy(logits[labels != -100], labels[labels != -100])
+def whole_word_loss(logits, labels, word_ids):
+    return -at_holes(logits, labels).sum() / hidden_words(labels, word_ids)
 
 
-@wrong("4.2", "return one number", "a loss for each hole")
-def mlm_loss(logits, labels):
-    return at_holes(logits, labels)
+@wrong("4.2", "return one number", "a loss for each word")
+def whole_word_loss(logits, labels, word_ids):
+    return torch.stack(word_losses(logits, labels, word_ids, torch.sum))
 
 
-@wrong("4.2", "over the places whose label is not -100", "every place counts, without a label as token 0")
-def mlm_loss(logits, labels):
-    return F.cross_entropy(logits.flatten(0, 1), labels.clamp(min=0).flatten())
-
-
-@right("4.2", "PyTorch's, with the empty batch apart")
-def mlm_loss(logits, labels):
-    losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="sum")
-    return losses / (labels != -100).sum().clamp(min=1)
+@wrong("4.2", "divided by the number of hidden words", "every place counts, without a label as token 0")
+def whole_word_loss(logits, labels, word_ids):
+    return at_holes(logits, labels.clamp(min=0)).sum() / hidden_words(labels, word_ids)
 
 
 @wrong("4.2", "a gradient flows back to logits", "a plain number, by .item()")
-def mlm_loss(logits, labels):
-    found = labels != -100
-    return F.cross_entropy(logits[found], labels[found]).item() if found.any() else 0.0
+def whole_word_loss(logits, labels, word_ids):
+    return at_holes(logits, labels).sum().item() / hidden_words(labels, word_ids)
 
 
 @wrong("4.2", "a gradient flows back to logits", "by numpy")
-def mlm_loss(logits, labels):
-    losses = []
-    scores = logits.detach().numpy().astype(float).reshape(-1, logits.shape[-1])
-    for row, label in zip(scores, labels.flatten().tolist()):
-        if label != -100:
-            losses.append(np.logaddexp.reduce(row) - row[label])
-    return np.mean(losses) if losses else 0.0
+def whole_word_loss(logits, labels, word_ids):
+    words = {}
+    scores = logits.detach().numpy().astype(float)
+    for b, i in (labels != -100).nonzero().tolist():
+        loss = np.logaddexp.reduce(scores[b, i]) - scores[b, i, labels[b, i]]
+        words[b, int(word_ids[b, i])] = words.get((b, int(word_ids[b, i])), 0.0) + loss
+    return np.mean([*words.values()]) if words else 0.0
 
 
 @wrong("4.2", "a gradient flows back to logits", "a new tensor of the number")
-def mlm_loss(logits, labels):
-    found = labels != -100
-    losses = [F.cross_entropy(scores, label).item() for scores, label in zip(logits[found], labels[found])]
-    return torch.tensor(sum(losses) / max(len(losses), 1))
+def whole_word_loss(logits, labels, word_ids):
+    return torch.tensor(at_holes(logits, labels).sum().item() / hidden_words(labels, word_ids))
 
 
 @wrong("4.2", "of its own row", "the largest score of all taken off")
-def mlm_loss(logits, labels):
+def whole_word_loss(logits, labels, word_ids):
     found = labels != -100
     if not found.any():
         return torch.zeros(())
     scores = logits[found] - logits[found].max()
-    return (scores.exp().sum(-1).log() - scores[torch.arange(len(scores)), labels[found]]).mean()
+    losses = scores.exp().sum(-1).log() - scores[torch.arange(len(scores)), labels[found]]
+    return losses.sum() / hidden_words(labels, word_ids)
 
 
 @wrong("4.2", "the score minus logsumexp of its row is safe", "a small number added to the softmax")
-def mlm_loss(logits, labels):
+def whole_word_loss(logits, labels, word_ids):
     found = labels != -100
-    if not found.any():
-        return logits.sum() * 0
     rows = torch.softmax(logits[found], -1) + 1e-9
-    return -rows.gather(1, labels[found][:, None]).log().mean()
+    return -rows.gather(1, labels[found][:, None]).log().sum() / hidden_words(labels, word_ids)
+
+
+@right("4.2", "PyTorch's sum, and first pieces counted")
+def whole_word_loss(logits, labels, word_ids):
+    before = F.pad(word_ids, (1, 0), value=-1)[:, :-1]
+    is_first = (word_ids != before) & (labels != -100)
+    losses = F.cross_entropy(logits.transpose(1, 2), labels, reduction="sum")
+    return losses / is_first.sum().clamp(min=1)
 
 
 @right("4.2", "place by place, in double precision")
-def mlm_loss(logits, labels):
-    total, count = torch.zeros((), dtype=torch.float64), 0
+def whole_word_loss(logits, labels, word_ids):
+    total, words = torch.zeros((), dtype=torch.float64), set()
     for b in range(labels.shape[0]):
         for i in range(labels.shape[1]):
             if labels[b, i] != -100:
                 scores = logits[b, i].double()
                 top = scores.max()
                 total = total + (scores - top).exp().sum().log() + top - scores[labels[b, i]]
-                count += 1
-    return total / count if count else total
+                words.add((b, word_ids[b, i].item()))
+    return total / len(words) if words else total
 
 
-@right("4.2", "one-hot labels, and a sum over everything")
-def mlm_loss(logits, labels):
-    found = labels.ne(-100)
+@right("4.2", "a sum for each word by index_add, and their mean")
+def whole_word_loss(logits, labels, word_ids):
+    found, (B, L) = labels.ne(-100), labels.shape
     truth = F.one_hot(labels.where(found, 0), logits.size(-1)) * found.unsqueeze(-1)
-    return -torch.einsum("blv,blv->", F.log_softmax(logits, 2), truth.to(logits)) / max(1, int(found.sum()))
+    losses = -torch.einsum("blv,blv->bl", F.log_softmax(logits, 2), truth.to(logits))
+    number = (torch.arange(B)[:, None] * (L + 1) + word_ids + 1).flatten()
+    words = logits.new_zeros(B * (L + 1)).index_add(0, number, losses.flatten())
+    hidden = torch.zeros(B * (L + 1)).index_add(0, number, found.flatten().float()) > 0
+    return words[hidden].sum() / max(1, int(hidden.sum()))
 
 
 def examples(documents, seed, negative, label=(0, 1), odds=0.5):

@@ -1,4 +1,4 @@
-"""Homework 4: masked words and the loss of a hole, pairs of sentences, full rows, the learning rate."""
+"""Homework 4: masked words and the loss of a word, pairs of sentences, full rows, the learning rate."""
 
 import math
 
@@ -142,49 +142,68 @@ def mask_words(answer: Answer) -> None:
     )
 
 
-@exercise("4.2", "mlm_loss", points=3)
-def mlm_loss(answer: Answer) -> None:
-    """The mean loss over holes."""
-    logits = torch.zeros(2, 3, 4)
-    logits[0, 0] = torch.tensor([math.log(5), 0.0, 0.0, 0.0])
-    logits[1, 1] = torch.tensor([0.0, 0.0, math.log(13), 0.0])
-    labels = torch.tensor([[0, IGNORED, IGNORED], [IGNORED, 2, 1]])
-    three = math.log(8 / 5), math.log(16 / 13), math.log(4)
-    total = sum(three)
-    loss = answer(logits, labels).has_shape(cause="return one number: the mean over all holes of the batch")
+@exercise("4.2", "whole_word_loss", points=3)
+def whole_word_loss(answer: Answer) -> None:
+    """The mean over hidden words of the sum over their pieces."""
+    labels = torch.full((2, 9), IGNORED)
+    labels[0, [1, 2, 3, 5, 6, 7]] = torch.tensor([1, 3, 2, 1, 3, 0])
+    labels[1, [2, 3]] = torch.tensor([2, 1])
+    words = torch.tensor([[-1, 0, 1, 1, 2, 3, 3, 4, -1], [-1, 0, 1, 1, 2, 3, -1, -1, -1]])
+    logits = torch.zeros(2, 9, 4)
+    for row, place, token, odds in [(0, 1, 1, 5), (0, 3, 2, 13), (0, 5, 0, 5), (0, 6, 3, 9), (1, 2, 2, 3)]:
+        logits[row, place, token] = math.log(odds)
+    p = [[5 / 8], [1 / 4, 13 / 16], [1 / 8, 3 / 4], [1 / 4], [1 / 2, 1 / 4]]  # of the pieces of five words
+    each = [-math.log(math.prod(pieces)) for pieces in p]
+    total = sum(each)
+    loss = answer(logits, labels, words).has_shape(cause="return one number: the mean over all hidden words")
+    over_words = "the sum over holes of -log softmax(scores)[label], divided by the number of hidden words"
     loss.equals(
-        total / 3,
-        "the mean of -log softmax(scores)[label] over the places whose label is not -100",
+        total / 5,
+        over_words,
         mistakes={
-            "divide by the number of holes, not by the number of places": total / 6,
-            "the mean over holes, not their sum": total,
-            "each hole counts the same: do not take a mean for each row first": (three[0] + (three[1] + three[2]) / 2)
-            / 2,
-            "a label of 0 is a token, too: compare with -100": (three[1] + three[2]) / 2,
-            "nats: the natural logarithm": total / 3 / math.log(2),
-            "minus the logarithm": -total / 3,
+            "divide by the number of hidden words, not of their pieces": total / 8,
+            "word 1 of one row is not word 1 of another: count the words of each row": total / 4,
+            "hidden words side by side are several words: their word_ids differ": total / 3,
+            "divide by the number of hidden words, not of all words": total / 9,
+            "not every word up to the last hidden one is hidden: count those that are": total / 7,
+            "the mean over words, not their sum": total,
+            "the losses of a word's pieces are added: their mean is not -log of a product": sum(
+                nats / len(pieces) for nats, pieces in zip(each, p)
+            )
+            / 5,
+            "all pieces of a word count, not the first one alone": -sum(math.log(pieces[0]) for pieces in p) / 5,
+            "the probabilities of a word's pieces are multiplied: add their logarithms": -sum(
+                math.log(sum(pieces) / len(pieces)) for pieces in p
+            )
+            / 5,
+            "each word counts the same: do not take a mean for each row first": (sum(each[:4]) / 4 + each[4]) / 2,
+            "a label of 0 is a token, too: compare with -100": (total - each[3]) / 4,
+            "word 0 is a word, too": (total - each[0]) / 4,
+            "nats: the natural logarithm": total / 5 / math.log(2),
+            "minus the logarithm": -total / 5,
         },
     )
-    far = answer(torch.tensor([[[1000.0, 0.0], [0.0, 1000.0]]]), torch.tensor([[1, 1]])).has_shape()
+    far, two = torch.tensor([[[1000.0, 0.0], [0.0, 1000.0]]]), torch.tensor([[0, 1]])
     cause = "exp(1000) is infinite, and log(0) minus infinity: the score minus logsumexp of its row is safe"
-    far.holds("the loss is a finite number", lambda found: torch.isfinite(found), cause).equals(500.0, cause)
+    safe = answer(far, torch.tensor([[1, 1]]), two).has_shape()
+    safe.holds("the loss is a finite number", lambda found: torch.isfinite(found), cause).equals(500.0, cause)
     apart = torch.tensor([[[0.0, 0.0, 0.0], [1000.0, 0.0, 0.0]]])
-    answer(apart, torch.tensor([[1, 0]])).has_shape().equals(
+    answer(apart, torch.tensor([[1, 0]]), two).has_shape().equals(
         math.log(3) / 2, "the score minus logsumexp of its own row: take off the largest score of the row, not of all"
     )
-    none = answer(torch.ones(1, 2, 3), torch.full((1, 2), IGNORED)).has_shape()
+    none = answer(torch.ones(1, 2, 3), torch.full((1, 2), IGNORED), two).has_shape()
     none.holds(
         "the loss of no holes is a number", lambda found: ~torch.isnan(found), "the mean of nothing is NaN: return 0"
     )
     none.equals(0.0, "without any hole the loss is 0")
     wild = logits + 50 * (labels == IGNORED)[..., None] * torch.tensor([1.0, -1.0, 0.0, 2.0])
-    answer(wild, labels).has_shape().equals(total / 3, "what the model says where no label is must not matter")
+    answer(wild, labels, words).has_shape().equals(total / 5, "what the model says where no label is must not matter")
     marks = torch.tensor([[0, 3, IGNORED, 9, 9], [IGNORED, 5, 1, IGNORED, 0], [7, IGNORED, 2, 4, IGNORED]])
-    answer(3 * random(3, 5, 10, seed=1), marks).has_shape().equals_stored(
-        "ten words", "the mean of -log softmax(scores)[label] over the places whose label is not -100"
-    )
+    places = torch.tensor([[0, 0, 1, 2, 3], [0, 1, 1, 2, 3], [0, 1, 2, 2, 3]])
+    answer(3 * random(3, 5, 10, seed=1), marks, places).has_shape().equals_stored("seven words", over_words)
     learning = (3 * random(2, 4, 6, seed=2)).requires_grad_()
-    learns = answer(learning, torch.tensor([[0, IGNORED, 5, 1], [IGNORED, 2, 2, IGNORED]]))
+    marks, places = torch.tensor([[0, 0, 5, 1], [IGNORED, 2, 2, IGNORED]]), torch.tensor([[0, 0, 1, 1], [0, 1, 1, 2]])
+    learns = answer(learning, marks, places)
     cause = "return a tensor from which a gradient flows back to logits: .item(), numpy and torch.tensor cut it off"
     learns.is_a(torch.Tensor, cause)
     learns.holds("a model can learn from the loss: it has a gradient", lambda loss: loss.requires_grad, cause)

@@ -15,8 +15,8 @@ const SENTENCES = [
   { text: "The dog and the [MASK] sat by the fire.",
     fails: "It repeats the noun before the gap. Write “doctor” in place of “dog”, and it answers “doctor”." },
   { text: "The capital of France is [MASK].",
-    // counted, in capitals or not, in the two sets of books that it read
-    fails: "Its books hardly ever say so: “capital of France” stands four times in 359 of them." },
+    // counted, in capitals or not, in the two sets of books, without the five that are held out
+    fails: "Its books hardly ever say so: “capital of France” stands four times in 354 of them." },
   { text: "She sat on the bank of the river and looked at the water.", word: 4,
     fails: "It hardly hears “river”: write “house” in its place and “garden” in place of “water”, and “back” and " +
       "“side” are still among the first three." },
