@@ -10,7 +10,7 @@ from bertcourse_figures.schematic import Schematic, as_numbers, paint, short
 
 MOST_TOKENS, MOST_KINDS = 48, 3
 LEAST = 1e-12  # of the gradient that is left; anything smaller, including 0, counts as this
-POWERS = 8  # powers of ten that the axis spans at most
+POWERS = 10  # powers of ten that the axis spans at most
 PER_ROW = 10  # cells in a row of the still picture
 ROLES = ("minus", "plus", "value")
 DASHES = ("", ' stroke-dasharray="8 4"', ' stroke-dasharray="2 4"')
