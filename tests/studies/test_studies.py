@@ -3,6 +3,7 @@
 import ast
 import importlib
 import importlib.util
+import json
 import random
 import runpy
 import sys
@@ -267,6 +268,34 @@ def test_few_labels_goes_on_where_it_was_and_begins_anew_with_other_weights(
         small_model.embeddings.word_embeddings.weight.add_(1)
     few_labels["run"]("small", 1, tmp_path)
     assert len(measured) == 2 * len(whole["rows"]) + 1
+
+
+@pytest.fixture
+def nli(monkeypatch):
+    monkeypatch.syspath_prepend(str(STUDIES))
+    return runpy.run_path(str(STUDIES / "nli.py"))
+
+
+def test_nli_crosses_each_word_of_a_premise_with_each_of_the_hypothesis(nli):
+    pairs = [LabeledText(("Two men sleep.", "They sleep."), "x"), LabeledText(("A dog.", "A cat."), "y")]
+    train, dev, test = nli["words_crossed"](Splits(pairs, pairs, [LabeledText(("They sleep.", "Two men sleep."), "x")]))
+    assert train.shape == dev.shape == (2, 3 * 2 + 2 * 2) and (train > 0).sum(axis=1).tolist() == [[6], [4]]
+    assert test.nnz == 1  # only *sleep* with *sleep* is the same the other way round
+
+
+def test_nli_adds_its_rivals_to_the_scores_and_leaves_the_others(nli, monkeypatch, tmp_path):
+    pairs = [LabeledText(("p", "q"), label) for label in ("entailment", "neutral")]
+    globals_of = nli["measure_rivals"].__globals__
+    monkeypatch.setitem(globals_of, "snli", lambda: None)
+    monkeypatch.setitem(globals_of, "tests", lambda: {"SNLI": pairs, "MED": pairs})
+    said = {"SNLI": ["entailment", "neutral"], "MED": ["neutral", "contradiction"]}
+    monkeypatch.setitem(globals_of, "regression", lambda name, splits: said)
+    scores = {"tests": {"SNLI": {"minilm": [79.0]}, "MED": {"minilm": [50.0]}}}
+    (tmp_path / "scores.json").write_text(json.dumps(scores), encoding="utf-8")
+    nli["measure_rivals"](tmp_path)
+    rows = read_json(tmp_path / "scores.json")["tests"]
+    assert rows["SNLI"] == {"minilm": [79.0], "words crossed": [100.0], "frozen vectors": [100.0]}
+    assert rows["MED"] == {"minilm": [50.0], "words crossed": [50.0], "frozen vectors": [50.0]}
 
 
 @pytest.fixture
