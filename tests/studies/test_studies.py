@@ -204,6 +204,34 @@ def test_frozen_layers_chooses_on_dev_and_scores_the_test_split_at_that_rate(mon
     assert row["dev"] == {"0.0002": [60.0, 70.0, 80.0], "0.0006": [90.0, 80.0, 70.0]}
 
 
+def test_review_folds_judges_each_review_by_a_model_that_has_not_read_it(monkeypatch, small_model, small_tokenizer):
+    monkeypatch.syspath_prepend(str(STUDIES))
+    study = runpy.run_path(str(STUDIES / "review_folds.py"))
+    reviews, judged = study["splits_of"]("reviews").test, []
+    of_fold = Counter(zip(study["deal"](reviews, 1), (review.label for review in reviews)))
+    assert len(of_fold) == 15 and set(of_fold.values()) == {12}  # of 180
+
+    class Parrot:
+        """Knows the labels of what it was taught."""
+
+        def __init__(self, *_, **__):
+            self.known = {}
+
+        def predict(self, texts):
+            judged.extend(texts)
+            return [self.known.get(text, "nothing") for text in texts]
+
+    def fine_tune(model, examples, **_):
+        model.known.update({example.text: example.label for example in examples})
+
+    monkeypatch.setitem(study["judge"].__globals__, "SequenceClassifier", Parrot)
+    monkeypatch.setitem(study["judge"].__globals__, "fine_tune", fine_tune)
+    monkeypatch.setitem(study["judge"].__globals__, "sentence_vectors", lambda *_: np.zeros((180, 2)))
+    hits = study["judge"](reviews, 1, small_model, small_tokenizer)
+    assert sorted(judged) == sorted(review.text for review in reviews)
+    assert not hits["fine-tuned"].any() and hits["frozen"].mean() == pytest.approx(1 / 3)
+
+
 def test_few_labels_draws_as_many_of_each_class_and_others_for_another_seed(few_labels):
     examples = few_labels["splits_of"]("tickets").train
     drawn, other = (few_labels["draw"](examples, 16, seed) for seed in (0, 1))
