@@ -1,7 +1,7 @@
 # make course   everything a reader needs: install, execute every lecture, build the site
 # make test     unit tests, strict validation of every notebook from the built wheel, the site and its links
 # make test-all all that is too slow for every change, too: weekly, and before a release
-# make quick    before a commit: style and fast tests, no lecture executed
+# make quick    before a commit: style and fast tests, no lecture executed: two minutes or so
 # make lab      JupyterLab in the same environment, on the first lecture
 # make release  what students get: a folder and a zip without solutions and hidden tests, in build/release
 # make clean    remove all that make made
@@ -54,10 +54,18 @@ test-all: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest --durations=50
 
+# Two at a time, too.
+TOOLS := tests/bertcourse_lab tests/bertcourse_homework tests/bertcourse_grading tests/tokenization
+QUICK := OMP_NUM_THREADS=1 $(BIN)/pytest -q -m "not slow and not weekly"
 quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -m "not slow and not weekly"
+	@mkdir -p build
+	@$(QUICK) $(TOOLS) > build/tools.log 2>&1 & tools=$$!; \
+	trap 'kill $$tools; exit 130' INT TERM; \
+	$(QUICK) $(addprefix --ignore=,$(TOOLS)); others=$$?; \
+	wait $$tools; tools=$$?; cat build/tools.log; \
+	test $$others -eq 0 && test $$tools -eq 0
 
 lab: $(READY)
 	@$(BIN)/jupyter trust $(wildcard notebooks/*.ipynb notebooks/solutions/*.ipynb) > /dev/null

@@ -19,6 +19,13 @@ from built import ROOT, Installed, build_site, install_wheel
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What needs a browser or the whole site is slow."""
+    for item in items:
+        if {"browser", "site"} & set(item.fixturenames):
+            item.add_marker("slow")
+
+
 @pytest.fixture(scope="session")
 def installed() -> Installed:
     return install_wheel()

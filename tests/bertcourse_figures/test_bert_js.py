@@ -229,7 +229,6 @@ def python_normalized() -> dict[str, str]:
     return changed
 
 
-@pytest.mark.slow
 def test_tokens_ids_and_offsets_are_pythons_on_the_20000_random_strings_of_chapter_3(in_browser):
     assert problems_of_tokens(in_browser, [*random_strings(20_000, seed=0), *ODD]) == []
 
@@ -238,7 +237,6 @@ def test_tokens_ids_and_offsets_are_pythons_on_other_random_strings(run):
     assert problems_of_tokens(run, [*random_strings(1000, seed=3), *ODD]) == []
 
 
-@pytest.mark.slow
 def test_every_assigned_character_is_normalized_as_in_python(in_browser):
     got, expected = in_browser(NORMALIZED, 0x110000), python_normalized()
     assert [code for code in map(str, map(ord, ASSIGNED)) if got.get(code) != expected.get(code)] == []
@@ -259,7 +257,6 @@ def test_pairs_have_segments_and_offsets_of_their_own(run):
     assert places == [(8, 8, None), (0, 2, 0), (3, 5, 1), (5, 5, None)]
 
 
-@pytest.mark.slow
 def test_hidden_states_attentions_and_guesses_are_pythons_on_220_sentences_and_pairs(in_browser):
     got = script_reads(in_browser)
     assert len(got) == 230
@@ -298,7 +295,6 @@ def eight_bits(tmp_path_factory) -> tuple[Path, Path]:
     return small, rounded
 
 
-@pytest.mark.slow
 def test_minilm_in_8_bits_is_read_as_in_python_and_is_close_to_minilm(in_browser, eight_bits):
     small, rounded = eight_bits
     got = script_reads(in_browser, 12, folder=small)
@@ -389,7 +385,6 @@ def planted(wrong: tuple[str, str]) -> str:
     return CODE.replace(*wrong)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wrong", WRONG_READINGS.values(), ids=WRONG_READINGS.keys())
 def test_a_planted_error_in_the_model_is_caught(in_browser, wrong):
     assert problems_of_reading(script_reads(in_browser, 12, code=planted(wrong)), python_reads("course")) != {}

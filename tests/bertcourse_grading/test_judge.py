@@ -140,6 +140,7 @@ def test_only_the_grader_says_that_a_submission_is_gone(process):
     assert message["verdict"]["message"] == "its process ended"
 
 
+@pytest.mark.slow
 def test_no_reference_is_given_for_what_is_being_asked():
     def asking(values):
         return court.answers.asks_reference("doubled")(values)

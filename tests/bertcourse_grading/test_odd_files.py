@@ -30,7 +30,7 @@ from bertcourse_grading.feedback import write_feedback  # noqa: E402
 from bertcourse_grading.process import Limits, error_output  # noqa: E402
 from bertcourse_lab import cli  # noqa: E402
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="grading runs on Linux and macOS")]
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 

@@ -93,6 +93,7 @@ def test_what_students_install_has_the_lectures_and_jupyterlab():
     assert {"ipykernel", "matplotlib", "jupyterlab"} <= {re.match(r"[\w-]+", line)[0] for line in wanted}
 
 
+@pytest.mark.slow
 def test_students_environment_has_what_their_readme_installs(real):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
@@ -169,6 +170,7 @@ def test_everyday_lines_are_those_that_solutions_have_and_no_more():
     assert lines >= release.EVERYDAY and all(len(line) > release.SHORTEST for line in release.EVERYDAY)
 
 
+@pytest.mark.slow
 def test_the_released_notebook_is_nbgraders_own(course, tmp_path):
     """nbgrader's command, run in the folder of the assignments, takes our configuration and makes the same notebook."""
     grading.make_gradebook(f"sqlite:///{(tmp_path / 'grading.db')}")
@@ -221,6 +223,7 @@ def real(tmp_path_factory) -> Path:
     return output
 
 
+@pytest.mark.slow
 def test_no_solution_and_no_hidden_test_is_in_the_courses_release(real):
     assignments = read_assignments()
     assert release.leaks(real / "bertcourse", assignments) == []
@@ -235,6 +238,7 @@ def test_no_solution_and_no_hidden_test_is_in_the_courses_release(real):
     assert not any(line in text or line.replace('"', '\\"') in text for line in lines for text in everything)
 
 
+@pytest.mark.slow
 def test_no_exam_question_is_in_the_courses_release(real):
     lines = dict(exam.secret_lines(SOURCE / exam.FOLDER))
     assert len(lines) > 500
@@ -259,6 +263,7 @@ def test_an_exam_question_anywhere_stops_the_release(root, course, tmp_path, pla
     assert not (tmp_path / "again" / "bertcourse.zip").exists()
 
 
+@pytest.mark.slow
 def test_the_courses_release_is_the_same_again(real, tmp_path):
     again = release.release(tmp_path)
     assert (

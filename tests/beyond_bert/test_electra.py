@@ -208,6 +208,7 @@ def uniform_rows() -> tuple[MaskedTokens, RowBatch]:
     return masked, RowBatch(ids, None, torch.zeros_like(ids), torch.full((16,), IGNORE))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("who", "below"),
     [

@@ -54,7 +54,6 @@ def published(tmp_path_factory) -> Path:
     return root / "html"
 
 
-@pytest.mark.slow
 def test_a_picture_a_sentence_and_two_buttons_come_before_everything_else(site):
     article = pages(site)["index.html"].select_one("article section")
     for toctree in article.select(".toctree-wrapper"):  # which is hidden
@@ -70,7 +69,6 @@ def test_a_picture_a_sentence_and_two_buttons_come_before_everything_else(site):
     assert links == {"Read in the browser": f"notebooks/{LECTURES[0].stem}.html", "Play": "playground.html"}
 
 
-@pytest.mark.slow
 def test_what_people_come_for_is_one_click_away(site):
     links = {a.get_text(): a["href"] for a in pages(site)["index.html"].select("nav.more-links a")}
     assert links.pop("In a hurry: lecture 1") == f"notebooks/{LECTURES[1].stem}.html"
@@ -78,7 +76,6 @@ def test_what_people_come_for_is_one_click_away(site):
     assert all((site / target).is_file() for target in links.values())
 
 
-@pytest.mark.slow
 def test_bank_is_drawn_as_minilm_attends_to_it(site):
     try:
         find_minilm(download=False)
@@ -108,7 +105,6 @@ def test_bank_fits_into_its_picture():
         assert min(gaps[:-1]) == pytest.approx(bank.SPACE) and gaps[-1] == pytest.approx(0)
 
 
-@pytest.mark.slow
 def test_the_table_has_the_lectures_own_numbers(site):
     rows = pages(site)["index.html"].select("#the-lectures tbody tr")
     assert len(rows) == len(LECTURES)
@@ -147,7 +143,6 @@ def test_a_lecture_that_the_readme_forgets_is_named(tmp_path):
         front_page.lecture_table({LECTURES[0]: read_notebook(LECTURES[0])}, tmp_path)
 
 
-@pytest.mark.slow
 def test_the_facts_are_counted(site):
     facts = [" ".join(item.get_text().split()) for item in pages(site)["index.html"].select("ul.facts li")]
     notebooks = [read_notebook(path) for path in LECTURES]
@@ -158,7 +153,6 @@ def test_the_facts_are_counted(site):
     assert facts[2].startswith(f"{sum(stated_cost(notebook).cpu_seconds for notebook in notebooks) / 60:.0f} minutes")
 
 
-@pytest.mark.slow
 def test_the_front_page_says_what_the_readme_says(site):
     said = re.sub(r"\s", "", pages(site)["index.html"].select_one("article").get_text())
     parts = re.findall(r"<!-- site: \w+ -->(.*?)<!-- end -->", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
@@ -168,7 +162,6 @@ def test_the_front_page_says_what_the_readme_says(site):
             assert re.sub(r"\s", "", line.removeprefix("- ")) in said
 
 
-@pytest.mark.slow
 def test_the_self_test_has_ten_questions_whose_answers_are_folded_without_a_script(site):
     questions = pages(site)["tools/site/guide/questions.html"].select("article details")
     assert [q.summary.get_text().split(".")[0] for q in questions] == [str(n) for n in range(1, 11)]
@@ -194,7 +187,6 @@ def focused(tab) -> str:
     return tab.evaluate("document.activeElement.textContent || document.activeElement.className")
 
 
-@pytest.mark.slow
 def test_a_newcomer_gets_everywhere_by_keyboard(site, tab):
     for link in pages(site)["index.html"].select("nav.first-links a, nav.more-links a"):
         tab.goto((site / "index.html").as_uri())
@@ -211,7 +203,6 @@ def test_a_newcomer_gets_everywhere_by_keyboard(site, tab):
         assert tab.locator("h1").first.inner_text()
 
 
-@pytest.mark.slow
 def test_code_is_copied_and_figures_are_enlarged_by_keyboard(site, tab):
     tab.goto((site / "notebooks" / "02_multi_head_attention.html").as_uri())
     lecture = read_notebook(ROOT / "notebooks" / "02_multi_head_attention.ipynb")
@@ -236,7 +227,6 @@ def test_code_is_copied_and_figures_are_enlarged_by_keyboard(site, tab):
         assert focused(tab) == "zoom"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", ["index", "notebooks/01_self_attention", "tools/site/guide/teaching", "slides/01_self_attention"]
 )
@@ -247,7 +237,6 @@ def test_axe_finds_nothing_serious(site, tab, page, scheme):
     assert serious_findings(tab) == []
 
 
-@pytest.mark.slow
 def test_every_control_of_a_page_has_a_name_that_it_shows(site, tab):
     """What the theme leaves unnamed, or calls otherwise than it reads, is named by course.js."""
     unnamed = """() => [...document.querySelectorAll("summary, button, .bd-article a[href]")].filter((control) => {
@@ -260,7 +249,6 @@ def test_every_control_of_a_page_has_a_name_that_it_shows(site, tab):
         assert tab.evaluate(unnamed) == []
 
 
-@pytest.mark.slow
 def test_pages_are_light(site):
     search = (site / "searchindex.js").stat().st_size  # every page asks for it, and a browser fetches it once
     assert weight(site, "index.html") - search < 100e3 and search < 250e3
@@ -283,7 +271,6 @@ def meta(soup: BeautifulSoup) -> dict[str, str]:
     return {e.get("property") or e.get("name"): e.get("content") for e in soup.select("meta")}
 
 
-@pytest.mark.slow
 def test_every_page_describes_itself(site):
     for page, soup in pages(site).items():
         found = meta(soup)
@@ -295,12 +282,10 @@ def test_every_page_describes_itself(site):
     assert len(descriptions) >= len(LECTURES)
 
 
-@pytest.mark.slow
 def test_no_page_shows_the_cell_that_installs_the_course(site):
     assert [page for page, soup in pages(site).items() if "find_spec(" in soup.get_text()] == []
 
 
-@pytest.mark.slow
 @pytest.mark.weekly
 def test_badges_and_pictures_of_a_published_course_lead_to_its_address(published):
     page = pages(published)["notebooks/02_multi_head_attention.html"]
@@ -315,7 +300,6 @@ def test_badges_and_pictures_of_a_published_course_lead_to_its_address(published
     assert [link for link in loaded if urlsplit(link).netloc] == []
 
 
-@pytest.mark.slow
 def test_without_an_address_there_is_no_badge(site):
     if address.find_address(ROOT).repository:
         pytest.skip("this checkout has a public address")

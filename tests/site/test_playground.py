@@ -241,7 +241,6 @@ def test_tables_hold_what_chapters_5_and_6_compute(table, course):
 # ---- The page --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", ["disk", "server"])
 def test_a_hidden_word_is_predicted_as_in_python_while_one_types(opened, page, address, course, place):
     tab = opened(page.as_uri() if place == "disk" else address)
@@ -262,7 +261,6 @@ def test_a_hidden_word_is_predicted_as_in_python_while_one_types(opened, page, a
     assert agrees(drawn_predictions(panel), predictions(course, today, 9))
 
 
-@pytest.mark.slow
 def test_a_mask_may_be_typed_and_a_bar_writes_its_word(tab, course):
     panel = Panel(tab, "fill")
     panel.type("The old [MASK] rode to the castle.")
@@ -275,7 +273,6 @@ def test_a_mask_may_be_typed_and_a_bar_writes_its_word(tab, course):
     assert value == f"The old {expected[1][0]} rode to the castle."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("runs_scripts", [True, False])
 def test_the_page_opens_on_a_success_even_before_the_model_is_read(browser, page, course, tmp_path, runs_scripts):
     """A copy without the model: what is seen is what the page itself has."""
@@ -289,7 +286,6 @@ def test_the_page_opens_on_a_success_even_before_the_model_is_read(browser, page
     tab.close()
 
 
-@pytest.mark.slow
 def test_the_page_opens_on_door(tab, course):
     panel = Panel(tab, "fill")
     panel.wait_for("In place of [MASK]: door")
@@ -312,7 +308,6 @@ RIGHT = {
 }
 
 
-@pytest.mark.slow
 def test_presets_that_work_come_first_and_the_others_say_why_they_fail(tab):
     panel = Panel(tab, "fill")
     good, bad = panel.presets("Try these"), panel.presets(FAILS)
@@ -369,7 +364,6 @@ TWELVE = "The old man sat on the bank {} day."
 THIRTY_TWO = f"{TWELVE[:-1]}, and looked at the water, the trees, the boats and the birds, until it was dark."
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["fill", "attend"])
 @pytest.mark.parametrize(("text", "length"), [(TWELVE, 12), (THIRTY_TWO, 32)], ids=["12", "32"])
 def test_what_is_typed_is_answered_at_once(tab, course, name, text, length):
@@ -381,7 +375,6 @@ def test_what_is_typed_is_answered_at_once(tab, course, name, text, length):
     assert min(times) < 300  # a few frames here, more on a busy machine
 
 
-@pytest.mark.slow
 def test_attention_is_that_of_the_model(tab, course):
     panel = Panel(tab, "attend")
     text = "It rained, so the river rose over its banks."
@@ -423,7 +416,6 @@ MISSED = {
 }
 
 
-@pytest.mark.slow
 def test_attention_opens_on_heads_that_find_something_and_says_where_none_does(tab, course):
     panel = Panel(tab, "attend")
     panel.wait_for("Layer 1, head 3: into attends to garden")
@@ -463,7 +455,6 @@ def table(page) -> dict:
     return json.loads(playground.model_files("course")["tables.json"])
 
 
-@pytest.mark.slow
 def test_cosines_by_layer_are_those_of_chapters_5_and_6(tab, course, table):
     panel = Panel(tab, "compare")
     panel.wait_for("The cosine of the two “bank”")
@@ -480,7 +471,6 @@ def test_cosines_by_layer_are_those_of_chapters_5_and_6(tab, course, table):
     panel.wait_for("share no word")
 
 
-@pytest.mark.slow
 def test_one_meaning_is_nearer_than_two_but_where_it_is_said_not_to_be(tab, table):
     panel, last = Panel(tab, "compare"), {}
     panel.wait_for("The cosine of")
@@ -497,7 +487,6 @@ def test_one_meaning_is_nearer_than_two_but_where_it_is_said_not_to_be(tab, tabl
     assert sorted(last) == sorted(two)
 
 
-@pytest.mark.slow
 def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
     panel = Panel(tab, "nearest")
     examples = [each for each in sense_sentences() if each.split == "test"][::97]
@@ -534,7 +523,6 @@ def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
     assert panel.numbers(".senses .value") == pytest.approx(sorted(cosines, reverse=True)[:8], abs=0.00051)
 
 
-@pytest.mark.slow
 def test_presets_of_senses_are_right_but_where_it_is_said_why_not(tab, course):
     panel = Panel(tab, "nearest")
     right = ["side of a river", "financial institution", "water source", "fire stick", "give a speech to"]
@@ -559,7 +547,6 @@ def test_presets_of_senses_are_right_but_where_it_is_said_why_not(tab, course):
     assert nearness["small rodent"] > nearness["pointing device"]
 
 
-@pytest.mark.slow
 def test_pairs_are_scored_as_by_the_package_and_what_is_wrong_comes_last(tab, course):
     panel = Panel(tab, "pairs")
     panel.wait_for("Your own pair")
@@ -594,7 +581,6 @@ def test_why_pairs_are_wrong(course):
     assert lead("The key to the old houses was lost.", "The key to the old houses were lost.") > 0
 
 
-@pytest.mark.slow
 def test_all_can_be_done_by_keyboard_and_focus_is_seen(tab):
     panel = Panel(tab, "fill")
     panel.wait_for("In place of [MASK]")
@@ -614,7 +600,6 @@ def test_all_can_be_done_by_keyboard_and_focus_is_seen(tab):
         assert Panel(tab, name).root.evaluate(stops) > 1
 
 
-@pytest.mark.slow
 def test_what_a_reader_does_is_said_once_typing_pauses_and_nothing_else(tab):
     Panel(tab, "pairs").wait_for("Your own pair")
     tab.wait_for_timeout(1200)
@@ -631,7 +616,6 @@ def test_what_a_reader_does_is_said_once_typing_pauses_and_nothing_else(tab):
     tab.wait_for_function(is_spoken, arg=f"{panel.root.locator('.note').inner_text()} {panel.caption()}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_a_phone(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)
@@ -646,7 +630,6 @@ def test_nothing_is_wider_than_a_phone(opened, page, scheme):
     assert tab.evaluate(outside) == []
 
 
-@pytest.mark.slow
 def test_a_page_without_its_models_says_what_to_do(opened, page, tmp_path):
     alone = shutil.copy(page, tmp_path / page.name)
     tab = opened(Path(alone).as_uri(), wait="[data-panel=models] .failed")
@@ -655,7 +638,6 @@ def test_a_page_without_its_models_says_what_to_do(opened, page, tmp_path):
     opened.errors.clear()
 
 
-@pytest.mark.slow
 def test_empty_odd_and_long_lines_break_nothing(tab):
     for text in ("", "   ", "[CLS] [SEP]", "😀 ẞ ﷺ 漢字", "." * 500, "constructor toString __proto__", "<b>&amp;"):
         for name in ("fill", "attend", "nearest", "compare"):
@@ -666,7 +648,6 @@ def test_empty_odd_and_long_lines_break_nothing(tab):
     Panel(tab, "nearest").wait_for("money")
 
 
-@pytest.mark.slow
 @pytest.mark.weekly
 def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
     if playground.models_at_hand() == ["course"]:
@@ -694,7 +675,6 @@ def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
     Panel(tab, "nearest").wait_for("MiniLM is right in")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)

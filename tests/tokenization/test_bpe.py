@@ -170,6 +170,7 @@ def test_byte_words_are_gpt2s():
         assert byte_words(text) == [word for word, _ in reference.pre_tokenize_str(text)], ascii(text)
 
 
+@pytest.mark.slow
 def test_every_character_is_letter_number_or_neither_as_in_tokenizers():
     """Between a letter and a number: one word with the first, with the second, or with neither."""
     reference = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -92,6 +92,7 @@ def test_the_table_gives_what_the_steps_give():
             assert normalized_words(text, lowercase) == [word.text for word in words]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_every_character_is_normalized_as_in_tokenizers(lowercase):
     """Between letters; the planes above 3 are empty or private, but for a few format characters in plane 14."""
