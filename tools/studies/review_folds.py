@@ -1,6 +1,6 @@
 """Three-way sentiment on all 900 reviews of the course, each judged by a model that has not read it.
 
-    python tools/studies/review_folds.py        # some twenty minutes of CPU
+    python tools/studies/review_folds.py        # 45 minutes of one core
 
 The reviews are dealt into five folds, class by class, and each fold is judged by models that learned from the other
 four: by lecture 7's loop, with eight epochs, and by a logistic regression (C = 10, as in the lecture) on counted words,
