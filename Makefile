@@ -55,7 +55,7 @@ test-all: $(READY)
 	$(BIN)/pytest --durations=50
 
 # Two at a time, too.
-TOOLS := tests/bertcourse_lab tests/bertcourse_homework tests/bertcourse_grading tests/tokenization
+TOOLS := tests/bertcourse_lab tests/bertcourse_homework tests/bertcourse_grading
 QUICK := OMP_NUM_THREADS=1 $(BIN)/pytest -q -m "not slow and not weekly"
 quick: $(READY)
 	$(BIN)/ruff check .
