@@ -22,7 +22,8 @@ WORDS = {12: "twelve", 13: "thirteen", 14: "fourteen"}
 OURS = {path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.*")}
 
 
-address, bank, front_page = (script_of_the_site(name) for name in ("address", "bank", "front_page"))
+names = ("address", "bank", "front_page", "playground")
+address, bank, front_page, playground = map(script_of_the_site, names)
 
 
 def weight(folder: Path, page: str) -> int:
@@ -38,9 +39,11 @@ def weight(folder: Path, page: str) -> int:
 
 
 @pytest.fixture(scope="module")
-def published(tmp_path_factory) -> Path:
-    """The site of lectures 1 and 2, of a course whose repository stands in pyproject.toml."""
+def published(tmp_path_factory, site) -> Path:
+    """The site of lectures 1 and 2, of a course whose repository stands in pyproject.toml; the tables of its playground
+    are those that ``site`` has computed."""
     root = tmp_path_factory.mktemp("published")
+    shutil.copytree(playground.CACHE, root / playground.CACHE.relative_to(ROOT))
     for name in ("tools", "bertcourse", "data"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
     others = ("pyproject.toml", ".github/bank.png", "notebooks/homework/INSTRUCTORS.md")
