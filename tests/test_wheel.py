@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from bertcourse.datasets import data
+from bertcourse_grading import exam
+from bertcourse_grading.course import SOURCE
 from built import build_wheel
 from notebook_rules import INSTALL
 
@@ -49,6 +51,15 @@ def test_the_wheel_has_all_code_and_data_and_says_that_it_is_typed(installed):
     listed = (ROOT / "data" / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     files = {f"bertcourse/course_data/{line.split(maxsplit=1)[1]}" for line in listed}
     assert code | files | {"bertcourse/py.typed", "bertcourse/course_data/SHA256SUMS"} <= inside
+
+
+def test_the_wheel_has_no_exam_question(installed):
+    with zipfile.ZipFile(installed.wheel) as wheel:
+        assert not any("notebooks" in name or "/exam/" in name for name in wheel.namelist())
+        files = [name for name in wheel.namelist() if name.endswith((".md", ".py", ".json", ".tsv", ".txt"))]
+        text = " ".join(" ".join(wheel.read(name).decode("utf-8").split()) for name in files)
+    lines = [line for line, _ in exam.secret_lines(SOURCE / exam.FOLDER)]
+    assert len(lines) > 500 and [line for line in lines if line in text] == []
 
 
 def test_the_sdist_is_complete(installed):

@@ -206,9 +206,10 @@ class Hub(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def load_in_new_process(name: str, endpoint: str, cache: Path) -> subprocess.CompletedProcess:
+def load_in_new_process(names: tuple[str, str], endpoint: str, cache: Path) -> subprocess.CompletedProcess:
     """``load_pretrained`` with another hub: its address is read once, when the client is imported."""
-    code = f"from bertcourse.bert import load_pretrained; print(load_pretrained({name!r})[0].config.hidden_size)"
+    each = "print(load_pretrained(name)[0].config.hidden_size)"
+    code = f"from bertcourse.bert import load_pretrained\nfor name in {names}: {each}"
     environment = {**os.environ, "HF_ENDPOINT": endpoint, "HF_HUB_CACHE": str(cache), "HF_HUB_DISABLE_XET": "1"}
     for variable in ("HF_HUB_OFFLINE", "BERTCOURSE_MODELS", "http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY"):
         environment.pop(variable, None)
@@ -224,18 +225,16 @@ def test_a_model_on_the_hub_is_fetched_once_and_then_read_offline(saved, tmp_pat
     threading.Thread(target=server.serve_forever, daemon=True).start()
     endpoint, cache = f"http://127.0.0.1:{server.server_port}", tmp_path / "cache"
     cache.mkdir()
-    fetched = load_in_new_process("our/bert", endpoint, cache)
-    unknown = load_in_new_process("our/other", endpoint, cache)
+    online = load_in_new_process(("our/bert", "our/other"), endpoint, cache)
     server.shutdown()
     server.server_close()
-    offline = load_in_new_process("our/bert", endpoint, cache)
-    never = load_in_new_process("our/third", endpoint, cache)
+    offline = load_in_new_process(("our/bert", "our/third"), endpoint, cache)
 
-    assert fetched.stdout.strip() == "24", fetched.stderr[-2000:]
+    assert online.stdout.strip() == "24", online.stderr[-2000:]
     assert not list(cache.rglob("pytorch_model.bin"))
-    assert "FileNotFoundError: there is no folder our/other here, and no public model of this name" in unknown.stderr
+    assert "FileNotFoundError: there is no folder our/other here, and no public model of this name" in online.stderr
     assert offline.stdout.strip() == "24", offline.stderr[-2000:]
     assert (
         "ConnectionError: our/third is no folder here and not in the hub's cache, and the hub cannot be reached"
-        in never.stderr
+        in offline.stderr
     )

@@ -147,7 +147,7 @@ def from_base64(texts: list[str]) -> np.ndarray:
 
 
 @functools.cache
-def python_reads(model: str | Path, count: int = len(TEXTS)) -> list[dict]:
+def python_reads(model: str | Path, count: int = 60) -> list[dict]:
     """What ``READING`` returns of the last ``count`` texts, from Python, as arrays."""
     model, tokenizer = load_pretrained(model, BertForPreTraining if model == "course" else BertModel)
     has_mlm_head = isinstance(model, BertForPreTraining)
@@ -174,7 +174,7 @@ def python_reads(model: str | Path, count: int = len(TEXTS)) -> list[dict]:
     return results
 
 
-def script_reads(run: Run, count: int = len(TEXTS), fast: bool = True, **settings) -> list[dict]:
+def script_reads(run: Run, count: int = 60, fast: bool = True, **settings) -> list[dict]:
     """The same from the script; of the last ``count`` texts, pairs among them."""
     results = run(READING, {"texts": TEXTS[-count:], "fast": fast}, **settings)
     for result in results:
@@ -229,6 +229,7 @@ def python_normalized() -> dict[str, str]:
     return changed
 
 
+@pytest.mark.weekly
 def test_tokens_ids_and_offsets_are_pythons_on_the_20000_random_strings_of_chapter_3(in_browser):
     assert problems_of_tokens(in_browser, [*random_strings(20_000, seed=0), *ODD]) == []
 
@@ -257,10 +258,11 @@ def test_pairs_have_segments_and_offsets_of_their_own(run):
     assert places == [(8, 8, None), (0, 2, 0), (3, 5, 1), (5, 5, None)]
 
 
-def test_hidden_states_attentions_and_guesses_are_pythons_on_220_sentences_and_pairs(in_browser):
-    got = script_reads(in_browser)
-    assert len(got) == 230
-    assert problems_of_reading(got, python_reads("course")) == {}
+@pytest.mark.parametrize("count", [60, pytest.param(len(TEXTS), marks=pytest.mark.weekly)])
+def test_hidden_states_attentions_and_guesses_are_pythons_on_pairs_and_sentences(in_browser, count):
+    got = script_reads(in_browser, count)
+    assert len(got) == count
+    assert problems_of_reading(got, python_reads("course", count)) == {}
 
 
 @pytest.mark.slow
@@ -466,6 +468,7 @@ def test_ranges_are_written_as_their_docstrings_show():
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_character_tables_are_those_that_python_gives():
     script = script_of_the_site("make_scripts").characters_script()
     assert script == (JS / "characters.js").read_text(encoding="utf-8"), "python tools/site/make_scripts.py characters"

@@ -57,23 +57,23 @@ def test_a_figure_without_words_without_alt_or_too_large_is_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("stored", "passes"),
-    [
-        (figure(0.1230002)._repr_mimebundle_(), True),
-        (figure()._repr_mimebundle_() | {"text/plain": "a number: 0.13"}, False),
-        ({"text/plain": "a number: 0.12"}, False),  # the figure was missing
-        ({"text/html": "<b>0.12</b>", "text/plain": "a number: 0.12"}, False),
-    ],
-    ids=["another last digit", "another number", "no figure", "other html"],
-)
-def test_strict_validation_compares_the_words(stored, passes, tmp_path):
-    notebook = nbformat.v4.new_notebook(cells=[cell(stored, DRAW)], metadata={"kernelspec": KERNEL})
+def test_strict_validation_compares_the_words(tmp_path):
+    """One notebook, a cell for each case: nbval names exactly the cells that must fail."""
+    cases = {
+        "as it was": (figure()._repr_mimebundle_(), True),
+        "another last digit": (figure(0.1230002)._repr_mimebundle_(), True),
+        "another number": (figure()._repr_mimebundle_() | {"text/plain": "a number: 0.13"}, False),
+        "no figure": ({"text/plain": "a number: 0.12"}, False),
+        "other html": ({"text/html": "<b>0.12</b>", "text/plain": "a number: 0.12"}, False),
+    }
+    cells = [cell(stored, DRAW) for stored, _ in cases.values()]
+    notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
     write_notebook(notebook, tmp_path / "lecture.ipynb")
     plugins = ["-p", "nbval.plugin", "-p", "bertcourse_lab.validation", "-p", "no:cacheprovider"]
-    command = [sys.executable, "-m", "pytest", "-q", *plugins, "--nbval", "--nbval-current-env", "lecture.ipynb"]
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", *plugins, "--nbval", "--nbval-current-env", "lecture.ipynb"]
     paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": os.pathsep.join(paths)}
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert (result.returncode == 0) == passes, result.stdout[-3000:]
-    assert ("1 passed" if passes else "1 failed") in result.stdout
+    for number, (name, (_, passes)) in enumerate(cases.items()):
+        line = f"{'PASSED' if passes else 'FAILED'} lecture.ipynb::Cell {number}"
+        assert line in result.stdout, f"{name}: {result.stdout[-3000:]}"

@@ -1,7 +1,6 @@
 """The bank of exam questions: complete, computed, never handed out; and the papers that are drawn from it."""
 
 import re
-import zipfile
 from collections import Counter
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 from bertcourse_grading import exam
 from bertcourse_grading.course import ROOT, SOURCE
 from bertcourse_lab import cli
-from built import build_wheel
 
 FOLDER = SOURCE / exam.FOLDER
 BANK = exam.read_bank(FOLDER)
@@ -204,13 +202,3 @@ def test_the_site_is_built_without_the_bank():
     ]
     text = " ".join(" ".join(guide).split())
     assert [line for line, _ in exam.secret_lines(FOLDER) if line in text] == []
-
-
-@pytest.mark.slow
-def test_the_wheel_has_no_exam_question():
-    with zipfile.ZipFile(build_wheel()[0]) as wheel:
-        assert not any("notebooks" in name or "/exam/" in name for name in wheel.namelist())
-        files = [name for name in wheel.namelist() if name.endswith((".md", ".py", ".json", ".tsv", ".txt"))]
-        text = " ".join(" ".join(wheel.read(name).decode("utf-8").split()) for name in files)
-    lines = [line for line, _ in exam.secret_lines(FOLDER)]
-    assert len(lines) > 500 and [line for line in lines if line in text] == []

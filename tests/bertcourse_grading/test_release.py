@@ -264,6 +264,7 @@ def test_an_exam_question_anywhere_stops_the_release(root, course, tmp_path, pla
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_the_courses_release_is_the_same_again(real, tmp_path):
     again = release.release(tmp_path)
     assert (
@@ -271,6 +272,7 @@ def test_the_courses_release_is_the_same_again(real, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_released_package_works_without_the_instructors_part(real):
     tree = real / "bertcourse"
     assert not (tree / "bertcourse" / "homework").exists() and not (tree / "tests").exists()

@@ -124,6 +124,7 @@ def test_a_batch_is_written_as_each_row_by_itself(model):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly  # lecture 12 learns dates with it
 def test_it_learns_to_turn_texts_round():
     """Nothing but cross-attention can tell the decoder what to write; held-out texts show that it is no memory."""
     generator = torch.Generator().manual_seed(0)
