@@ -29,7 +29,6 @@ from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus
 from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 
 STUDIES = Path(__file__).parents[2] / "tools" / "studies"
-FORWARD = STUDIES / "forward.py"
 
 
 @pytest.mark.parametrize("study", sorted(STUDIES.glob("*.py")), ids=lambda path: path.stem)
@@ -41,37 +40,31 @@ def test_what_a_study_imports_of_the_course_is_there(study):
                 assert hasattr(module, name.name) or importlib.util.find_spec(f"{node.module}.{name.name}"), name.name
 
 
+@pytest.mark.parametrize("study", ["forward", "embed"])
 @pytest.mark.parametrize(
     ("folder", "found"),
     [("", "BERTCOURSE_DATA is not set"), ("absent", "BERTCOURSE_DATA is absent, and there is no absent")],
 )
-def test_forward_names_the_missing_file_before_it_loads_a_model(monkeypatch, folder, found):
+def test_a_missing_file_is_named_before_a_model_is_loaded(monkeypatch, study, folder, found):
     monkeypatch.setenv("BERTCOURSE_DATA", folder)
     monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
-    monkeypatch.setattr(sys, "argv", ["forward.py"])
+    monkeypatch.setattr(sys, "argv", [f"{study}.py"])
     with pytest.raises(
         SystemExit, match=rf"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}"
     ):
-        runpy.run_path(str(FORWARD), run_name="__main__")
+        runpy.run_path(str(STUDIES / f"{study}.py"), run_name="__main__")
 
 
-@pytest.mark.parametrize(
-    ("folder", "found"),
-    [("", "BERTCOURSE_DATA is not set"), ("absent", "BERTCOURSE_DATA is absent, and there is no absent")],
-)
-def test_embed_names_the_missing_file_before_it_loads_a_model(monkeypatch, folder, found):
-    monkeypatch.setenv("BERTCOURSE_DATA", folder)
-    monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
-    monkeypatch.setattr(sys, "argv", ["embed.py"])
-    with pytest.raises(
-        SystemExit, match=rf"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}"
-    ):
-        runpy.run_path(str(FORWARD.with_name("embed.py")), run_name="__main__")
+def test_a_reranker_in_training_reads_by_length_and_scores_as_any(small_model, small_tokenizer):
+    study = runpy.run_path(str(STUDIES / "reranker.py"))
+    judge = study["LowRankReranker"](small_model, small_tokenizer, 16)
+    rows = judge.batch(judge.encode([("a", "b " * words) for words in (9, 1, 5, 3, 8, 2, 7, 4, 6, 1, 3, 5)]))
+    torch.testing.assert_close(judge(*rows), study["CrossEncoder"].forward(judge, *rows))
 
 
 @pytest.fixture
 def discourse():
-    return runpy.run_path(str(FORWARD.with_name("one_sense_per_discourse.py")))
+    return runpy.run_path(str(STUDIES / "one_sense_per_discourse.py"))
 
 
 def test_one_sense_per_discourse_compares_pairs_within_a_document_with_pairs_between(discourse):
@@ -109,7 +102,7 @@ def test_anisotropy_says_what_it_cannot_fetch_before_it_loads_a_model(monkeypatc
     monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
     monkeypatch.setattr(sys, "argv", ["anisotropy.py"])
     with pytest.raises(SystemExit, match="cannot fetch semcor. Set BERTCOURSE_DATA"):
-        runpy.run_path(str(FORWARD.with_name("anisotropy.py")), run_name="__main__")
+        runpy.run_path(str(STUDIES / "anisotropy.py"), run_name="__main__")
 
 
 def test_similarity_across_documents_equals_all_pairs():
@@ -117,7 +110,7 @@ def test_similarity_across_documents_equals_all_pairs():
     vectors = random.normal(1, 1, size=(40, 6))
     names, documents = random.choice(["a", "b"], 40).tolist(), random.choice(["d1", "d2", "d3"], 40).tolist()
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    similarity_across = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["similarity_across"]
+    similarity_across = runpy.run_path(str(STUDIES / "anisotropy.py"))["similarity_across"]
     found = similarity_across(vectors, names, documents)
     for name in ("a", "b"):
         pairs = [
@@ -130,13 +123,13 @@ def test_similarity_across_documents_equals_all_pairs():
 def test_rank_correlations_of_rows_equal_scipy():
     random = np.random.default_rng(0)
     x, y = random.normal(size=(3, 20)).round(1), random.integers(0, 5, size=(3, 20))  # with ties
-    rows = runpy.run_path(str(FORWARD.with_name("anisotropy.py")))["spearman_rows"](x, y)
+    rows = runpy.run_path(str(STUDIES / "anisotropy.py"))["spearman_rows"](x, y)
     np.testing.assert_allclose(rows, [stats.spearmanr(a, b).statistic for a, b in zip(x, y)])
 
 
 @pytest.fixture
 def space():
-    return runpy.run_path(str(FORWARD.with_name("anisotropy.py")))
+    return runpy.run_path(str(STUDIES / "anisotropy.py"))
 
 
 def test_sampled_pairs_agree_within_their_standard_error(space):
@@ -182,7 +175,7 @@ def test_small_world_prints_both_bands(small_world_study, capsys):
 
 @pytest.fixture
 def few_labels():
-    return runpy.run_path(str(FORWARD.with_name("few_labels.py")))
+    return runpy.run_path(str(STUDIES / "few_labels.py"))
 
 
 def test_frozen_layers_chooses_on_dev_and_scores_the_test_split_at_that_rate(monkeypatch):
@@ -328,7 +321,7 @@ def test_nli_adds_its_rivals_to_the_scores_and_leaves_the_others(nli, monkeypatc
 
 @pytest.fixture
 def next_sentence():
-    return runpy.run_path(str(FORWARD.with_name("next_sentence.py")))
+    return runpy.run_path(str(STUDIES / "next_sentence.py"))
 
 
 def topic_of(world: SmallWorld, text: str) -> set[str]:
@@ -388,8 +381,8 @@ def test_next_sentence_goes_on_where_it_was(next_sentence, monkeypatch, tmp_path
 def grading_study(monkeypatch):
     """A study of grading, by its name; such studies import each other."""
     pytest.importorskip("nbgrader")
-    monkeypatch.syspath_prepend(str(FORWARD.parent))
-    return lambda name: runpy.run_path(str(FORWARD.with_name(f"{name}.py")))
+    monkeypatch.syspath_prepend(str(STUDIES))
+    return lambda name: runpy.run_path(str(STUDIES / f"{name}.py"))
 
 
 def test_hidden_seeds_finds_a_refusal_and_none_of_the_solution(grading_study, monkeypatch):
@@ -424,7 +417,7 @@ def test_grading_kills_sees_who_is_missing_twice_or_graded_otherwise(grading_stu
 
 @pytest.fixture
 def static_embeddings():
-    return runpy.run_path(str(FORWARD.with_name("static_embeddings.py")))
+    return runpy.run_path(str(STUDIES / "static_embeddings.py"))
 
 
 def test_spelling_answers_an_analogy_by_prefix_or_ending(static_embeddings):

@@ -48,7 +48,7 @@ from bertcourse_lab.datasets.registry import cache_folder
 from bertcourse_lab.fine_tuning import fine_tune
 from bertcourse_lab.fine_tuning.trainer import CHECKPOINT
 
-RANK, MAX_LENGTH, NEGATIVES, DEPTH, ASKED = 16, 512, 3, 10, 500  # hardly a paragraph is longer
+RANK, MAX_LENGTH, CUT, NEGATIVES, DEPTH, ASKED = 16, 512, 192, 3, 10, 500  # hardly a paragraph has 512 tokens
 SETTINGS = {"epochs": 1, "batch_size": 8, "learning_rate": 1e-3, "evaluations": 1}
 NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}  # halves the time on a CPU
 FILE = "reranker.safetensors"
@@ -142,13 +142,15 @@ def by_query(exam: str, collection: Collection, rankings: Rankings) -> np.ndarra
     return np.array([score(rankings[query][:DEPTH], collection.relevance[query]) for query in collection.queries])
 
 
-def judged(seed: int, exam: str, collection: Collection, first: dict[str, Rankings], run: Path) -> Rankings:
+def judged(
+    seed: int, exam: str, collection: Collection, first: dict[str, Rankings], run: Path, longest: int = MAX_LENGTH
+) -> Rankings:
     """All that the searches found, sorted by a seed's reranker; what an earlier run sorted is read."""
-    kept = run / f"{exam}.json"
+    kept = run / f"{exam}-{longest}.json"
     if not kept.exists():
         searched = first.values()
         found = {query: list(dict.fromkeys(sum((each[query] for each in searched), []))) for query in first["mean"]}
-        judge = CrossEncoder(*load_pretrained("minilm"), MAX_LENGTH)
+        judge = CrossEncoder(*load_pretrained("minilm"), longest)
         load_difference(judge, run / "model" / FILE)
         with replace_files(run, [kept.name]) as draft:
             (draft / kept.name).write_text(json.dumps(rerank(judge, collection, found, 2 * DEPTH)), encoding="utf-8")
@@ -156,9 +158,20 @@ def judged(seed: int, exam: str, collection: Collection, first: dict[str, Rankin
     return json.loads(kept.read_text(encoding="utf-8"))
 
 
+def sorted_again(rankings: Rankings, order: Rankings) -> Rankings:
+    """Each ranking's passages in a judge's order."""
+    return {query: [passage for passage in order[query] if passage in set(ten)] for query, ten in rankings.items()}
+
+
+def gain(before: np.ndarray, after: np.ndarray) -> list[float]:
+    """The mean of a paired difference, and its 95 % interval over queries."""
+    found = compare((after - before)[:, None], lambda totals: totals[:, 0] / len(before))
+    return [round(value, 4) for value in found[:3]]
+
+
 def measure(seeds: Sequence[int], runs: Path) -> dict:
-    """Each exam's scores, by first search: before, and after, with the interval of the difference. All seeds are asked
-    about SQuAD, the first one, whose weights are stored, about the other collections."""
+    """Each exam's scores, by first search: before, and after, with the difference, by seed and of the seeds' mean. All
+    seeds are asked about SQuAD, the first one, whose weights are stored, about the other collections."""
     scores = {}
     for exam, collection in exams().items():
         first = searches(collection)
@@ -166,16 +179,32 @@ def measure(seeds: Sequence[int], runs: Path) -> dict:
         order = {seed: judged(seed, exam, collection, first, runs / str(seed)) for seed in measured}
         for name, rankings in first.items():
             before = by_query(exam, collection, rankings)
-            row = {"queries": len(before), "before": round(float(before.mean()), 4), "after": [], "difference": []}
-            for seed in measured:
-                again = {query: [p for p in order[seed][query] if p in set(ten)] for query, ten in rankings.items()}
-                after = by_query(exam, collection, again)
-                gain = compare((after - before)[:, None], lambda totals: totals[:, 0] / len(before))
-                row["after"].append(round(float(after.mean()), 4))
-                row["difference"].append([round(value, 4) for value in gain[:3]])
-            scores[f"{exam}, {name}"] = row
-            print(f"{exam}, {name}: {row}", flush=True)
+            after = [by_query(exam, collection, sorted_again(rankings, order[seed])) for seed in measured]
+            scores[f"{exam}, {name}"] = {
+                "queries": len(before),
+                "before": round(float(before.mean()), 4),
+                "after": [round(float(each.mean()), 4) for each in after],
+                "difference": [gain(before, each) for each in after],
+                "difference_of_the_mean": gain(before, np.mean(after, axis=0)),
+            }
+            print(f"{exam}, {name}: {scores[f'{exam}, {name}']}", flush=True)
     return scores
+
+
+def price_of_a_cut(runs: Path) -> dict:
+    """SQuAD's questions whose paragraph does not fit into CUT tokens: BM25's score, the first judge's, and that of the
+    same judge if it reads CUT tokens of each pair."""
+    collection = exams()["SQuAD"]
+    first, (_, tokenizer) = searches(collection), load_pretrained("minilm")
+    tokenizer.no_truncation()
+    right = {query: collection.passages[passage] for query, (passage,) in collection.relevance.items()}
+    is_long = [len(tokenizer.encode(question, right[query])) > CUT for query, question in collection.queries.items()]
+    scores = {"BM25": by_query("SQuAD", collection, first["BM25"])}
+    for name, longest in (("reranked", MAX_LENGTH), ("cut", CUT)):
+        order = judged(0, "SQuAD", collection, first, runs / "0", longest)
+        scores[name] = by_query("SQuAD", collection, sorted_again(first["BM25"], order))
+    means = {name: round(float(each[is_long].mean()), 4) for name, each in scores.items()}
+    return {"tokens": CUT, "queries": sum(is_long), **means}
 
 
 def main() -> None:
@@ -195,6 +224,7 @@ def main() -> None:
         "trained_on": {"questions": options.questions, "wrong paragraphs of each": NEGATIVES},
         "settings": {**SETTINGS, **NO_DROPOUT, "rank": RANK, "max_length": MAX_LENGTH, "depth": DEPTH},
         "exams": measure(range(options.seeds), options.run),
+        "cut": price_of_a_cut(options.run),
     }
     with replace_files(options.output, [FILE, "scores.json"]) as draft:
         (draft / FILE).write_bytes((options.run / "0" / "model" / FILE).read_bytes())
