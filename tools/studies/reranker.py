@@ -170,16 +170,14 @@ def gain(before: np.ndarray, after: np.ndarray) -> list[float]:
 
 
 def measure(seeds: Sequence[int], runs: Path) -> dict:
-    """Each exam's scores, by first search: before, and after, with the difference, by seed and of the seeds' mean. All
-    seeds are asked about SQuAD, the first one, whose weights are stored, about the other collections."""
+    """Each exam's scores, by first search: before, and after, with the difference, by seed and of the seeds' mean."""
     scores = {}
     for exam, collection in exams().items():
         first = searches(collection)
-        measured = seeds if exam == "SQuAD" else seeds[:1]
-        order = {seed: judged(seed, exam, collection, first, runs / str(seed)) for seed in measured}
+        orders = [judged(seed, exam, collection, first, runs / str(seed)) for seed in seeds]
         for name, rankings in first.items():
             before = by_query(exam, collection, rankings)
-            after = [by_query(exam, collection, sorted_again(rankings, order[seed])) for seed in measured]
+            after = [by_query(exam, collection, sorted_again(rankings, order)) for order in orders]
             scores[f"{exam}, {name}"] = {
                 "queries": len(before),
                 "before": round(float(before.mean()), 4),
