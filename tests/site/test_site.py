@@ -96,7 +96,7 @@ def figures_without_words(folder: Path) -> list[str]:
 
 
 def looks(folder: Path, every: int = 1) -> dict[tuple[str, int], dict]:
-    """What LOOK finds on each page on a phone, and on some, or every one, on a wide screen."""
+    """What LOOK finds on each page on a phone, and on every so many-th on a wide screen."""
     found = {}
     with chromium() as browser:
         for width in WIDTHS:
