@@ -16,9 +16,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertcourse.bert.model import initialize
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.multi_head_attention import PreNormEncoder
 from bertcourse.self_attention import causal_mask
-from bertcourse.training.modes import evaluation_mode
 
 PAD = 0
 

@@ -21,12 +21,12 @@ from bertcourse.bert import Batch, BertConfig, BertModel, length_buckets, pad_ro
 from bertcourse.bert.batching import check_tokenizer, row_tokenizer
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.model import initialize
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.bert.pretrained import read_files
 from bertcourse.bert.weights import copy_tensors
 from bertcourse.files import read_json
 from bertcourse.fine_tuning.readers import LabeledText, check_examples
 from bertcourse.tokenization.encoding import check_text
-from bertcourse.training.modes import evaluation_mode
 
 POOLINGS = ("mean", "cls")
 

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertcourse.bert import BertForPreTraining
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.pretraining.corpus import Documents
 from bertcourse.pretraining.masking import IGNORE, MaskedTokens
 from bertcourse.pretraining.pairs import RowBatch
-from bertcourse.training.modes import evaluation_mode
 
 
 def evaluate(model: BertForPreTraining, batches: Iterable[tuple[MaskedTokens, RowBatch]]) -> dict[str, float]:

@@ -8,8 +8,8 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertForPreTraining, BertModel, encode_batch
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.pretraining.small_world import AmbiguousWord, SmallWorld, check_words
-from bertcourse.training.modes import evaluation_mode
 
 
 class SenseProbe:

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from bertcourse.bert import BertModel, length_buckets
 from bertcourse.bert.batching import row_tokenizer
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.fine_tuning.heads import Head, Row
 from bertcourse.retrieval.collection import TrainingPair, check_pairs
 from bertcourse.tokenization.encoding import check_text
-from bertcourse.training.modes import evaluation_mode
 
 
 class PairHead(Head):

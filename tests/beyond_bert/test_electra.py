@@ -20,7 +20,7 @@ from bertcourse.beyond_bert.electra import (
 )
 from bertcourse.beyond_bert.electra_files import load_electra, save_electra
 from bertcourse.pretraining import IGNORE, MaskedTokens, RowBatch
-from bertcourse.training.checkpoints import read_checkpoint, write_checkpoint
+from bertcourse_lab.training.checkpoints import read_checkpoint, write_checkpoint
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from bertcourse.self_attention import causal_mask, scaled_dot_product_attention
 from bertcourse_figures.interactive import Figure, significant
 from bertcourse_figures.schematic import Schematic, signed
 
@@ -50,15 +49,17 @@ def explore_mask(
             f"{length} words."
         )
     row = range(length)[-1 if row is None else row]
+    scores = query @ key.T * query.shape[1] ** -0.5
     data = {
         "words": words,
-        "scores": significant(query @ key.T * query.shape[1] ** -0.5, 7, "query and key"),
+        "scores": significant(scores, 7, "query and key"),
         "values": significant(value, 7, "value"),
         "masks": [[name, known.int().tolist()] for name, known in known_masks(words, allowed).items()],
         "start": allowed.int().tolist(),
         "row": row,
     }
-    output, weights = scaled_dot_product_attention(query, key, value, allowed)
+    weights = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1).nan_to_num()  # 0 where nobody may be attended to
+    output = weights @ value
     shares = ", ".join(f"{word} {weight:.3f}" for word, weight in zip(words, weights[row].tolist()))
     told = f"Mask that allows {int(allowed.sum())} of {length} × {length} cells. {words[row]} attends to: {shares}."
     if value.shape[1] <= 4:
@@ -69,7 +70,10 @@ def explore_mask(
 def known_masks(words: list[str], given: Tensor) -> dict[str, Tensor]:
     """The masks that a reader can go back to, by name."""
     length = len(words)
-    masks = {"no mask": torch.ones(length, length, dtype=torch.bool), "causal": causal_mask(length)}
+    masks = {
+        "no mask": torch.ones(length, length, dtype=torch.bool),
+        "causal": torch.ones(length, length, dtype=torch.bool).tril(),
+    }
     if "[PAD]" in words:
         masks["padding"] = torch.tensor([word != "[PAD]" for word in words]).expand(length, length)
     if not any(torch.equal(given, known) for known in masks.values()):

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bertcourse.datasets import course_file
-from bertcourse.training import read_log
+from bertcourse.pretraining import read_log
 from bertcourse_homework.drawing import Drawing, Line, no_new_figures
 from bertcourse_homework.engine import Answer, Call, exercise, random
 

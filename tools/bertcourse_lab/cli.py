@@ -244,8 +244,8 @@ def add_benchmark_flags(
 def run_benchmark(options: argparse.Namespace) -> None:
     """Run the benchmark that the command line names."""
     if options.benchmark == "finetune":
-        from bertcourse.training import Interrupted
         from bertcourse_lab.benchmarks.fine_tuning import run_benchmark
+        from bertcourse_lab.training import Interrupted
 
         settings = {name: value for name in TUNE_SETTINGS if (value := getattr(options, name)) is not None}
         try:

@@ -17,10 +17,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.decoders.language_model import PAD, CausalLanguageModel, next_token_loss, pad_texts
 from bertcourse.pretraining.masking import IGNORE, Vocabulary, mask_tokens
 from bertcourse.self_attention import padding_mask
-from bertcourse.training.modes import evaluation_mode
 
 
 def fill_logits(model: CausalLanguageModel, input_ids: Tensor) -> Tensor:

@@ -40,7 +40,7 @@ ROOMS = {
         "beyond_bert",
         "decoders",
     ],
-    "Shared": ["bert", "training", "datasets", "bootstrap", "files"],
+    "Shared": ["bert", "datasets", "bootstrap", "files"],
     "Tools": ["bertcourse_figures.plots", "bertcourse_homework"],
 }
 

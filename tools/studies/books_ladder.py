@@ -29,6 +29,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.datasets import COURSE_DATA, agreement_sentences
 from bertcourse.decoders import (
     CausalLanguageModel,
@@ -39,7 +40,6 @@ from bertcourse.decoders import (
 )
 from bertcourse.files import read_json, write_table
 from bertcourse.static_embeddings import thinned, train_word2vec
-from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.benchmarks.tables import band, table_lines, versions
 from bertcourse_lab.counting import count_pairs
 from bertcourse_lab.ngrams import KneserNey

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.training import read_log
+from bertcourse.pretraining import read_log
 from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.trainer import pretrain
 

@@ -14,11 +14,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.beyond_bert import ElectraWithGenerator, with_guesses
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
 from bertcourse.pretraining import CountModel, SmallWorld, Vocabulary
-from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.electra_evaluation import evaluate_electra
 from bertcourse_lab.pretraining.recipes import ALL_MASKED, Recipe

@@ -60,14 +60,15 @@ def read_pairs(path: Path) -> tuple[list[Pair], list[str]]:
 
 
 def split(pairs: list[Pair]) -> tuple[list[tuple[str, ...]], list[Pair], dict[tuple[str, ...], set]]:
-    """German sentences to ask for, the pairs of all others, and every sentence's translations."""
+    """German sentences to ask for, the pairs of all others but our own, and every sentence's translations."""
     german = sorted({pair[0] for pair in pairs})
     random.Random(1).shuffle(german)
     answers = defaultdict(set)
     for source, target in pairs:
         answers[source].add(target)
     asked = german[:ASKED]
-    return asked, [pair for pair in pairs if pair[0] not in set(asked)], answers
+    unread = {*asked, *map(words_of, OURS)}
+    return asked, [pair for pair in pairs if pair[0] not in unread], answers
 
 
 def nearest_is_right(pairs: list[Pair]) -> float:

@@ -30,9 +30,9 @@ import transformers
 from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.bert.weights import hugging_face_name
 from bertcourse.pretraining import MaskedTokens, RowBatch, Vocabulary, mask_tokens
-from bertcourse.training.metering import peak_flops
 from bertcourse_lab.pretraining.cost import flops_per_token
 from bertcourse_lab.pretraining.objective import PreTrainingLoss
+from bertcourse_lab.training.metering import peak_flops
 
 ROWS, RATE = 64, 0.15
 

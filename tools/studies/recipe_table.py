@@ -17,7 +17,7 @@ from scipy import stats
 
 from bertcourse.datasets import course_file
 from bertcourse.files import read_json, write_table
-from bertcourse.training import read_log
+from bertcourse.pretraining import read_log
 from bertcourse_lab.benchmarks.tables import table_lines
 
 COLUMNS = {  # name, digits

@@ -49,14 +49,14 @@ from bertcourse.beyond_bert.encoder import EncoderForPreTraining
 from bertcourse.beyond_bert.files import load_pretrained
 from bertcourse.datasets import course_file
 from bertcourse.files import replace_files
-from bertcourse.pretraining import Corpus, CountModel, Vocabulary
-from bertcourse.training import Interrupted, read_log
+from bertcourse.pretraining import Corpus, CountModel, Vocabulary, read_log
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.checkpoints import checkpoints
 from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.recipes import ALL_MASKED, Recipe
 from bertcourse_lab.pretraining.shards import books_corpus
 from bertcourse_lab.pretraining.trainer import pretrain
+from bertcourse_lab.training import Interrupted
 
 LOCAL = dict(local_layers=2, local_offsets="-1,1,-2,2")
 START = dict(**LOCAL, initial_outputs="zero")

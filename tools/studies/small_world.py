@@ -26,12 +26,12 @@ from bertcourse.pretraining import (
     Vocabulary,
     batches,
     evaluate,
+    read_log,
     sense_accuracy,
     topic_accuracy,
     train,
 )
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
-from bertcourse.training import read_log
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.config import PRECISIONS, PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.starts import new_model

@@ -38,12 +38,12 @@ from tokenizers import Tokenizer
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
-from bertcourse.training import Interrupted
 from bertcourse_lab.pretraining.attraction import NumberMasks, NumberRows, Numbers
 from bertcourse_lab.pretraining.checkpoints import checkpoints
 from bertcourse_lab.pretraining.config import PretrainingConfig
 from bertcourse_lab.pretraining.growth import grown
 from bertcourse_lab.pretraining.trainer import Parts, pretrain
+from bertcourse_lab.training import Interrupted
 
 TOKENIZER = "course"  # that of the older weights, too
 NUMBER_ROWS = 0.2

@@ -14,14 +14,15 @@ import torch
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier
 from bertcourse.named_entities import TaggedSentence, tag_set
+from bertcourse.pretraining import read_log
 from bertcourse.question_answering import Answer, Question, SpanPredictor
-from bertcourse.training import Interrupted, read_log
-from bertcourse.training.steps import set_learning_rate
 from bertcourse_lab.fine_tuning import FineTuningConfig, fine_tune, trainer
 from bertcourse_lab.fine_tuning.batches import shuffled_buckets
 from bertcourse_lab.fine_tuning.freezing import parameter_groups
 from bertcourse_lab.fine_tuning.trainer import FineTuningRun
 from bertcourse_lab.named_entities import Tagger
+from bertcourse_lab.training import Interrupted
+from bertcourse_lab.training.steps import set_learning_rate
 
 SETTINGS = dict(epochs=2, batch_size=8, learning_rate=1e-2)
 

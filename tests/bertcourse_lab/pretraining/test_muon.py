@@ -9,10 +9,10 @@ from torch import nn
 
 from bertcourse.bert import BertConfig
 from bertcourse.bert.model import BertForPreTraining
-from bertcourse.training.checkpoints import read_checkpoint, restore, write_checkpoint
-from bertcourse.training.steps import set_learning_rate
 from bertcourse_lab.pretraining import muon as muon_module
 from bertcourse_lab.pretraining.muon import Muon, muon_groups, orthogonalize, orthogonalize_together
+from bertcourse_lab.training.checkpoints import read_checkpoint, restore, write_checkpoint
+from bertcourse_lab.training.steps import set_learning_rate
 
 CONFIG = BertConfig(
     vocab_size=30, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=16,

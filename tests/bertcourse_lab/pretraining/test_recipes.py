@@ -9,8 +9,7 @@ from bertcourse import beyond_bert
 from bertcourse.bert import BertForPreTraining, load_pretrained
 from bertcourse.beyond_bert import EncoderConfig, EncoderForPreTraining
 from bertcourse.beyond_bert.electra_files import load_electra
-from bertcourse.pretraining import IGNORE, SmallWorld, Vocabulary, evaluate
-from bertcourse.training import Interrupted, read_log
+from bertcourse.pretraining import IGNORE, SmallWorld, Vocabulary, evaluate, read_log
 from bertcourse_lab.pretraining import trainer
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 from bertcourse_lab.pretraining.config import PretrainingConfig
@@ -18,6 +17,7 @@ from bertcourse_lab.pretraining.objective import PreTrainingLoss
 from bertcourse_lab.pretraining.processes import Processes
 from bertcourse_lab.pretraining.recipes import ALL_MASKED, Recipe, new_electra, pretrain_recipe
 from bertcourse_lab.pretraining.trainer import pretrain
+from bertcourse_lab.training import Interrupted
 
 TINY = dict(
     corpus="small-world",

@@ -18,9 +18,8 @@ from tokenizers import Tokenizer, models
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, load_pretrained
-from bertcourse.pretraining import Corpus, Documents, SmallWorld
+from bertcourse.pretraining import Corpus, Documents, SmallWorld, read_log
 from bertcourse.pretraining.trainer import losses, train
-from bertcourse.training import Interrupted, read_log
 from bertcourse_lab import cli
 from bertcourse_lab.pretraining import trainer
 from bertcourse_lab.pretraining.checkpoints import checkpoints
@@ -28,6 +27,7 @@ from bertcourse_lab.pretraining.config import PRESETS, PretrainingConfig
 from bertcourse_lab.pretraining.cost import flops_per_token
 from bertcourse_lab.pretraining.objective import Losses
 from bertcourse_lab.pretraining.trainer import pretrain
+from bertcourse_lab.training import Interrupted
 
 TINY = dict(
     corpus="small-world",

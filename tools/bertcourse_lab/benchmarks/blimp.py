@@ -21,10 +21,10 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from bertcourse.bert import BertForPreTraining, encode_batch, load_pretrained
-from bertcourse.training.metering import faster_precision, progress_bar
 from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions
 from bertcourse_lab.datasets.blimp import MinimalPair, blimp_pairs
+from bertcourse_lab.training.metering import faster_precision, progress_bar
 
 __all__ = [
     "MinimalPair",

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
 from bertcourse.bert.batching import Batch, check_tokenizer, length_buckets, pad_rows, whole_texts
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.multi_head_attention import split_heads
 from bertcourse.self_attention import padding_mask
-from bertcourse.training.metering import autocast
-from bertcourse.training.modes import evaluation_mode
+from bertcourse_lab.training.metering import autocast
 
 MASKS = ("[MASK]", "<mask>")  # BERT's, and RoBERTa's
 

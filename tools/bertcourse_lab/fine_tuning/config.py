@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from bertcourse.training.settings import check_fields, require
-from bertcourse.training.steps import trapezoid
+from bertcourse_lab.training.settings import check_fields, require
+from bertcourse_lab.training.steps import trapezoid
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import re
 
 from torch import nn
 
-from bertcourse.training import steps
+from bertcourse_lab.training import steps
 
 
 def depth(name: str, num_blocks: int) -> int:

@@ -27,7 +27,10 @@ from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
 from tqdm.auto import tqdm
 
 from bertcourse.files import make_folder
-from bertcourse.training.checkpoints import (
+from bertcourse_lab.fine_tuning.batches import check_classes, rows_of, shuffled_buckets
+from bertcourse_lab.fine_tuning.config import FineTuningConfig
+from bertcourse_lab.fine_tuning.freezing import freeze, parameter_groups
+from bertcourse_lab.training.checkpoints import (
     check_output,
     check_same_run,
     damaged,
@@ -35,11 +38,8 @@ from bertcourse.training.checkpoints import (
     restore,
     write_checkpoint,
 )
-from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, progress_bar
-from bertcourse.training.steps import DROPOUT, ORDER, Interrupted, crossed, seed_of, set_learning_rate, stop_signals
-from bertcourse_lab.fine_tuning.batches import check_classes, rows_of, shuffled_buckets
-from bertcourse_lab.fine_tuning.config import FineTuningConfig
-from bertcourse_lab.fine_tuning.freezing import freeze, parameter_groups
+from bertcourse_lab.training.metering import RunLog, autocast, faster_precision, move_bar, progress_bar
+from bertcourse_lab.training.steps import DROPOUT, ORDER, Interrupted, crossed, seed_of, set_learning_rate, stop_signals
 
 CHECKPOINT = "checkpoint.safetensors"
 MAY_CHANGE = {"checkpoint_minutes"}

@@ -16,13 +16,13 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.bert.weights import check_numbers, fingerprint, read_safetensors
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.heads import check_labels
 from bertcourse.named_entities.conll import TaggedSentence
 from bertcourse.named_entities.scores import tagging_scores
 from bertcourse.named_entities.taggers import check_tags, readable_words
-from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.named_entities.decoding import TagDecoder
 from bertcourse_lab.vector_cache import cached_word_vectors, check_layers
 

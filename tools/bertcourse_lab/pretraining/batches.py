@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from bertcourse.pretraining.corpus import Documents
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary, masks_per_row
 from bertcourse.pretraining.pairs import RowBatch
-from bertcourse.training.steps import MASKS, ORDER, seed_of
 from bertcourse_lab.pretraining.masking import mask_tokens
 from bertcourse_lab.pretraining.rows import Rows, collate, pack_documents, sentence_pairs
+from bertcourse_lab.training.steps import MASKS, ORDER, seed_of
 
 
 class Position(NamedTuple):

@@ -10,9 +10,9 @@ from types import MappingProxyType
 import torch
 from torch import nn
 
-from bertcourse.training.checkpoints import check_same_run, damaged, read_checkpoint, restore, write_checkpoint
 from bertcourse_lab.pretraining.batches import Position
 from bertcourse_lab.pretraining.config import PretrainingConfig
+from bertcourse_lab.training.checkpoints import check_same_run, damaged, read_checkpoint, restore, write_checkpoint
 
 KEPT = 2
 # Settings that a resumed run may change, as they do not affect what is learned.

@@ -57,9 +57,9 @@ def config_from(options: argparse.Namespace) -> PretrainingConfig:
 
 def run(options: argparse.Namespace) -> None:
     """Pretrain, and print where the model is; being interrupted is not an error."""
-    from bertcourse.training import Interrupted
     from bertcourse_lab.pretraining.checkpoints import saved_tokens
     from bertcourse_lab.pretraining.trainer import pretrain
+    from bertcourse_lab.training import Interrupted
 
     config = config_from(options)
     if options.resume and options.tokens is None:  # as long as it was to be, not as long as the preset is now

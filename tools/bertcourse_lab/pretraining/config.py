@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from bertcourse.bert import BertConfig
 from bertcourse.bert.pretrained import checked
-from bertcourse.training.settings import check_fields, require
-from bertcourse.training.steps import trapezoid
 from bertcourse_lab.pretraining.masking import check_rate, check_shares
+from bertcourse_lab.training.settings import check_fields, require
+from bertcourse_lab.training.steps import trapezoid
 
 # On the command line the settings come in groups; each group starts at this field.
 GROUPS = {

@@ -11,11 +11,11 @@ from torch import Tensor
 
 from bertcourse.bert import Batch, encode_batch, length_buckets
 from bertcourse.bert.batching import whole_texts
+from bertcourse.bert.modes import evaluation_mode
 from bertcourse.beyond_bert.electra import ElectraDiscriminator, ElectraWithGenerator, with_guesses
 from bertcourse.pretraining.evaluation import score, to_device
 from bertcourse.pretraining.masking import MaskedTokens
 from bertcourse.pretraining.pairs import RowBatch
-from bertcourse.training.modes import evaluation_mode
 from bertcourse_lab.pretraining.processes import Processes
 
 

@@ -12,7 +12,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from bertcourse.training.steps import adamw_groups
+from bertcourse_lab.training.steps import adamw_groups
 
 A, B, C = 3.4445, -4.7750, 2.0315  # Jordan's coefficients: steep at 0, so that small singular values grow fast
 STEPS = 5  # of Newton-Schulz

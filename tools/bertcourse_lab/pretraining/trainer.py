@@ -32,17 +32,6 @@ from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.pretraining.small_world import SmallWorld
 from bertcourse.pretraining.small_world_probes import SenseProbe
-from bertcourse.training.checkpoints import check_output
-from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, peak_flops, progress_bar
-from bertcourse.training.steps import (
-    DROPOUT,
-    Interrupted,
-    adamw_groups,
-    crossed,
-    seed_of,
-    set_learning_rate,
-    stop_signals,
-)
 from bertcourse_lab.pretraining.batches import Batches, Position, RowMaker, fixed_batches
 from bertcourse_lab.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
 from bertcourse_lab.pretraining.config import PretrainingConfig
@@ -53,6 +42,17 @@ from bertcourse_lab.pretraining.objective import PreTrainingLoss
 from bertcourse_lab.pretraining.processes import Processes, joined_processes
 from bertcourse_lab.pretraining.shards import books_corpus, text_corpus
 from bertcourse_lab.pretraining.starts import new_model
+from bertcourse_lab.training.checkpoints import check_output
+from bertcourse_lab.training.metering import RunLog, autocast, faster_precision, move_bar, peak_flops, progress_bar
+from bertcourse_lab.training.steps import (
+    DROPOUT,
+    Interrupted,
+    adamw_groups,
+    crossed,
+    seed_of,
+    set_learning_rate,
+    stop_signals,
+)
 
 # What may differ between the configuration of a run and that of the model it starts from.
 ONLY_WHILE_LEARNING = {"initializer_range", "hidden_dropout_prob", "attention_probs_dropout_prob"}

@@ -6,8 +6,8 @@ import pytest
 import torch
 from tqdm.notebook import tqdm as notebook_bar
 
-from bertcourse.training import read_log
-from bertcourse.training.metering import RunLog, autocast, faster_precision, move_bar, progress_bar
+from bertcourse.pretraining import read_log
+from bertcourse_lab.training.metering import RunLog, autocast, faster_precision, move_bar, progress_bar
 
 
 def test_the_log_forgets_a_line_cut_short(tmp_path):
@@ -74,7 +74,7 @@ def test_an_unknown_precision_is_refused():
 @pytest.mark.parametrize("learns", [True, False])
 def test_bfloat16_must_be_faster_by_a_tenth(monkeypatch, seconds, expected, learns):
     model, clock = torch.nn.Linear(2, 1), [0.0]
-    monkeypatch.setattr("bertcourse.training.metering.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr("bertcourse_lab.training.metering.time.perf_counter", lambda: clock[0])
 
     def loss():
         clock[0] += seconds[torch.is_autocast_enabled("cpu")]

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from bertcourse.training.modes import evaluation_mode
+from bertcourse.bert.modes import evaluation_mode
 
 
 def test_neither_dropout_nor_gradients():

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 from torch.optim.swa_utils import AveragedModel, get_swa_multi_avg_fn
 
-from bertcourse.training.steps import adamw_groups, crossed, seed_of, set_learning_rate, trapezoid
+from bertcourse_lab.training.steps import adamw_groups, crossed, seed_of, set_learning_rate, trapezoid
 
 
 @pytest.mark.parametrize("warmup", [0.0, 0.1, 1 / 3, 0.9])
