@@ -86,17 +86,3 @@ def check_sha256(source: str | Path, digest: str, expected: str, advice: str = "
         raise ValueError(
             f"{source} must have the SHA-256 {expected}; got {digest}. It is not the file we know: {advice}."
         )
-
-
-def write_table(folder: str | os.PathLike, name: str, result: dict, table: str) -> None:
-    """A benchmark's result for programs and for people: FOLDER/NAME.json and FOLDER/NAME.md.
-
-    Args:
-        folder: created if it does not exist.
-        name: of both files.
-        result: anything that JSON can express.
-        table: Markdown.
-    """
-    with replace_files(folder, [f"{name}.json", f"{name}.md"]) as draft:
-        (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-        (draft / f"{name}.md").write_text(table, encoding="utf-8")

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from bertcourse.bootstrap import compare, paired_bootstrap
+from bertcourse.bootstrap import compare
+from bertcourse_lab.benchmarks.paired import paired_bootstrap
 
 
 def test_the_bootstrap_equals_resampling_instance_by_instance():

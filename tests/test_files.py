@@ -5,7 +5,8 @@ import socket
 import pytest
 
 from bertcourse import files
-from bertcourse.files import check_sha256, expect_file, read_json, replace_files, sha256, write_table
+from bertcourse.files import check_sha256, expect_file, read_json, replace_files, sha256
+from bertcourse_lab.benchmarks.tables import write_table
 
 
 def test_files_take_the_places_of_the_old_and_nothing_else_stays(tmp_path):

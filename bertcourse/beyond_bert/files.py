@@ -1,6 +1,5 @@
 """Chapter 11: loading and saving encoders, as chapter 2 does its BERT; ``formats`` knows how each kind is written."""
 
-import copy
 import os
 from pathlib import Path
 
@@ -83,11 +82,6 @@ def save_pretrained(model: BertModel | BertForPreTraining, tokenizer: Tokenizer,
     }
     tensors = {form.names.theirs(name): tensor for name, tensor in model.state_dict().items()}
     write_files(folder, config, form.pack(tensors, model.config), tokenizer, form.spelling(tokenizer))
-
-
-def save_half(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write a model in fp16 and its tokenizer; a plain BERT is written in BERT's format."""
-    save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)
 
 
 def read_config(folder: Path) -> tuple[Format, EncoderConfig]:

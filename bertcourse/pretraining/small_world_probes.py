@@ -7,27 +7,9 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bertcourse.bert import BertForPreTraining, BertModel, encode_batch
+from bertcourse.bert import BertModel, encode_batch
 from bertcourse.bert.modes import evaluation_mode
 from bertcourse.pretraining.small_world import AmbiguousWord, SmallWorld, check_words
-
-
-class SenseProbe:
-    """How well a model tells senses apart, for ``Corpus.probe``.
-
-    Args:
-        world: the language.
-        tokenizer: of its corpus.
-        train, test: how many documents to take the senses' vectors from, and how many to measure on.
-    """
-
-    def __init__(self, world: SmallWorld, tokenizer: Tokenizer, train: int = 300, test: int = 150):
-        self.world, self.tokenizer, self.sizes = world, tokenizer, (train, test)
-
-    def __call__(self, model: BertForPreTraining) -> dict[str, float]:
-        """``{"sense_accuracy": …}``"""
-        train, test = (self.world.sense_examples(seed, count) for seed, count in zip((-2, -3), self.sizes))
-        return {"sense_accuracy": sense_accuracy(model.bert, self.tokenizer, train, test)}
 
 
 def sense_vectors(

@@ -11,7 +11,8 @@ import torch
 from bertcourse.bert import BertConfig, BertForPreTraining
 from bertcourse.pretraining import SmallWorld, nearest_sense_accuracy, sense_accuracy, topic_accuracy
 from bertcourse.pretraining.small_world import most_frequent_sense_accuracy
-from bertcourse.pretraining.small_world_probes import SenseProbe, sense_vectors
+from bertcourse.pretraining.small_world_probes import sense_vectors
+from bertcourse_lab.pretraining.sense_probe import SenseProbe
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,10 @@ import torch
 
 from bertcourse.anisotropy import dimension_contributions
 from bertcourse.bert import BertForPreTraining, save_pretrained
-from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.files import read_json
 from bertcourse.pretraining import IGNORE, Documents, Vocabulary, evaluate
 from bertcourse.word_senses import NearestSense, word_vectors
+from bertcourse_lab.benchmarks.paired import paired_bootstrap
 from bertcourse_lab.datasets.sense_corpora import Instance, SenseCorpus
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches
 

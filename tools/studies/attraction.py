@@ -17,9 +17,8 @@ import numpy as np
 from bertcourse.bert.folders import open_folder
 from bertcourse.bert.tokenizer_files import read_tokenizer
 from bertcourse.datasets import COURSE_DATA
-from bertcourse.files import write_table
 from bertcourse.pretraining import Corpus
-from bertcourse_lab.benchmarks.tables import table_lines, versions
+from bertcourse_lab.benchmarks.tables import table_lines, versions, write_table
 from bertcourse_lab.pretraining.attraction import (
     PLURAL,
     SINGULAR,

@@ -38,9 +38,9 @@ from bertcourse.decoders import (
     text_batches,
     train_language_model,
 )
-from bertcourse.files import read_json, write_table
+from bertcourse.files import read_json
 from bertcourse.static_embeddings import thinned, train_word2vec
-from bertcourse_lab.benchmarks.tables import band, table_lines, versions
+from bertcourse_lab.benchmarks.tables import band, table_lines, versions, write_table
 from bertcourse_lab.counting import count_pairs
 from bertcourse_lab.ngrams import KneserNey
 from bertcourse_lab.pretraining.shards import books_corpus

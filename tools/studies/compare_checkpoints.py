@@ -40,10 +40,10 @@ from bertcourse.bert.weights import fingerprint
 from bertcourse.bootstrap import Comparison, compare
 from bertcourse.datasets import agreement_sentences
 from bertcourse.datasets.agreement import AgreementSentence
-from bertcourse.files import read_json, write_table
+from bertcourse.files import read_json
 from bertcourse.pretraining import Documents, MaskedTokens, RowBatch, Vocabulary, mask_tokens
 from bertcourse_lab.benchmarks.blimp import ACROSS_A_NOUN, score_pairs
-from bertcourse_lab.benchmarks.tables import table_lines, versions, with_interval
+from bertcourse_lab.benchmarks.tables import table_lines, versions, with_interval, write_table
 from bertcourse_lab.pretraining.batches import RowMaker
 from bertcourse_lab.pretraining.rows import collate
 from bertcourse_lab.pretraining.shards import joined, measuring_books

@@ -27,8 +27,8 @@ from bertcourse.decoders import (
     text_batches,
     train_language_model,
 )
-from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld, Vocabulary
+from bertcourse_lab.benchmarks.tables import write_table
 from bertcourse_lab.hybrid import HybridLoss, filling_scores, writing_scores
 from bertcourse_lab.small_world_texts import bigram_loss, grammar_loss, world_texts
 

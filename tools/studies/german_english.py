@@ -28,8 +28,7 @@ from bertcourse.decoders import (
     translation_loss,
 )
 from bertcourse.decoders.language_model import shuffled
-from bertcourse.files import write_table
-from bertcourse_lab.benchmarks.tables import band
+from bertcourse_lab.benchmarks.tables import band, write_table
 
 SPECIAL, START, STOP = ("[PAD]", "[START]", "[STOP]"), 1, 2
 SHORTEST, LONGEST, WORDS, ASKED = 3, 8, 3000, 300

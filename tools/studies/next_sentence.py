@@ -40,9 +40,10 @@ from tokenizers import Tokenizer
 
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained, save_pretrained
 from bertcourse.datasets import COURSE_DATA
-from bertcourse.files import read_json, write_table
+from bertcourse.files import read_json
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier
 from bertcourse.pretraining import SmallWorld, Vocabulary, evaluate
+from bertcourse_lab.benchmarks.tables import write_table
 from bertcourse_lab.datasets.classification import Splits
 from bertcourse_lab.fine_tuning import fine_tune
 from bertcourse_lab.pretraining.batches import RowMaker, fixed_batches

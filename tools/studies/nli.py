@@ -35,11 +35,11 @@ from few_labels import logistic_regression_model, splits_of, tf_idf, two_vectors
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from bertcourse.bert import BertModel, load_pretrained
-from bertcourse.bootstrap import paired_bootstrap
 from bertcourse.datasets import COURSE_DATA
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning import LabeledText, SequenceClassifier
 from bertcourse.question_answering.low_rank import add_low_rank, load_difference, save_difference
+from bertcourse_lab.benchmarks.paired import paired_bootstrap
 from bertcourse_lab.datasets.classification import INFERENCES, Splits, inference_tests, snli
 from bertcourse_lab.datasets.registry import cache_folder
 from bertcourse_lab.fine_tuning import fine_tune

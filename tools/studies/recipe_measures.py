@@ -40,11 +40,12 @@ from bertcourse.anisotropy import dimension_contributions
 from bertcourse.bert import BertForPreTraining, BertModel, load_pretrained
 from bertcourse.bert.modes import evaluation_mode
 from bertcourse.beyond_bert.electra import ElectraDiscriminator
-from bertcourse.bootstrap import Comparison, paired_bootstrap
+from bertcourse.bootstrap import Comparison
 from bertcourse.files import replace_files
 from bertcourse.pretraining import IGNORE, Documents, MaskedTokens, RowBatch, Vocabulary
 from bertcourse.tokenization.wordpiece import PREFIX
 from bertcourse_lab.benchmarks.blimp import score_pairs
+from bertcourse_lab.benchmarks.paired import paired_bootstrap
 from bertcourse_lab.benchmarks.pseudo_likelihood import pseudo_log_likelihoods
 from bertcourse_lab.benchmarks.tables import versions
 from bertcourse_lab.benchmarks.word_senses import first_sentences, right_answers

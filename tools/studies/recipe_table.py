@@ -16,9 +16,9 @@ from recipes import ABOUT, FALL, FLAT, ONE_SEED, SEEDS
 from scipy import stats
 
 from bertcourse.datasets import course_file
-from bertcourse.files import read_json, write_table
+from bertcourse.files import read_json
 from bertcourse.pretraining import read_log
-from bertcourse_lab.benchmarks.tables import table_lines
+from bertcourse_lab.benchmarks.tables import table_lines, write_table
 
 COLUMNS = {  # name, digits
     "M tokens to 6 nats": 2,

@@ -20,9 +20,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from bertcourse.datasets import COURSE_DATA
-from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld
-from bertcourse_lab.benchmarks.tables import band, table_lines, versions
+from bertcourse_lab.benchmarks.tables import band, table_lines, versions, write_table
 from bertcourse_lab.ngrams import KneserNey
 from bertcourse_lab.recurrent import RecurrentLanguageModel, train_language_model
 

@@ -35,8 +35,8 @@ from bertcourse.decoders import (
     translation_loss,
     translations,
 )
-from bertcourse.files import write_table
 from bertcourse.pretraining import SmallWorld
+from bertcourse_lab.benchmarks.tables import write_table
 from bertcourse_lab.similar_dates import character_accuracy, nearest_examples
 from bertcourse_lab.small_world_texts import bigram_loss, grammar_loss, world_texts
 

@@ -23,7 +23,6 @@ import torch
 from numpy.typing import NDArray
 
 from bertcourse.datasets import COURSE_DATA, word_pairs
-from bertcourse.files import write_table
 from bertcourse.static_embeddings import (
     Question,
     WordVectors,
@@ -34,7 +33,7 @@ from bertcourse.static_embeddings import (
     train_word2vec,
 )
 from bertcourse_lab.analogies import analogy_scores
-from bertcourse_lab.benchmarks.tables import table_lines
+from bertcourse_lab.benchmarks.tables import table_lines, write_table
 from bertcourse_lab.datasets import judged_pairs
 from bertcourse_lab.datasets.judged_pairs import agreement_with_people, men_pairs
 from bertcourse_lab.datasets.words import google_analogies

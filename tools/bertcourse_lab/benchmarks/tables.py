@@ -1,5 +1,6 @@
 """What the benchmarks share: results as tables for people and as JSON for programs."""
 
+import json
 import os
 import platform
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from bertcourse.files import write_table
+from bertcourse.files import replace_files
 
 
 def table_name(benchmark: str, model_name: str, limit: int | None) -> str:
@@ -19,6 +20,20 @@ def table_name(benchmark: str, model_name: str, limit: int | None) -> str:
     'wsd_small_limit6'
     """
     return f"{benchmark}_{Path(model_name).name}" + (f"_limit{limit}" if limit else "")
+
+
+def write_table(folder: str | os.PathLike, name: str, result: dict, table: str) -> None:
+    """A benchmark's result for programs and for people: FOLDER/NAME.json and FOLDER/NAME.md.
+
+    Args:
+        folder: created if it does not exist.
+        name: of both files.
+        result: anything that JSON can express.
+        table: Markdown.
+    """
+    with replace_files(folder, [f"{name}.json", f"{name}.md"]) as draft:
+        (draft / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        (draft / f"{name}.md").write_text(table, encoding="utf-8")
 
 
 def publish(result: dict, table: str, output: str | os.PathLike | None, name: str) -> dict:

@@ -13,8 +13,9 @@ import numpy as np
 
 from bertcourse.anisotropy import Standardizer
 from bertcourse.bert import load_pretrained
-from bertcourse.bootstrap import Comparison, compare, paired_bootstrap
+from bertcourse.bootstrap import Comparison, compare
 from bertcourse.word_senses import PARTS_OF_SPEECH, NearestSense, Word
+from bertcourse_lab.benchmarks.paired import paired_bootstrap
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name, versions, with_interval
 from bertcourse_lab.datasets.dictionary import word_senses, wordnet
 from bertcourse_lab.datasets.registry import cache_folder

@@ -13,11 +13,11 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bertcourse.bert import save_pretrained
+from bertcourse import beyond_bert
+from bertcourse.bert import BertForPreTraining, save_pretrained
 from bertcourse.beyond_bert.electra import ElectraWithGenerator, electra_losses
 from bertcourse.beyond_bert.electra_files import save_electra
 from bertcourse.beyond_bert.encoder import EncoderConfig, EncoderForPreTraining
-from bertcourse.beyond_bert.files import save_half
 from bertcourse.pretraining.corpus import Corpus
 from bertcourse.pretraining.masking import MaskedTokens
 from bertcourse.pretraining.pairs import RowBatch
@@ -179,3 +179,8 @@ def pretrain_recipe(
         ``ElectraWithGenerator``.
     """
     return pretrain(replace(config, **recipe.settings), resume, corpus, recipe.parts())
+
+
+def save_half(model: BertForPreTraining, tokenizer: Tokenizer, folder: Path) -> None:
+    """Write a model in fp16 and its tokenizer; a plain BERT is written in BERT's format."""
+    beyond_bert.save_pretrained(copy.deepcopy(model).half(), tokenizer, folder)

@@ -31,7 +31,6 @@ from bertcourse.pretraining.evaluation import to_device
 from bertcourse.pretraining.masking import MaskedTokens, Vocabulary
 from bertcourse.pretraining.pairs import RowBatch
 from bertcourse.pretraining.small_world import SmallWorld
-from bertcourse.pretraining.small_world_probes import SenseProbe
 from bertcourse_lab.pretraining.batches import Batches, Position, RowMaker, fixed_batches
 from bertcourse_lab.pretraining.checkpoints import PretrainingProgress, checkpoints, load_checkpoint, save_checkpoint
 from bertcourse_lab.pretraining.config import PretrainingConfig
@@ -40,6 +39,7 @@ from bertcourse_lab.pretraining.evaluation import evaluate
 from bertcourse_lab.pretraining.masking import mask_tokens
 from bertcourse_lab.pretraining.objective import PreTrainingLoss
 from bertcourse_lab.pretraining.processes import Processes, joined_processes
+from bertcourse_lab.pretraining.sense_probe import SenseProbe
 from bertcourse_lab.pretraining.shards import books_corpus, text_corpus
 from bertcourse_lab.pretraining.starts import new_model
 from bertcourse_lab.training.checkpoints import check_output
