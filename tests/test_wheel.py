@@ -14,6 +14,7 @@ import pytest
 from bertcourse.datasets import data
 from bertcourse_grading import exam
 from bertcourse_grading.course import SOURCE
+from bertcourse_lab.doctor import damaged_course_files
 from built import build_wheel
 from notebook_rules import INSTALL
 
@@ -149,7 +150,7 @@ print(bertcourse.bert.load_pretrained("course")[0].config.vocab_size)
 
 
 def test_the_stored_hashes_are_those_of_the_data():
-    assert data.damaged_course_files() == [], "if the change is meant: make sums"
+    assert damaged_course_files() == [], "if the change is meant: make sums"
     listed = {line.split(maxsplit=1)[1] for line in (data.COURSE_DATA / "SHA256SUMS").read_text().splitlines()}
     files = [path for path in data.COURSE_DATA.rglob("*.*") if path.suffix not in (".md", ".py", ".pyc")]
     assert {path.relative_to(data.COURSE_DATA).as_posix() for path in files} == listed, "make sums"
@@ -163,5 +164,5 @@ def test_a_damaged_file_is_named(damage, tmp_path, monkeypatch):
     for name in "ab":
         (tmp_path / f"{name}.tsv").write_text("foo", encoding="utf-8")
     damage(tmp_path / "b.tsv")
-    assert len(found := data.damaged_course_files()) == 1
+    assert len(found := damaged_course_files()) == 1
     assert found[0].startswith("b.tsv is ")

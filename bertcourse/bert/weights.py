@@ -3,7 +3,6 @@
 In this module, tensors go by the names of Hugging Face's BertForPreTraining until they are copied into a model.
 """
 
-import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -103,15 +102,6 @@ def hugging_face_name(name: str) -> str:
     'encoder.layer.0.intermediate.dense.bias'
     """
     return BERT_NAMES.theirs(name)
-
-
-def fingerprint(model: nn.Module) -> str:
-    """32 hexadecimal digits that say which weights a model has: two models have the same if no weight differs."""
-    digest = hashlib.sha256()
-    for name, tensor in model.state_dict().items():
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
-    return digest.hexdigest()[:32]
 
 
 def read_safetensors(path: Path, advice: str = "Fetch or save it again.") -> dict[str, Tensor]:

@@ -9,7 +9,6 @@ from bertcourse.datasets.data import (
     COURSE_DATA,
     book_words,
     course_file,
-    damaged_course_files,
     parallel_sentences,
     read_text,
 )
@@ -22,7 +21,6 @@ __all__ = [
     "agreement_sentences",
     "book_words",
     "course_file",
-    "damaged_course_files",
     "parallel_sentences",
     "read_text",
     "word_pairs",

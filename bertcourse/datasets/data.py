@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from bertcourse.files import sha256
-
 
 def read_text(path: Path) -> str:
     """The text in a UTF-8 file, which may be compressed with xz (.xz).
@@ -35,8 +33,6 @@ def naming_damage(path: Path) -> Iterator[None]:
 
 # The course's own data: inside the package if it is installed, beside the package in a checkout.
 INSTALLED_DATA = Path(__file__).parent.with_name("course_data")
-
-
 COURSE_DATA = INSTALLED_DATA if INSTALLED_DATA.is_dir() else Path(__file__).parents[2] / "data"
 
 
@@ -53,19 +49,6 @@ def course_file(name: str) -> Path:
             f"course again (in its folder: make course; elsewhere: pip install --force-reinstall bertcourse)."
         )
     return path
-
-
-def damaged_course_files() -> list[str]:
-    """Which of the course's own data files are missing or altered, with one line for each."""
-    damaged = []
-    for line in course_file("SHA256SUMS").read_text(encoding="utf-8").splitlines():
-        digest, name = line.split(maxsplit=1)
-        path = COURSE_DATA / name
-        if not path.is_file():
-            damaged.append(f"{name} is missing")
-        elif sha256(path) != digest:
-            damaged.append(f"{name} is altered")
-    return damaged
 
 
 def book_words() -> tuple[Counter[str], Counter[str]]:

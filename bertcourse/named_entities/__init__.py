@@ -11,7 +11,6 @@ from bertcourse.named_entities.scores import EntityScores, compare_taggers, enti
 from bertcourse.named_entities.taggers import TagHead, TokenClassifier, token_tags
 from bertcourse.named_entities.tags import (
     Entity,
-    entity_types,
     read_brackets,
     read_tags,
     tag_set,
@@ -27,7 +26,6 @@ __all__ = [
     "TokenClassifier",
     "compare_taggers",
     "entity_scores",
-    "entity_types",
     "invalid_steps",
     "may_follow",
     "read_brackets",

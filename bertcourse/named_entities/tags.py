@@ -63,15 +63,6 @@ def tag_set(types: Sequence[str]) -> list[str]:
     return ["O", *(f"{prefix}-{kind}" for kind in types for prefix in "BI")]
 
 
-def entity_types(tags: Sequence[str]) -> list[str]:
-    """The types of entities in tags, in order of appearance.
-
-    >>> entity_types(["O", "B-PER", "I-PER", "B-ORG"])
-    ['PER', 'ORG']
-    """
-    return list(dict.fromkeys(tag[2:] for tag in tags if tag != "O"))
-
-
 def read_brackets(text: str) -> tuple[list[str], list[Entity]]:
     """The words and entities of a text with brackets, with types in capitals and punctuation marks as words.
 

@@ -7,13 +7,14 @@ import pytest
 
 from bertcourse.datasets import course_file
 from bertcourse.fine_tuning import LabeledText, read_tsv
-from bertcourse.named_entities import TaggedSentence, entity_types, read_conll
+from bertcourse.named_entities import TaggedSentence, read_conll
 from bertcourse.question_answering import Answer, Question, read_squad
 from bertcourse_lab.datasets import classification, entities, registry
 from bertcourse_lab.datasets import questions as question_sets
 from bertcourse_lab.datasets.classification import rte, split_by, sst2
 from bertcourse_lab.datasets.entities import join_sentences, wikigold, wnut17
 from bertcourse_lab.datasets.questions import squad
+from bertcourse_lab.named_entities.taggers import entity_types
 
 ARTICLE = {
     "title": "Bees",

@@ -117,12 +117,28 @@ def check_weights() -> Check:
 
 def check_course() -> Check:
     """What comes with the course, each file checked by its SHA-256: the checkpoint, labelled sets, stored tables."""
-    from bertcourse.datasets.data import COURSE_DATA, damaged_course_files
+    from bertcourse.datasets import COURSE_DATA
 
     damaged = damaged_course_files()
     more = f" and {len(damaged) - 3} more" if len(damaged) > 3 else ""
     found = f"{', '.join(damaged[:3])}{more}, in {COURSE_DATA}" if damaged else f"all intact, in {COURSE_DATA}"
     return Check(not damaged, found, INSTALL)
+
+
+def damaged_course_files() -> list[str]:
+    """Which of the course's own data files are missing or altered, with one line for each."""
+    from bertcourse.datasets import data
+    from bertcourse.files import sha256
+
+    damaged = []
+    for line in data.course_file("SHA256SUMS").read_text(encoding="utf-8").splitlines():
+        digest, name = line.split(maxsplit=1)
+        path = data.COURSE_DATA / name
+        if not path.is_file():
+            damaged.append(f"{name} is missing")
+        elif sha256(path) != digest:
+            damaged.append(f"{name} is altered")
+    return damaged
 
 
 def check_checks() -> Check:

@@ -16,12 +16,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 from filelock import FileLock, Timeout
 from tokenizers import Tokenizer
+from torch import nn
 from tqdm import tqdm
 
 from bertcourse.bert import BertForPreTraining, BertModel, length_buckets
-from bertcourse.bert.weights import fingerprint
 from bertcourse.bert.windows import Window, make_windows
 from bertcourse.files import make_folder, replace_files
 from bertcourse.word_senses import ContextualVectors, word_vectors
@@ -194,6 +195,15 @@ def cache_key(model: BertModel | BertForPreTraining, windows: Sequence[Window], 
     digest.update(fingerprint(model).encode())
     for window in windows:  # they reflect the text and the tokenizer
         digest.update(repr(tuple(window)).encode())
+    return digest.hexdigest()[:32]
+
+
+def fingerprint(model: nn.Module) -> str:
+    """32 hexadecimal digits that say which weights a model has: two models have the same if no weight differs."""
+    digest = hashlib.sha256()
+    for name, tensor in model.state_dict().items():
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy())
     return digest.hexdigest()[:32]
 
 

@@ -36,7 +36,6 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from bertcourse.bert import BertForPreTraining, encode_batch, load_pretrained
-from bertcourse.bert.weights import fingerprint
 from bertcourse.bootstrap import Comparison, compare
 from bertcourse.datasets import agreement_sentences
 from bertcourse.datasets.agreement import AgreementSentence
@@ -47,6 +46,7 @@ from bertcourse_lab.benchmarks.tables import table_lines, versions, with_interva
 from bertcourse_lab.pretraining.batches import RowMaker
 from bertcourse_lab.pretraining.rows import collate
 from bertcourse_lab.pretraining.shards import joined, measuring_books
+from bertcourse_lab.vector_cache import fingerprint
 
 LENGTHS, MASKS = (64, 128, 256), ("all [MASK]", "80/10/10")
 TOKENS = 2**15  # of each book, at each length

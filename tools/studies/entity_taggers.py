@@ -34,7 +34,6 @@ from bertcourse.named_entities import (
     TaggedSentence,
     TokenClassifier,
     entity_scores,
-    entity_types,
     invalid_steps,
     read_conll,
     tag_set,
@@ -43,6 +42,7 @@ from bertcourse_lab.datasets.classification import Splits
 from bertcourse_lab.datasets.entities import wikigold
 from bertcourse_lab.fine_tuning import fine_tune
 from bertcourse_lab.named_entities import FeatureTagger, TagDecoder, Tagger, strictly
+from bertcourse_lab.named_entities.taggers import entity_types
 
 SEEDS = (0, 1, 2)
 RATES = (3e-3, 1e-2)

@@ -30,12 +30,11 @@ from tokenizers import Tokenizer
 from torch import nn
 
 from bertcourse.bert import BertModel, load_pretrained
-from bertcourse.bert.weights import fingerprint
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.classifiers import SequenceClassifier
 from bertcourse.fine_tuning.heads import classification_scores
 from bertcourse.fine_tuning.readers import LabeledText
-from bertcourse.named_entities.tags import entity_types, tag_set
+from bertcourse.named_entities.tags import tag_set
 from bertcourse.question_answering.readers import SpanPredictor
 from bertcourse_lab.benchmarks.tables import publish, table_lines, table_name
 from bertcourse_lab.datasets.classification import Splits, rte, sst2
@@ -44,6 +43,8 @@ from bertcourse_lab.datasets.questions import squad
 from bertcourse_lab.datasets.registry import cache_folder
 from bertcourse_lab.fine_tuning.trainer import CHECKPOINT, config_of, description, fine_tune
 from bertcourse_lab.named_entities import Tagger
+from bertcourse_lab.named_entities.taggers import entity_types
+from bertcourse_lab.vector_cache import fingerprint
 
 
 class Task(NamedTuple):

@@ -17,14 +17,14 @@ from torch import Tensor, nn
 
 from bertcourse.bert import BertModel
 from bertcourse.bert.modes import evaluation_mode
-from bertcourse.bert.weights import check_numbers, fingerprint, read_safetensors
+from bertcourse.bert.weights import check_numbers, read_safetensors
 from bertcourse.files import read_json, replace_files
 from bertcourse.fine_tuning.heads import check_labels
 from bertcourse.named_entities.conll import TaggedSentence
 from bertcourse.named_entities.scores import tagging_scores
 from bertcourse.named_entities.taggers import check_tags, readable_words
 from bertcourse_lab.named_entities.decoding import TagDecoder
-from bertcourse_lab.vector_cache import cached_word_vectors, check_layers
+from bertcourse_lab.vector_cache import cached_word_vectors, check_layers, fingerprint
 
 POOLINGS = ("sum", "mean", "concat", "weighted")
 

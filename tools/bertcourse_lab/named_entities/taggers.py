@@ -8,7 +8,7 @@ from torch import Tensor
 
 from bertcourse.bert import BertModel
 from bertcourse.fine_tuning.heads import Row
-from bertcourse.named_entities import TaggedSentence, TokenClassifier, entity_types, tag_set
+from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
 from bertcourse.named_entities.taggers import check_tags
 from bertcourse_lab.named_entities.decoding import TagDecoder
 from bertcourse_lab.named_entities.subwords import subword_tags, word_spans, word_tags
@@ -111,3 +111,12 @@ class Tagger(TokenClassifier):
             for word, tag in zip(dict.fromkeys(words[source]), word_tags(words[source], found)):
                 results[source][word] = tag
         return results
+
+
+def entity_types(tags: Sequence[str]) -> list[str]:
+    """The types of entities in tags, in order of appearance.
+
+    >>> entity_types(["O", "B-PER", "I-PER", "B-ORG"])
+    ['PER', 'ORG']
+    """
+    return list(dict.fromkeys(tag[2:] for tag in tags if tag != "O"))
