@@ -31,10 +31,6 @@ SHARED = {"bootstrap", "datasets", "files"}  # below all chapters: they import n
 # For homework handed out before version 0.2, each with the tools that it imports; they go with version 0.3.
 OLD_NAMES = {"checks": {"bertcourse_homework"}, "training": set()}
 TOOLS = {path.name for path in (ROOT / "tools").glob("bertcourse_*")}
-# What figures still take from chapters, until the issue on that lecture hands them the numbers instead.
-FIGURES_STILL_IMPORT = {
-    "tags": {"named_entities"},
-}
 
 
 def imported(file: Path, package: str) -> set[str]:
@@ -88,11 +84,8 @@ def test_the_course_imports_no_tool():
 
 
 def test_figures_import_no_chapter():
-    still = {}
     for file in (ROOT / "tools" / "bertcourse_figures").rglob("*.py"):
-        if found := parts_of_the_course(file, "bertcourse_figures"):
-            still[file.stem] = found
-    assert still == FIGURES_STILL_IMPORT
+        assert not parts_of_the_course(file, "bertcourse_figures"), file
 
 
 def test_no_room_is_left_out():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertcourse.named_entities import entity_scores, invalid_steps, steps, token_tags, viterbi
+from bertcourse.named_entities import entity_scores, invalid_steps, read_tags, steps, token_tags, viterbi
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.tags import explore_tags, explore_viterbi, show_subwords
 from live_figures import NARROW, WIDE, numbers
@@ -18,7 +18,9 @@ SCORES = torch.tensor([[3.0, 0.2, 0.1], [1.6, 1.2, 0.4], [0.5, 0.2, 2.0], [0.9, 
 
 
 def tags_figure() -> Figure:
-    return explore_tags(WORDS, THERE, {"all O": ["O"] * len(WORDS), "first words": FIRST_ONLY, "right": THERE})
+    return explore_tags(
+        WORDS, THERE, {"all O": ["O"] * len(WORDS), "first words": FIRST_ONLY, "right": THERE}, read_tags
+    )
 
 
 def viterbi_figure() -> Figure:
@@ -41,11 +43,11 @@ def test_the_words_have_the_scores_of_each_attempt():
 
 def test_tags_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="a tag for each"):
-        explore_tags(WORDS, THERE, {"short": ["O"]})
+        explore_tags(WORDS, THERE, {"short": ["O"]}, read_tags)
     with pytest.raises(ValueError, match="must have an entity"):
-        explore_tags(["a"], ["O"], {"all O": ["O"]})
+        explore_tags(["a"], ["O"], {"all O": ["O"]}, read_tags)
     with pytest.raises(ValueError, match="1 to 24 words"):
-        explore_tags(["a"] * 30, ["B-X"] * 30, {"x": ["O"] * 30})
+        explore_tags(["a"] * 30, ["B-X"] * 30, {"x": ["O"] * 30}, read_tags)
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

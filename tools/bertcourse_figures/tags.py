@@ -1,6 +1,6 @@
 """Tags on words: what a wrong one costs, which subword gets it, and the best path through a table of scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,13 +12,19 @@ MOST_WORDS, MOST_PLACES, MOST_LABELS = 24, 8, 6
 LETTER = 7.6  # width of one at size 13
 
 
-def explore_tags(words: Sequence[str], there: Sequence[str], attempts: Mapping[str, Sequence[str]]) -> Figure:
+def explore_tags(
+    words: Sequence[str],
+    there: Sequence[str],
+    attempts: Mapping[str, Sequence[str]],
+    read_tags: Callable[[Sequence[str]], Sequence],
+) -> Figure:
     """Change the tag of any word: how many words are right, and what is the F1 of entities?
 
     Args:
         words: of a sentence, at most 24.
         there: the right tags, in BIO, with an entity among them.
         attempts: taggings to begin from, by name; the first is shown at first.
+        read_tags: the entities that tags stand for.
 
     Raises:
         ValueError: too many words, a tag too few, or no entity.
@@ -40,19 +46,13 @@ def explore_tags(words: Sequence[str], there: Sequence[str], attempts: Mapping[s
         "choices": ["O", *(f"{prefix}-{kind}" for kind in used for prefix in "BI")],
         "attempts": [[name, list(tags)] for name, tags in attempts.items()],
     }
-    said = "; ".join(f"{name}: {scored(there, tags)}" for name, tags in attempts.items())
-    told = f"Tags of {len(words)} words. {said}."
-    return Figure(draw_tags(data, told), told, "tags", data)
+    said = [f"{name}: {scored(there, tags, read_tags)}" for name, tags in attempts.items()]
+    told = f"Tags of {len(words)} words. {'; '.join(said)}."
+    return Figure(draw_tags(data, told, said[0]), told, "tags", data)
 
 
-def scored(there: Sequence[str], found: Sequence[str]) -> str:
-    """Accuracy of words and F1 of entities, with what they are made of.
-
-    >>> scored(["B-PER", "I-PER", "O", "O"], ["B-PER", "O", "O", "O"])
-    '3 of 4 words right (75 %), 0 entities right, 1 found, 1 there, F1 0 %'
-    """
-    from bertcourse.named_entities.tags import read_tags  # here: most figures do without chapter 8
-
+def scored(there: Sequence[str], found: Sequence[str], read_tags: Callable[[Sequence[str]], Sequence]) -> str:
+    """Accuracy of words and F1 of entities, with what they are made of."""
     same = sum(a == b for a, b in zip(there, found, strict=True))
     gold, ours = set(read_tags(there)), set(read_tags(found))
     right = len(gold & ours)
@@ -61,9 +61,9 @@ def scored(there: Sequence[str], found: Sequence[str]) -> str:
     return f"{share}, {right} entities right, {len(ours)} found, {len(gold)} there, F1 {f1:.0f} %"
 
 
-def draw_tags(data: dict, told: str) -> Schematic:
+def draw_tags(data: dict, told: str, score: str) -> Schematic:
     """The still picture: rows of words with the right tag and that of the first attempt, wrong ones in orange."""
-    name, found = data["attempts"][0]
+    _, found = data["attempts"][0]
     wide = [LETTER * max(4, *map(len, column)) + 14 for column in zip(data["words"], data["there"], found)]
     rows: list[list[int]] = [[]]
     for number in range(len(wide)):
@@ -82,7 +82,7 @@ def draw_tags(data: dict, told: str) -> Schematic:
                 look = ("hot", "hot") if wrong else ("line", "panel" if tag == "O" else "plus")
                 figure.box(x + 2, top + 26 + 28 * line, wide[number] - 4, 24, tag, *look, corner=5)
             x += wide[number]
-    figure.text((370, 92 * len(rows) + 16), f"{name}: {scored(data['there'], found)}", color="soft")
+    figure.text((370, 92 * len(rows) + 16), score, color="soft")
     return figure
 
 
