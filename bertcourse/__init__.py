@@ -6,9 +6,9 @@ The chapters, each of which imports only earlier ones: ``static_embeddings`` (0)
 ``decoders`` (12).
 
 What they stand on: ``bert`` (the model, its files, its batches; it builds on chapters 2 and 3) and, below all chapters,
-``training`` (what both training loops share), ``datasets`` (the course's own), ``files`` and ``bootstrap``.
+``datasets`` (the course's own), ``files`` and ``bootstrap``.
 
 What makes the course run has packages of its own, which no chapter imports: ``bertcourse_figures`` draws,
 ``bertcourse_homework`` checks answers, ``bertcourse_grading`` grades them, ``bertcourse_lab`` holds long runs, public
-data, measurements and the command, and ``bertcourse_slides`` makes decks. (``checks`` is the homework's old name.)
+data, measurements and the command, and ``bertcourse_slides`` makes decks. (``checks`` and ``training`` are old names.)
 """

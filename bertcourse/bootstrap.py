@@ -6,7 +6,7 @@ Instances of the test set are drawn again, with replacement, many times over:
     p-value    the share of draws with |δ* − δ| ≥ |δ|, where δ is the measured difference
 
 The draws scatter around δ. Shifted by −δ they scatter around 0, as they would if the two systems were equally good; the
-p-value is how often chance alone then gives as large a difference as was measured. Chapters 5, 8 and 10 and the
+p-value is how often chance alone then gives as large a difference as was measured. Chapters 8, 9 and 10 and the
 benchmarks use it.
 """
 

@@ -35,8 +35,10 @@ def test_long_sentences_are_left_out_and_german_comes_first(study, pairs_file):
 def test_unread_sentences_are_asked_for(study, pairs_file, monkeypatch):
     monkeypatch.setitem(study["measure"].__globals__, "ASKED", 3)
     monkeypatch.setitem(study["measure"].__globals__, "BATCH", 4)
-    row = study["measure"](*study["read_pairs"](pairs_file), seed=0, steps=2)
-    assert 0 <= row["exact"] <= 1 and set(row["ours"]) == set(study["OURS"])
+    pairs, words = study["read_pairs"](pairs_file)
+    row = study["measure"](pairs, words, seed=0, steps=2)
+    assert row["pairs"] == len(study["split"](pairs)[1]) and 0 <= row["exact"] <= 1
+    assert set(row["ours"]) == set(study["OURS"])
     assert "1 seeds" in study["markdown"](2, 0.1, [row])
 
 

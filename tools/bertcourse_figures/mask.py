@@ -58,7 +58,7 @@ def explore_mask(
         "start": allowed.int().tolist(),
         "row": row,
     }
-    weights = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1).nan_to_num()  # 0 where nobody may be attended to
+    weights = scores.masked_fill(~allowed, -torch.inf).softmax(dim=-1)
     output = weights @ value
     shares = ", ".join(f"{word} {weight:.3f}" for word, weight in zip(words, weights[row].tolist()))
     told = f"Mask that allows {int(allowed.sum())} of {length} × {length} cells. {words[row]} attends to: {shares}."

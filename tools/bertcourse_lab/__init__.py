@@ -2,6 +2,6 @@
 
 ``cli`` is the ``bertcourse`` command; ``doctor`` says what this machine lacks, ``lectures`` runs and measures
 notebooks, ``validation`` compares their numbers within a tolerance, ``pretraining`` has long
-runs (``tokenizer`` what the shipped models read with, ``hybrid`` one model that fills and writes), ``datasets`` fetches
-public data, and ``benchmarks`` measures models on published tasks.
+runs, and shares ``training`` with ``fine_tuning`` (``tokenizer`` has what the shipped models read with, ``hybrid`` one
+model that fills and writes), ``datasets`` fetches public data, and ``benchmarks`` measures models on published tasks.
 """
