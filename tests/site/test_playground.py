@@ -253,7 +253,7 @@ def test_a_hidden_word_is_predicted_as_in_python_while_one_types(opened, page, a
     line.press("Home")
     tab.keyboard.type("Today ")
     today = f"Today {RIVER}"
-    panel.wait_until("root.querySelector('.tokens').textContent", "".join(course[1].encode(today).tokens))
+    panel.wait_until("root.querySelector('.tokens')?.textContent", "".join(course[1].encode(today).tokens))
     assert panel.root.locator(".tokens [aria-pressed=true]").all_inner_texts() == ["bank"]  # it moved along
     assert agrees(drawn_predictions(panel), predictions(course, today, 6))
     panel.press("river")
@@ -264,7 +264,7 @@ def test_a_hidden_word_is_predicted_as_in_python_while_one_types(opened, page, a
 def test_a_mask_may_be_typed_and_a_bar_writes_its_word(tab, course):
     panel = Panel(tab, "fill")
     panel.type("The old [MASK] rode to the castle.")
-    panel.wait_until("root.querySelectorAll('.tokens button')[4].textContent", "to")
+    panel.wait_until("root.querySelectorAll('.tokens button')[4]?.textContent", "to")
     expected = predictions(course, "The old [MASK] rode to the castle.", 3, hidden=False)
     assert agrees(drawn_predictions(panel), expected)
     panel.root.locator("button.row").nth(1).press("Enter")
@@ -502,10 +502,10 @@ def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
     names = [f"{sense['word']} {sense['label']}" for sense in table["senses"]]
     for example in examples:
         panel.type(example.text)
-        panel.wait_until("root.querySelector('.tokens').textContent", "".join(tokenizer.encode(example.text).tokens))
+        panel.wait_until("root.querySelector('.tokens')?.textContent", "".join(tokenizer.encode(example.text).tokens))
         number = len(re.findall(r"\w+|[^\w\s]", example.text[: example.start]))
         panel.root.locator(f".tokens [data-word='{number}']").first.click()
-        panel.wait_until("root.querySelector('.tokens [aria-pressed=true]').dataset.word", str(number))
+        panel.wait_until("root.querySelector('.tokens [aria-pressed=true]')?.dataset.word", str(number))
         tab_words = panel.root.locator(".tokens [aria-pressed=true]").all_inner_texts()
         assert "".join(tab_words).replace("##", "") == example.text[example.start : example.end].lower()
         vector = playground.target_vectors(model.bert, tokenizer, [example])
@@ -516,7 +516,7 @@ def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
         assert f"nearest is: {predicted.removeprefix(example.word[0] + ' ')}." in panel.caption()
     raw = panel.numbers(".senses .value")[0]
     panel.root.get_by_role("checkbox").press("Space")
-    panel.wait_until(f"root.querySelector('.senses .value').textContent.includes('{raw:.3f}')", False)
+    panel.wait_until(f"root.querySelector('.senses .value')?.textContent.includes('{raw:.3f}')", False)
     panel.wait_for(f"{100 * table['accuracy']['standardized']:.0f} %")
     mean, scale = np.array(table["sum"]["mean"]), np.array(table["sum"]["scale"])
     cosines = unit((sums - mean) / scale) @ unit((vector - mean) / scale)[0]
