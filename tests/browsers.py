@@ -1,5 +1,6 @@
-"""A browser for the tests that look at pages, what they do where there is none, and how they read a map."""
+"""A browser for the tests that look at pages, what they do where there is none, and how they read pages and maps."""
 
+import functools
 import importlib.util
 import os
 import shutil
@@ -12,6 +13,7 @@ from typing import NoReturn
 import numpy as np
 import pytest
 import torch
+from bs4 import BeautifulSoup
 
 
 def absent(what: str) -> NoReturn:
@@ -37,6 +39,17 @@ def chromium() -> Iterator:
             absent("Chromium or Chrome")
         yield started
         started.close()
+
+
+@functools.cache
+def pages(folder: Path) -> dict[str, BeautifulSoup]:
+    """Each page's path and what it holds: not the theme's own files, nor slides, which have tests of their own."""
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.html"))}
+    return {
+        name: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for name, path in paths.items()
+        if not name.startswith(("_static/", "slides/"))
+    }
 
 
 def serious_findings(tab, within: str | None = None) -> list[tuple[str, list[str]]]:

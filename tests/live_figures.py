@@ -1,6 +1,9 @@
-"""What the tests of figures in a browser share: two widths, how they read numbers, and how small a text is."""
+"""What the tests of figures in a browser share: widths and colours of pages, the easier of which are looked at weekly,
+how they read numbers, and how small a text is."""
 
 import re
+
+import pytest
 
 SMALLEST = """(host) => {
   const stage = host.shadowRoot.querySelector(".stage"), sizes = [];
@@ -17,6 +20,11 @@ SMALLEST = """(host) => {
 }"""  # pixels on the screen: the smallest text of a figure, but for subscripts
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-−+]\d+)?")
 WIDE, NARROW = 1000, 390
+WIDTHS = [pytest.param(WIDE, marks=pytest.mark.weekly), NARROW]
+PAGES = [  # the page's colour and its text's
+    pytest.param("white", "rgb(20, 20, 20)", marks=pytest.mark.weekly),
+    ("rgb(18, 18, 18)", "rgb(230, 230, 230)"),
+]
 OUTSIDE = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>
     [...host.shadowRoot.querySelectorAll('text, button, .say, rect, svg')].filter((node) => {
         const box = node.getBoundingClientRect();

@@ -49,6 +49,8 @@ NBVAL = [
     "no:cacheprovider",
     "-p",
     "no:cov",
+    "-p",
+    "no:hypothesispytest",  # two seconds to import
     "--rootdir",
     str(ROOT),
     "-c",
@@ -57,7 +59,7 @@ NBVAL = [
     "--nbval-cell-timeout=900",
     "--nbval-kernel-startup-timeout=900",
 ]
-NBVAL_SECONDS = 9.0  # CPU time of nbval itself, on any notebook
+NBVAL_SECONDS = 4.0  # CPU time of nbval itself, on any notebook
 # One machine is made into others: the instructions that torch's own kernels may use, oneDNN's, MKL's and OpenBLAS's.
 OLDER = {
     "avx2": ("avx2", "AVX2", "AVX2", "Haswell"),  # most laptops

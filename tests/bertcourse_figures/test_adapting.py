@@ -11,7 +11,7 @@ from bertcourse_figures.adapting import (
     show_pair,
 )
 from bertcourse_figures.interactive import Figure
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 TOKENS = "[CLS] the enter key is stuck . [SEP]".split()
 LABELS = ["billing", "hardware", "software"]
@@ -96,7 +96,7 @@ def test_low_rank_says_what_is_kept_and_what_it_costs(rank):
         show_low_rank(before, 0 * change, np.zeros((len(before), 2)), np.zeros((2, 30)))
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("make", [classifier, pair, low_rank])
 def test_the_schematics_fit_on_any_screen(shown, make, width):  # noqa: F811
     figure = make()[0]
@@ -119,7 +119,7 @@ def test_the_words_hold_the_means_by_number_of_labels():
         explore_labels({"tickets": {"fine-tuned": {16: [1.0]}, "from scratch": {16: [1.0]}}}, 100 / 3)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_more_labels_and_another_set_show_other_scores(shown, width):  # noqa: F811
     tab = shown(explore_labels(SCORES, 100 / 3), width=width)
 
@@ -165,7 +165,7 @@ def test_the_words_hold_cost_and_worth_of_each_level():
         explore_freezing(BLOCKS, LEARNING, OPERATIONS, marks, num_blocks=3)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_more_layers_learn_as_the_slider_moves(shown, width):  # noqa: F811
     figure, marks = freezing()
     tab = shown(figure, width=width)

@@ -10,7 +10,7 @@ import torch
 
 from bertcourse_figures.analogies import STOPS, explore_analogies, show_axis
 from bertcourse_figures.interactive import Figure
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 SVG = "{http://www.w3.org/2000/svg}"
 WORDS = "man king woman queen boy girl he she lord lady river tea clerk governess".split()
@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_refused():
         figure(analogies=[("man", "king", "man", "")])
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_an_analogy_is_picked_stepped_and_tried_with_all_words(shown, width):  # noqa: F811
     tab = shown(figure(), width=width)
     slider, leave = tab.get_by_role("slider"), tab.get_by_role("button", name="leave out")

@@ -12,7 +12,7 @@ from bertcourse_figures.blanks import (
     show_pretraining_heads,
 )
 from bertcourse_figures.interactive import Figure
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 TOKENS = "[CLS] they pulled the can ##oe up on the shore . [SEP]".split()
 SHOWN = "[CLS] they [MASK] the [MASK] ##oe up fire the shore . [SEP]".split()
@@ -49,7 +49,7 @@ def test_the_losses_of_both_heads_are_minus_the_logarithms():
             show_pretraining_heads(TOKENS, torch.ones(len(TOKENS), 16), 9, {}, ("shore", probability), follows, is_next)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("figure", [heads(), show_masking(TOKENS, SHOWN, CHOSEN)], ids=["heads", "masking"])
 def test_steps_of_pretraining_fit_on_any_screen(shown, figure, width):  # noqa: F811
     tab = shown(figure, width=width)
@@ -75,7 +75,7 @@ def test_the_words_say_how_probable_the_truth_was_first_and_last():
         explore_snapshots(TEXT, PLACES, probabilities, VOCABULARY, [0, 1, 2, 3], losses[1:])
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_scrubbing_shows_what_the_model_put_into_the_blanks_then(shown, width):  # noqa: F811
     figure, probabilities, losses = snapshots()
     tab = shown(figure, width=width)
@@ -120,7 +120,7 @@ def test_the_words_count_questions_and_words_left():
         explore_masking_rate(TEXT, range(len(TEXT)), {15: (1, 1), 100: (9, 9)})
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_higher_rate_asks_more_and_leaves_less(shown, width):  # noqa: F811
     figure = rate()
     tab = shown(figure, width=width)

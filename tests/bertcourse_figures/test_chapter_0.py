@@ -14,7 +14,7 @@ from bertcourse_figures.plots import (
     show_recurrence,
 )
 from browsers import serious_findings
-from live_figures import NARROW, WIDE
+from live_figures import PAGES, WIDTHS
 
 LONG = ["antidisestablishmentarianism", "incomprehensibilities", *(f"word{number}" for number in range(46))]
 INSIDE = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>
@@ -46,7 +46,7 @@ def everything() -> list[Figure]:
     ]
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_wider_than_the_screen_nor_cut_off(shown, width):  # noqa: F811
     figures = everything()
     tab = shown(*figures, width=width)
@@ -76,7 +76,7 @@ def test_what_is_written_in_a_still_picture_stays_inside():
             assert 0 <= float(x) <= 740 and 0 <= float(y) <= figure.still.height
 
 
-@pytest.mark.parametrize("page, ink", [("white", "rgb(20, 20, 20)"), ("rgb(18, 18, 18)", "rgb(230, 230, 230)")])
+@pytest.mark.parametrize("page, ink", PAGES)
 def test_text_takes_the_colour_of_the_page_and_can_be_read(shown, page, ink):  # noqa: F811
     tab = shown(*everything(), style=f"body {{ background: {page}; color: {ink} }}")
     fills = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>

@@ -11,7 +11,7 @@ from bertcourse_figures.decoders import SENTINELS, corrupt, show_cross_attention
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.writing import explore_writing_order
 from browsers import serious_findings
-from live_figures import NARROW, OUTSIDE, WIDE, close, numbers
+from live_figures import OUTSIDE, PAGES, WIDTHS, close, numbers
 
 WORDS = "the boatman <rowed> to the bank".split()
 PLACES = re.compile(r'<text x="([-\d.]+)" y="([-\d.]+)"')
@@ -148,7 +148,7 @@ def test_cross_attention_says_where_most_of_each_row_lies():
     torch.testing.assert_close(torch.tensor(figure.data["weights"]), weights, atol=6e-5, rtol=0)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_cross_attention_is_walked_token_by_token(shown, width):  # noqa: F811
     figure, weights = cross()
     tab = shown(figure, width=width)
@@ -196,7 +196,7 @@ def everything() -> list[Figure]:
     return [families(), spans(), cross()[0], long, ten, letters, names]
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_they_fit_the_screen(shown, width):  # noqa: F811
     figures = everything()
     tab = shown(*figures, width=width)
@@ -219,7 +219,7 @@ def six() -> list[Figure]:
     ]
 
 
-@pytest.mark.parametrize(("page", "ink"), [("white", "rgb(20, 20, 20)"), ("rgb(18, 18, 18)", "rgb(230, 230, 230)")])
+@pytest.mark.parametrize("page, ink", PAGES)
 def test_they_take_the_colours_of_the_page_and_have_no_serious_finding(shown, page, ink):  # noqa: F811
     tab = shown(*six(), style=f"body {{ background: {page}; color: {ink} }}")
     for name in ("draw 20 words", "next step"):

@@ -19,7 +19,7 @@ from bertcourse_figures.generation import (
     multiplications,
 )
 from bertcourse_figures.interactive import Figure
-from live_figures import NARROW, WIDE, close, numbers
+from live_figures import WIDTHS, close, numbers
 
 
 def sampling(size: int = 40, **how) -> tuple[Figure, torch.Tensor]:
@@ -178,7 +178,7 @@ def large(number: int) -> str:
     return f"{number:,}" if number < 1e6 else f"{number / 1e6:.2f} million"
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_token_by_token_rows_are_computed_or_read(shown, width):  # noqa: F811
     figure, weights = cache()
     tab, data = shown(figure, width=width), figure.data
@@ -233,7 +233,7 @@ def everything() -> list[Figure]:
     return [sampling()[0], sampling(3000, top_k=9, top_p=0.9)[0], cache()[0], long_cache()]
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_they_fit_the_screen(shown, width):  # noqa: F811
     figures = everything()
     tab = shown(*figures, width=width)

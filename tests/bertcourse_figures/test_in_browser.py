@@ -14,7 +14,7 @@ from bertcourse_figures.mask import explore_mask
 from bertcourse_figures.plane import explore_plane
 from bertcourse_figures.scaling import explore_scaling
 from bertcourse_figures.schematic import Schematic
-from live_figures import NARROW, OUTSIDE, WIDE, close, last_numbers, numbers
+from live_figures import NARROW, OUTSIDE, PAGES, WIDE, WIDTHS, close, last_numbers, numbers
 
 SITE = Path(__file__).parents[2] / "tools" / "site"
 
@@ -383,7 +383,7 @@ def test_a_page_that_forbids_inline_scripts_shows_pictures_and_notes(shown):
     assert tab.get_by_text("This figure moves where scripts run").count() == len(figures)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_wider_than_the_screen(shown, width):
     figures = everything()
     tab = shown(*figures, width=width)
@@ -392,7 +392,7 @@ def test_nothing_is_wider_than_the_screen(shown, width):
     assert tab.evaluate(OUTSIDE) == []
 
 
-@pytest.mark.parametrize("page, ink", [("white", "rgb(20, 20, 20)"), ("rgb(18, 18, 18)", "rgb(230, 230, 230)")])
+@pytest.mark.parametrize("page, ink", PAGES)
 def test_text_takes_the_colour_of_the_page_light_and_dark(shown, page, ink):
     tab = shown(*everything(), style=f"body {{ background: {page}; color: {ink} }}")
     fills = """() => [...document.querySelectorAll('[data-live]')].map((host) =>

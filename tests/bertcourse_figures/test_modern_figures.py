@@ -13,7 +13,7 @@ from bertcourse_figures.objectives import show_objectives
 from bertcourse_figures.rotary import axis, explore_rotary, scores_at
 from bertcourse_figures.sight import scores_of, show_sight
 from browsers import serious_findings
-from live_figures import NARROW, OUTSIDE, WIDE, numbers
+from live_figures import OUTSIDE, PAGES, WIDTHS, numbers
 
 WORDS = "the old boatman rowed <two> strangers across the river".split()
 HIDDEN, AGAIN, SPAN, GUESSES = [2, 8], [1, 5, 8], (4, 6), ["fisherman", "river"]
@@ -162,7 +162,7 @@ def test_rotary_settings_that_do_not_fit_are_refused():
             explore_rotary(query, key, turn, **other)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_hands_and_score_follow_both_sliders(shown, width):  # noqa: F811
     figure, query, key = rotary()
     tab = shown(figure, width=width)
@@ -305,7 +305,7 @@ def test_both_forms_have_the_same_steps_and_stay_inside(make):
     assert figure.still.width == 740 and figure.still.narrow.width == 360
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_they_fit_the_screen_and_no_text_covers_another(shown, width):  # noqa: F811
     figures = everything()
     tab = shown(*figures, width=width)
@@ -324,7 +324,7 @@ def test_they_fit_the_screen_and_no_text_covers_another(shown, width):  # noqa: 
     assert tab.evaluate(covered) == []
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("make", [objectives, sight])
 def test_they_are_stepped_through_by_button_and_key(shown, make, width):  # noqa: F811
     figure = make()
@@ -346,7 +346,7 @@ def test_where_scripts_do_not_run_pictures_and_notes_remain(shown):  # noqa: F81
         assert 0 <= float(x) <= 740 and 0 <= float(y) <= rotary()[0].still.height
 
 
-@pytest.mark.parametrize(("page", "ink"), [("white", "rgb(20, 20, 20)"), ("rgb(18, 18, 18)", "rgb(230, 230, 230)")])
+@pytest.mark.parametrize("page, ink", PAGES)
 def test_they_take_the_colours_of_the_page_and_have_no_serious_finding(shown, page, ink):  # noqa: F811
     figures = everything()
     tab = shown(*figures, style=f"body {{ background: {page}; color: {ink} }}")

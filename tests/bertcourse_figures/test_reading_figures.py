@@ -7,7 +7,7 @@ import torch
 from bertcourse.question_answering import best_span
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.reading import explore_margin, explore_question, show_pointing, span_steps
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 TOKENS = "for eleven shillings of rope and trouble".split()
 QUESTION, CONTEXT = "What was sold ?".split(), "It is six wheels, he says."
@@ -37,7 +37,7 @@ def test_the_steps_count_the_cells_that_go():
         span_steps(TOKENS, *(each[:3] for each in scores(0)), longest=3)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_steps_of_spans_fit_on_any_screen(shown, width):  # noqa: F811
     tab = shown(span_steps(TOKENS, *scores(0), longest=3), width=width)
     tab.get_by_role("button", name="step 4").click()
@@ -71,7 +71,7 @@ def test_pointing_says_the_sums_of_the_answer_and_of_the_right_one(seed):
         show_pointing(ROW, [0], *logits.unbind(1), (5, 5), (5, 5))
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_pointing_fits_on_any_screen(shown, width):  # noqa: F811
     tab = shown(pointing()[0], width=width)
     tab.get_by_role("button", name="step 3").click()
@@ -106,7 +106,7 @@ def test_the_words_say_which_words_change_the_answer():
         explore_question(QUESTION, CONTEXT, PLACES, probabilities[1:], (6, 9))
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_leaving_out_a_word_shows_what_the_reader_then_answers(shown, width):  # noqa: F811
     figure, probabilities = question_figure()
     tab = shown(figure, width=width)
@@ -156,7 +156,7 @@ def test_the_words_say_who_is_refused_and_what_is_left():
         explore_margin({"with an answer": f1}, f1)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_moving_the_margin_refuses_questions(shown, width):  # noqa: F811
     groups, f1 = margins()
     tab = shown(explore_margin(groups, f1), width=width)

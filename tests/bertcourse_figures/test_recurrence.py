@@ -6,7 +6,7 @@ import torch
 
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.recurrence import explore_recurrence, percent
-from live_figures import NARROW, WIDE, numbers
+from live_figures import NARROW, WIDE, WIDTHS, numbers
 
 TOKENS = [f"w{number}" for number in range(23)]
 LENGTH, RUNS = len(TOKENS), 3
@@ -81,7 +81,7 @@ def test_what_does_not_fit_is_refused():
         figure(start=0, reference=1)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_chain_is_stretched_by_slider_key_and_click_for_each_model(shown, width):  # noqa: F811
     tab = shown(figure(), width=width)
     slider, names = tab.get_by_role("slider", name="distance"), list(gradients())

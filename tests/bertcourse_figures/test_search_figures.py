@@ -7,7 +7,7 @@ import torch
 from bertcourse.retrieval import BM25, late_interaction, words_of
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.search import explore_bm25, explore_late, show_three_ways
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 TITLES = ["lock", "mill", "soap", "leaves"]
 PASSAGES = [
@@ -44,7 +44,7 @@ def test_passages_that_do_not_fit_are_refused():
         explore_bm25(["one", "two"], [1.0], {"a": 1.0}, {"a": [1, 2]}, right=0)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_moving_k1_and_b_ranks_the_passages_anew(shown, width):  # noqa: F811
     tab = shown(bm25_figure(), width=width)
     sliders = tab.get_by_role("slider")
@@ -86,7 +86,7 @@ def test_the_sum_is_that_of_the_package():
         explore_late(TOKENS, CONTEXT, PLACES, (asked @ told.T)[:2])
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_choosing_a_token_shows_its_best_match(shown, width):  # noqa: F811
     asked, told = vectors()
     cosines = asked @ told.T

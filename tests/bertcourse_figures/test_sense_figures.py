@@ -6,7 +6,7 @@ import pytest
 from bertcourse.word_senses import NearestSense
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.senses import borders, explore_nearest_sense, nearest_sense_steps, plane_of, word_in_layers
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 SENTENCES = ["They swam to the bank.", "They stole from the bank."]
 NAMES = "animal", "closure", "stamp"
@@ -96,7 +96,7 @@ def test_the_steps_refuse_what_does_not_fit():
         nearest_sense_steps(TEXTS[0], 0 * vector, examples)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_both_schematics_can_be_stepped_through_on_any_screen(shown, width):  # noqa: F811
     for figure in (word_in_layers(SENTENCES, states(), "bank"), nearest_sense_steps(TEXTS[0], asked(0)[0], senses(0))):
         tab, captions = shown(figure, width=width), figure.data["captions"]
@@ -137,7 +137,7 @@ def test_the_words_say_the_cosines_and_the_nearest_sense_of_each_sentence():
         explore_nearest_sense(TEXTS, asked(1), {name: senses(1)[name] for name in NAMES[:2]})
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_chosen_sentence_shows_its_cosines(shown, width):  # noqa: F811
     tab = shown(moving(), width=width)
     for number, (text, row) in enumerate(zip(TEXTS, cosines(asked(1), 1)), start=1):

@@ -13,7 +13,7 @@ from bertcourse_figures.space import (
     pair_cosines,
     shifted_cosines,
 )
-from live_figures import NARROW, WIDE, numbers
+from live_figures import NARROW, WIDE, WIDTHS, numbers
 
 COUNTS = (0, 1, 3)
 
@@ -71,7 +71,7 @@ def test_the_steps_of_a_cosine_add_up():
         cosine_steps(("river", "stone"), vectors[0], vectors[1], average, shown=8)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_steps_fit_on_any_screen(shown, width):  # noqa: F811
     vectors = cloud(3)
     tab = shown(
@@ -110,7 +110,7 @@ def test_the_words_say_what_two_random_words_get():
         explore_mean(vectors, ["one"] * len(vectors), [vectors.shape[1], *largest], COUNTS)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_moving_the_mean_and_leaving_out_dimensions(shown, width):  # noqa: F811
     vectors, largest, figure = mean_figure()
     tab = shown(figure, width=width)
@@ -182,7 +182,7 @@ def test_the_words_say_which_neighbours_stay():
         explore_neighbours(words, {**kinds, "raw": 0 * kinds["raw"]}, baselines, ["c"])
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_choosing_a_word_and_a_repair_shows_its_neighbours(shown, width):  # noqa: F811
     words, kinds, baselines, figure = neighbour_figure()
     tab = shown(figure, width=width)

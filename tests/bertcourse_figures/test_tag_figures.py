@@ -7,7 +7,7 @@ import torch
 from bertcourse.named_entities import entity_scores, invalid_steps, read_tags, steps, token_tags, viterbi
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.tags import explore_tags, explore_viterbi, show_subwords
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 WORDS = "Hope Lindqvist flew from New York to Orange .".split()
 THERE = "B-PER I-PER O O B-LOC I-LOC O B-GPE O".split()
@@ -50,7 +50,7 @@ def test_tags_that_do_not_fit_are_refused():
         explore_tags(["a"] * 30, ["B-X"] * 30, {"x": ["O"] * 30}, read_tags)
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_changing_a_tag_changes_both_scores(shown, width):  # noqa: F811
     tab = shown(tags_figure(), width=width)
     found = ["O"] * len(WORDS)
@@ -98,7 +98,7 @@ def test_subwords_are_stepped_through_from_words_to_the_way_back():
         show_subwords(["a"] * 9, ["O"] * 9, ["a"] * 9, list(range(9)), {"first": ["O"] * 9})
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_steps_of_subwords_are_shown_on_any_screen(shown, width):  # noqa: F811
     words, tags = ["Mt.", "Sanitas"], ["B-LOC", "I-LOC"]
     rules = {"first": [None, "B-LOC", None, "I-LOC", None, None]}
@@ -130,7 +130,7 @@ def test_paths_and_shapes_that_do_not_fit_are_refused():
         explore_viterbi(PLACES, LABELS, SCORES, start, step + 0.5, [0, 0, 0, 0])
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_changing_a_score_changes_both_paths(shown, width):  # noqa: F811
     tab = shown(viterbi_figure(), width=width)
     scores = SCORES.clone().double()

@@ -10,7 +10,7 @@ from bertcourse_figures.bpe import explore_bpe
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.lattices import explore_lattice, lanes
 from bertcourse_figures.tokens import show_tokens
-from live_figures import NARROW, WIDE, last_numbers, numbers
+from live_figures import PAGES, WIDTHS, last_numbers, numbers
 
 TEXT = "low low low lower newest newest widest"
 WORDS = dict(Counter("▁" + word for word in TEXT.split()).most_common())
@@ -207,7 +207,7 @@ def test_a_lattice_is_walked_by_click_and_key(shown):  # noqa: F811
     assert tab.locator(".edge.taken").count() == 0
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_wider_than_the_screen(shown, width):  # noqa: F811
     figures = [*everything(), explore_bpe([("a", "b")], "ab" * 70, readings([("a", "b")], "ab" * 70, [0, 1]))]
     tab = shown(*figures, width=width)
@@ -222,7 +222,7 @@ def test_without_scripts_the_pictures_and_their_notes_stand(shown):  # noqa: F81
     assert [image.get_attribute("alt") for image in tab.locator("img").all()] == [f.still.alt for f in everything()]
 
 
-@pytest.mark.parametrize("page, ink", [("white", "rgb(20, 20, 20)"), ("rgb(18, 18, 18)", "rgb(230, 230, 230)")])
+@pytest.mark.parametrize("page, ink", PAGES)
 def test_text_takes_the_colour_of_the_page(shown, page, ink):  # noqa: F811
     tab = shown(*everything(), style=f"body {{ background: {page}; color: {ink} }}")
     colors = "(node) => getComputedStyle(node).color"

@@ -6,7 +6,7 @@ import torch
 
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.window import explore_window
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 WORDS = "the young governess taught the two children".split()
 VOCABULARY = sorted({*WORDS, "sea", "elm", "tea", "day"})
@@ -91,7 +91,7 @@ def test_negatives_of_another_shape_are_refused():
         explore_window(WORDS, np.full((7, 2, 9), "sea"), start=(0, 1))
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_the_window_moves_and_widens_and_a_pair_shows_what_was_drawn_against_it(shown, width):  # noqa: F811
     tab, drawn = shown(figure(), width=width), negatives()
     place, wide = (tab.get_by_role("slider", name=f"{name} of the window") for name in ("centre", "size"))

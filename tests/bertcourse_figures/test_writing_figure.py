@@ -7,7 +7,7 @@ import torch
 
 from bertcourse_figures.interactive import Figure
 from bertcourse_figures.writing import MASK, Step, explore_writing_order
-from live_figures import NARROW, WIDE, numbers
+from live_figures import WIDTHS, numbers
 
 TEXT = "[CLS] it <rains> now [SEP]".split()
 
@@ -60,7 +60,7 @@ def test_what_does_not_fit_is_refused():
         explore_writing_order({"a": [second], "b": [(["x"], 0, 0.5)]})
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_steps_and_orders_are_walked(shown, width):  # noqa: F811
     tab = shown(explore_writing_order(ORDERS), width=width)
     name, step = "left to right", 0
@@ -121,7 +121,7 @@ def long_text() -> Figure:
     return explore_writing_order({"left to right, as a decoder writes": steps, "b": steps[:5]})
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
+@pytest.mark.parametrize("width", WIDTHS)
 def test_it_fits_the_screen(shown, width):  # noqa: F811
     tab = shown(explore_writing_order(ORDERS), long_text(), width=width)
     tab.get_by_role("slider", name="step").last.press("End")

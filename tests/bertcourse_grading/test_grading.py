@@ -249,6 +249,7 @@ def test_pages_run_nothing_that_a_notebook_brings(batch):
         assert "<td>$a&lt;b$</td>" in text.replace("<th>", "<td>").replace("</th>", "</td>")
 
 
+@pytest.mark.weekly
 def test_each_submission_has_a_seed_of_its_own_and_keeps_it(checks, tmp_path):
     batch = Batch(tmp_path, ["right", "partly"])
     seeds = {one.student: one.seed for one in batch.list}
@@ -356,6 +357,7 @@ def test_points_are_those_of_nbgraders_own_autograde(batch, tmp_path):
             assert theirs == {name: cell["points"] for name, cell in batch.results[student].cells.items()}, student
 
 
+@pytest.mark.weekly
 def test_without_the_systems_walls_python_refuses_the_same(checks, tmp_path):
     kinds = ["writes-outside", "deletes-files", "network", "reads-solution", "writes-by-program"]
     batch = Batch(tmp_path, kinds, walls=False)

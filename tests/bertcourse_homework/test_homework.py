@@ -12,7 +12,11 @@ from bertcourse_homework import CheckFailed, check
 from bertcourse_homework.engine import EXERCISES, EXPECTED
 from bertcourse_homework.values import difference
 from wrong_answers import VARIANTS, Variant
-from wrong_answers.verdicts import HOMEWORK, verdicts
+from wrong_answers.verdicts import HOMEWORK, names_of, verdicts
+
+
+def chapter_of(notebook: Path) -> str:
+    return str(int(notebook.stem.removeprefix("hw")))
 
 
 def name_of(variant: Variant) -> str:
@@ -47,8 +51,7 @@ def test_unusual_but_right_answer_passes(variant):
 @pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_solutions_pass_and_stubs_do_not(notebook, capsys, monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")  # a failed check is worth 0 points there
-    source = read_source(notebook)
-    names = source.namespace()
+    source, names = read_source(notebook), names_of(chapter_of(notebook))
     for exercise in source.exercises:
         assert check(exercise.number, names[exercise.name]) is None
         exec(exercise.hidden, dict(names))
@@ -64,13 +67,13 @@ def stub(*arguments, **keywords):
 @pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_hidden_tests_refuse_what_only_knows_the_visible_inputs(notebook):
     """A hidden test is worth something only if it fails an answer that returns nothing of use."""
-    source = read_source(notebook)
-    names = source.namespace()
+    source, names = read_source(notebook), names_of(chapter_of(notebook))
     for exercise in source.exercises:
         with pytest.raises(CheckFailed):
             exec(exercise.hidden, {**names, exercise.name: lambda *arguments, **keywords: None})
 
 
+@pytest.mark.weekly
 @pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_stored_values_are_those_of_the_solutions(notebook, tmp_path, monkeypatch):
     stored = (EXPECTED / f"{notebook.stem}.json").read_text(encoding="utf-8")

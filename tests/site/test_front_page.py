@@ -8,11 +8,10 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 from bs4 import BeautifulSoup
-from test_site import pages
 
 from bertcourse.bert.folders import find_minilm
 from bertcourse_lab.lectures import human_minutes, read_notebook, stated_cost, stated_minutes
-from browsers import script_of_the_site, serious_findings
+from browsers import pages, script_of_the_site, serious_findings
 from built import build_site
 
 ROOT = Path(__file__).parents[2]
@@ -233,7 +232,7 @@ def test_code_is_copied_and_figures_are_enlarged_by_keyboard(site, tab):
 @pytest.mark.parametrize(
     "page", ["index", "notebooks/01_self_attention", "tools/site/guide/teaching", "slides/01_self_attention"]
 )
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.weekly), "dark"])
 def test_axe_finds_nothing_serious(site, tab, page, scheme):
     tab.emulate_media(color_scheme=scheme)
     tab.goto((site / f"{page}.html").as_uri())

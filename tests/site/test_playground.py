@@ -241,7 +241,7 @@ def test_tables_hold_what_chapters_5_and_6_compute(table, course):
 # ---- The page --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", ["disk", "server"])
+@pytest.mark.parametrize("place", [pytest.param("disk", marks=pytest.mark.weekly), "server"])
 def test_a_hidden_word_is_predicted_as_in_python_while_one_types(opened, page, address, course, place):
     tab = opened(page.as_uri() if place == "disk" else address)
     panel = Panel(tab, "fill")
@@ -365,7 +365,11 @@ THIRTY_TWO = f"{TWELVE[:-1]}, and looked at the water, the trees, the boats and 
 
 
 @pytest.mark.parametrize("name", ["fill", "attend"])
-@pytest.mark.parametrize(("text", "length"), [(TWELVE, 12), (THIRTY_TWO, 32)], ids=["12", "32"])
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [pytest.param(TWELVE, 12, marks=pytest.mark.weekly), (THIRTY_TWO, 32)],
+    ids=["12", "32"],
+)
 def test_what_is_typed_is_answered_at_once(tab, course, name, text, length):
     assert len(course[1].encode(text.format("one")).tokens) == length
     Panel(tab, "pairs").wait_for("Your own pair")  # all is read, and nothing else is computed
@@ -616,7 +620,7 @@ def test_what_a_reader_does_is_said_once_typing_pauses_and_nothing_else(tab):
     tab.wait_for_function(is_spoken, arg=f"{panel.root.locator('.note').inner_text()} {panel.caption()}")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.weekly), "dark"])
 def test_nothing_is_wider_than_a_phone(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)
     tab.set_viewport_size({"width": 390, "height": 800})
@@ -675,7 +679,7 @@ def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
     Panel(tab, "nearest").wait_for("MiniLM is right in")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.weekly), "dark"])
 def test_axe_finds_nothing_serious(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)
     Panel(tab, "pairs").wait_for("Your own pair")

@@ -1,6 +1,5 @@
 """The site: built from the stored lectures without a warning, no dead link, formulas and figures that can be read."""
 
-import functools
 import importlib
 import inspect
 import os
@@ -11,10 +10,9 @@ from urllib.parse import unquote, urlsplit
 
 import nbformat
 import pytest
-from bs4 import BeautifulSoup
 
 from bertcourse_lab.lectures import KERNEL
-from browsers import chromium
+from browsers import chromium, pages
 from built import build_site
 
 pytestmark = pytest.mark.slow
@@ -41,17 +39,6 @@ LOOK = """async () => {
     growth: Math.max(...heights) / Math.min(...heights),
   };
 }"""
-
-
-@functools.cache
-def pages(folder: Path) -> dict[str, BeautifulSoup]:
-    """Each page's path and what it holds; not the theme's own files, and not the slides, which tests/slides opens."""
-    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.html"))}
-    return {
-        name: BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-        for name, path in paths.items()
-        if not name.startswith(("_static/", "slides/"))
-    }
 
 
 def dead_links(folder: Path) -> list[str]:
@@ -95,13 +82,13 @@ def figures_without_words(folder: Path) -> list[str]:
     return wordless
 
 
-def looks(folder: Path, every: int = 1) -> dict[tuple[str, int], dict]:
-    """What LOOK finds on each page on a phone, and on every so many-th on a wide screen."""
+def looks(folder: Path, chosen: dict[int, list[str]]) -> dict[tuple[str, int], dict]:
+    """What LOOK finds on pages that are chosen for each width of a screen."""
     found = {}
     with chromium() as browser:
-        for width in WIDTHS:
+        for width, names in chosen.items():
             tab = browser.new_page(viewport={"width": width, "height": 900})
-            for page in list(pages(folder))[:: every if width == max(WIDTHS) else 1]:
+            for page in names:
                 tab.goto((folder / page).as_uri())
                 found[page, width] = tab.evaluate(LOOK)
     return found
@@ -109,7 +96,12 @@ def looks(folder: Path, every: int = 1) -> dict[tuple[str, int], dict]:
 
 @pytest.fixture(scope="module")
 def seen(site, weekly) -> dict[tuple[str, int], dict]:
-    return looks(site, 1 if weekly else 6)
+    """Weekly, all pages on both screens; at every change lectures and guides on a phone, and some of the others."""
+    every = list(pages(site))
+    if weekly:
+        return looks(site, dict.fromkeys(WIDTHS, every))
+    made = [page for page in every if page.startswith(("api/", "data/", "notebooks/solutions/"))]
+    return looks(site, {max(WIDTHS): every[::8], min(WIDTHS): [p for p in every if p not in made] + made[::4]})
 
 
 @pytest.fixture(scope="module")
@@ -145,11 +137,14 @@ def test_lectures_and_their_slides_are_under_3_mb_and_linked(site):
         assert f"../slides/{lecture}.html" in {link.get("href") for link in buttons}
 
 
-def test_every_lecture_card_and_guide_is_a_page_that_the_index_names(site):
-    index = pages(site)["index.html"]
-    named = {link["href"] for link in index.select("article a.reference, .bd-links a.reference")}
+def test_every_lecture_card_and_guide_is_a_page_that_the_sidebar_names(site):
+    """That of the front page, or for data and results, which are many, that of their own part."""
+    named = set()
+    for page in ("index.html", "tools/site/guide/data.html", "data/results/README.html"):
+        links = [link["href"] for link in pages(site)[page].select("article a.reference, .bd-links a.reference")]
+        named |= {os.path.normpath(Path(page).parent / link) for link in links}
     sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks" / "solutions").glob("*.ipynb")]
-    sources += [*(ROOT / "data").rglob("README.md")]
+    sources += [*(ROOT / "data").rglob("README.md"), *(ROOT / "data" / "results").glob("*.md")]
     sources += [*(ROOT / "tools" / "site" / "guide").glob("*.md"), ROOT / "CONTRIBUTING.md"]
     wanted = {path.relative_to(ROOT).with_suffix(".html").as_posix() for path in sources}
     assert len(wanted) > 20
@@ -253,7 +248,7 @@ def test_a_page_that_is_too_wide_would_be_noticed(tmp_path):
     for name, content in {"wide": wide, "held": held}.items():
         page = f"<meta name=viewport content=width=device-width><article>{content}</article>"
         (tmp_path / f"{name}.html").write_text(page, encoding="utf-8")
-    found = looks(tmp_path)
+    found = looks(tmp_path, {width: ["wide.html", "held.html"] for width in WIDTHS})
     assert [bool(found["wide.html", width]["outside"]) for width in WIDTHS] == [False, True]
     assert [found["wide.html", width]["wider"] > 0 for width in WIDTHS] == [False, True]
     assert not any(found["held.html", width]["outside"] or found["held.html", width]["wider"] for width in WIDTHS)

@@ -81,6 +81,8 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
     write_front_page(source, notebooks, ROOT)
     (source / "playground.md").write_text(playground.page(playground.models_at_hand()), encoding="utf-8")
     write_reference(source / "api")
+    with (source / "data" / "results" / "README.md").open("a", encoding="utf-8") as card:
+        card.write("\n```{toctree}\n:hidden:\n:glob:\n\n[!R]*\n```\n")
 
 
 def lectures(notebooks: Path) -> list[Path]:

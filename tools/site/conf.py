@@ -46,6 +46,7 @@ html_theme = "sphinx_book_theme"
 html_title = "bertcourse"
 html_theme_options = {
     "show_toc_level": 2,
+    "collapse_navbar": True,  # a part's pages are listed beside that part alone
     "navbar_persistent": [],  # the sidebar has a search button already
 }
 html_static_path = ["static", "../../.github/bank.png"]

@@ -233,6 +233,7 @@ def test_small_chunks_give_the_gradients_of_the_whole_batch(config, corpus):
 
 
 @pytest.mark.slow
+@pytest.mark.weekly
 def test_two_processes_give_the_gradients_of_one(tmp_path):
     """torchrun with two, against one that takes the halves of the batch in turn; only the first process writes.
 
