@@ -133,7 +133,7 @@ def in_browser(browser) -> Run:
     page.close()
 
 
-@pytest.fixture(params=["browser", "node"])
+@pytest.fixture(params=["browser", pytest.param("node", marks=pytest.mark.weekly)])
 def run(request) -> Run:
     return run_in_node if request.param == "node" else request.getfixturevalue("in_browser")
 

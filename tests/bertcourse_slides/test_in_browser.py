@@ -169,7 +169,7 @@ def test_speaker_view_shows_notes_and_follows(opened):
     tab.wait_for_function("(before) => deck.getSlidePastCount() === before + 1", arg=before)
 
 
-@pytest.mark.parametrize("name", [NAMES[1], NAMES[4]])
+@pytest.mark.parametrize("name", [NAMES[1], pytest.param(NAMES[4], marks=pytest.mark.weekly)])
 def test_it_prints_a_page_for_each_slide(opened, name):
     slides = opened(name).evaluate("deck.getTotalSlides()")
     tab = opened(name, "?print-pdf", color_scheme="dark")

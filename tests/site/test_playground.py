@@ -9,7 +9,8 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -68,8 +69,8 @@ def address(page) -> str:
         server.shutdown()
 
 
-@pytest.fixture
-def opened(browser) -> Callable:
+@contextmanager
+def opener(browser) -> Iterator[Callable]:
     """Opens an address as a tab; at the end, no other host was asked and no error reported."""
     tabs, requests, errors = [], [], []
 
@@ -91,7 +92,20 @@ def opened(browser) -> Callable:
 
 
 @pytest.fixture
-def tab(opened, page):
+def opened(browser) -> Iterator[Callable]:
+    with opener(browser) as open_tab:
+        yield open_tab
+
+
+@pytest.fixture(scope="module")
+def tab(browser, page):
+    """One tab for all tests that type what they ask for: the model is read once."""
+    with opener(browser) as open_tab:
+        yield open_tab(page.as_uri())
+
+
+@pytest.fixture
+def fresh(opened, page):
     return opened(page.as_uri())
 
 
@@ -286,8 +300,8 @@ def test_the_page_opens_on_a_success_even_before_the_model_is_read(browser, page
     tab.close()
 
 
-def test_the_page_opens_on_door(tab, course):
-    panel = Panel(tab, "fill")
+def test_the_page_opens_on_door(fresh, course):
+    panel = Panel(fresh, "fill")
     panel.wait_for("In place of [MASK]: door")
     assert panel.root.locator("input[type=text]").input_value() == playground.OPENING
     assert agrees(drawn_predictions(panel), predictions(course, playground.OPENING, 4, hidden=False))
@@ -420,8 +434,8 @@ MISSED = {
 }
 
 
-def test_attention_opens_on_heads_that_find_something_and_says_where_none_does(tab, course):
-    panel = Panel(tab, "attend")
+def test_attention_opens_on_heads_that_find_something_and_says_where_none_does(fresh, course):
+    panel = Panel(fresh, "attend")
     panel.wait_for("Layer 1, head 3: into attends to garden")
     assert panel.presets("Try these") == list(ATTENDED) and panel.presets(FAILS) == list(MISSED)
     for text, (word, (layer, head), wanted) in ATTENDED.items():
@@ -475,8 +489,8 @@ def test_cosines_by_layer_are_those_of_chapters_5_and_6(tab, course, table):
     panel.wait_for("share no word")
 
 
-def test_one_meaning_is_nearer_than_two_but_where_it_is_said_not_to_be(tab, table):
-    panel, last = Panel(tab, "compare"), {}
+def test_one_meaning_is_nearer_than_two_but_where_it_is_said_not_to_be(fresh, table):
+    panel, last = Panel(fresh, "compare"), {}
     panel.wait_for("The cosine of")
     for name in panel.presets("Try these")[1:] + panel.presets(FAILS) + panel.presets("Try these")[:1]:
         before = panel.caption()
@@ -585,39 +599,39 @@ def test_why_pairs_are_wrong(course):
     assert lead("The key to the old houses was lost.", "The key to the old houses were lost.") > 0
 
 
-def test_all_can_be_done_by_keyboard_and_focus_is_seen(tab):
-    panel = Panel(tab, "fill")
+def test_all_can_be_done_by_keyboard_and_focus_is_seen(fresh):
+    panel = Panel(fresh, "fill")
     panel.wait_for("In place of [MASK]")
     panel.root.locator("input[type=text]").fill("She sat on the bank.")
     panel.wait_for("Nothing is hidden")
-    tab.keyboard.press("Tab")  # to the words
+    fresh.keyboard.press("Tab")  # to the words
     for key in ("ArrowRight", "Enter"):
-        tab.keyboard.press(key)
+        fresh.keyboard.press(key)
     panel.wait_for("In place of “sat”")
     style = "getComputedStyle(document.activeElement.shadowRoot.activeElement)"
-    assert tab.evaluate(f"{style}.outlineStyle + {style}.outlineWidth") == "solid2px"
-    tab.keyboard.press("Tab")
-    tab.keyboard.press("Enter")  # the first bar
+    assert fresh.evaluate(f"{style}.outlineStyle + {style}.outlineWidth") == "solid2px"
+    fresh.keyboard.press("Tab")
+    fresh.keyboard.press("Enter")  # the first bar
     panel.wait_for("Nothing is hidden")
     stops = '(host) => host.shadowRoot.querySelectorAll(\'button:not([tabindex="-1"]), input, [tabindex="0"]\').length'
     for name in ("attend", "compare", "nearest", "pairs"):
-        assert Panel(tab, name).root.evaluate(stops) > 1
+        assert Panel(fresh, name).root.evaluate(stops) > 1
 
 
-def test_what_a_reader_does_is_said_once_typing_pauses_and_nothing_else(tab):
-    Panel(tab, "pairs").wait_for("Your own pair")
-    tab.wait_for_timeout(1200)
-    assert tab.locator(".spoken").text_content() == ""
-    panel = Panel(tab, "fill")
+def test_what_a_reader_does_is_said_once_typing_pauses_and_nothing_else(fresh):
+    Panel(fresh, "pairs").wait_for("Your own pair")
+    fresh.wait_for_timeout(1200)
+    assert fresh.locator(".spoken").text_content() == ""
+    panel = Panel(fresh, "fill")
     before = panel.caption()
     panel.type("He had no money in the [MASK].")
     panel.wait_for_other_than(before)
     is_spoken = "(text) => document.querySelector('.spoken').textContent === text"
-    tab.wait_for_function(is_spoken, arg=panel.caption())
+    fresh.wait_for_function(is_spoken, arg=panel.caption())
     before = panel.caption()
     panel.press("The dog and the [MASK] sat by the fire.")
     panel.wait_for_other_than(before)
-    tab.wait_for_function(is_spoken, arg=f"{panel.root.locator('.note').inner_text()} {panel.caption()}")
+    fresh.wait_for_function(is_spoken, arg=f"{panel.root.locator('.note').inner_text()} {panel.caption()}")
 
 
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.weekly), "dark"])
