@@ -32,7 +32,7 @@ course: $(READY)
 # else, with one thread for the tests, as two processes of two threads each would mostly wait for each other.
 FIRST := tests/test_house.py tests/test_lecture_order.py
 NOTEBOOKS := tests/test_notebooks.py
-SHORTER := (solutions and not (11_ or 12_)) or solved_homework or 01_ or 02_ or 03_
+SHORTER := (solutions and not (11_ or 12_)) or solved_homework or 01_ or 02_ or 03_ or 05_ or 06_
 PYTEST := $(BIN)/pytest -m "not weekly" --durations=15
 test: $(READY)
 	$(BIN)/ruff check .
