@@ -1,5 +1,5 @@
-"""What the tests of figures in a browser share: widths and colours of pages, the easier of which are looked at weekly,
-how they read numbers, and how small a text is."""
+"""What the tests of figures in a browser share: widths, the wide one for every week, colours of pages, how they read
+numbers, and how small a text is."""
 
 import re
 
@@ -21,10 +21,7 @@ SMALLEST = """(host) => {
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:e[-−+]\d+)?")
 WIDE, NARROW = 1000, 390
 WIDTHS = [pytest.param(WIDE, marks=pytest.mark.weekly), NARROW]
-PAGES = [  # the page's colour and its text's
-    pytest.param("white", "rgb(20, 20, 20)", marks=pytest.mark.weekly),
-    ("rgb(18, 18, 18)", "rgb(230, 230, 230)"),
-]
+PAGES = [("white", "rgb(20, 20, 20)"), ("rgb(18, 18, 18)", "rgb(230, 230, 230)")]  # the page's colour and its text's
 OUTSIDE = """() => [...document.querySelectorAll('[data-live]')].flatMap((host) =>
     [...host.shadowRoot.querySelectorAll('text, button, .say, rect, svg')].filter((node) => {
         const box = node.getBoundingClientRect();

@@ -1,7 +1,7 @@
 """BERT in JavaScript, in a browser and under node: tokens, hidden states, attentions and guesses are Python's.
 
 book_sentences.txt has 220 sentences from five books of Standard Ebooks, in the public domain, that the course's
-checkpoint has not read. A browser runs every test; node, where there is one, those that ask for ``run``.
+checkpoint has not read. A browser runs every test; node, where there is one, weekly those that ask for ``run``.
 """
 
 import base64

@@ -357,9 +357,8 @@ def test_points_are_those_of_nbgraders_own_autograde(batch, tmp_path):
             assert theirs == {name: cell["points"] for name, cell in batch.results[student].cells.items()}, student
 
 
-@pytest.mark.weekly
-def test_without_the_systems_walls_python_refuses_the_same(checks, tmp_path):
-    kinds = ["writes-outside", "deletes-files", "network", "reads-solution", "writes-by-program"]
+def test_without_the_systems_walls_python_refuses_the_same(checks, tmp_path, weekly):
+    kinds = ["writes-outside", "writes-by-program", *["deletes-files", "network", "reads-solution"] * weekly]
     batch = Batch(tmp_path, kinds, walls=False)
     assert batch.outside.read_text(encoding="utf-8") == "not yours"
     assert {one.walls for one in batch.list} == {"python"} and {one.status for one in batch.list} == {"review"}

@@ -15,10 +15,6 @@ from wrong_answers import VARIANTS, Variant
 from wrong_answers.verdicts import HOMEWORK, names_of, verdicts
 
 
-def chapter_of(notebook: Path) -> str:
-    return str(int(notebook.stem.removeprefix("hw")))
-
-
 def name_of(variant: Variant) -> str:
     return f"{variant.number} {variant.what}"
 
@@ -51,7 +47,8 @@ def test_unusual_but_right_answer_passes(variant):
 @pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_solutions_pass_and_stubs_do_not(notebook, capsys, monkeypatch):
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")  # a failed check is worth 0 points there
-    source, names = read_source(notebook), names_of(chapter_of(notebook))
+    source = read_source(notebook)
+    names = source.namespace()
     for exercise in source.exercises:
         assert check(exercise.number, names[exercise.name]) is None
         exec(exercise.hidden, dict(names))
@@ -67,7 +64,7 @@ def stub(*arguments, **keywords):
 @pytest.mark.parametrize("notebook", cases(HOMEWORK))
 def test_hidden_tests_refuse_what_only_knows_the_visible_inputs(notebook):
     """A hidden test is worth something only if it fails an answer that returns nothing of use."""
-    source, names = read_source(notebook), names_of(chapter_of(notebook))
+    source, names = read_source(notebook), names_of(str(int(notebook.stem.removeprefix("hw"))))
     for exercise in source.exercises:
         with pytest.raises(CheckFailed):
             exec(exercise.hidden, {**names, exercise.name: lambda *arguments, **keywords: None})

@@ -408,6 +408,7 @@ def test_attention_is_that_of_the_model(tab, course):
     panel.root.get_by_role("checkbox").press("Space")
     inner = weights[3][0, 1, 1:-1, 1:-1]
     assert same_map(drawn_map(panel.root), inner / inner.sum(dim=-1, keepdim=True))
+    panel.root.get_by_role("checkbox").press("Space")  # as it was
 
 
 def heads_of(course, text: str, word: str) -> tuple[list[str], torch.Tensor]:
@@ -473,8 +474,8 @@ def table(page) -> dict:
     return json.loads(playground.model_files("course")["tables.json"])
 
 
-def test_cosines_by_layer_are_those_of_chapters_5_and_6(tab, course, table):
-    panel = Panel(tab, "compare")
+def test_cosines_by_layer_are_those_of_chapters_5_and_6(fresh, course, table):
+    panel = Panel(fresh, "compare")
     panel.wait_for("The cosine of the two “bank”")
     texts = ("We sat on the bank of the river.", "He put his money in the bank.")
     expected = cosines_by_layer(course, texts, (4, 6), table)
@@ -505,8 +506,8 @@ def test_one_meaning_is_nearer_than_two_but_where_it_is_said_not_to_be(fresh, ta
     assert sorted(last) == sorted(two)
 
 
-def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
-    panel = Panel(tab, "nearest")
+def test_the_nearest_sense_is_that_of_chapter_5(fresh, course, table):
+    panel = Panel(fresh, "nearest")
     examples = [each for each in sense_sentences() if each.split == "test"][::97]
     model, tokenizer = course
     nearest = NearestSense()
@@ -541,8 +542,8 @@ def test_the_nearest_sense_is_that_of_chapter_5(tab, course, table):
     assert panel.numbers(".senses .value") == pytest.approx(sorted(cosines, reverse=True)[:8], abs=0.00051)
 
 
-def test_presets_of_senses_are_right_but_where_it_is_said_why_not(tab, course):
-    panel = Panel(tab, "nearest")
+def test_presets_of_senses_are_right_but_where_it_is_said_why_not(fresh, course):
+    panel = Panel(fresh, "nearest")
     right = ["side of a river", "financial institution", "water source", "fire stick", "give a speech to"]
     for text, label in zip(panel.presets("Try these"), right, strict=True):
         panel.press(text)
@@ -565,8 +566,8 @@ def test_presets_of_senses_are_right_but_where_it_is_said_why_not(tab, course):
     assert nearness["small rodent"] > nearness["pointing device"]
 
 
-def test_pairs_are_scored_as_by_the_package_and_what_is_wrong_comes_last(tab, course):
-    panel = Panel(tab, "pairs")
+def test_pairs_are_scored_as_by_the_package_and_what_is_wrong_comes_last(fresh, course):
+    panel = Panel(fresh, "pairs")
     panel.wait_for("Your own pair")
     lines = panel.root.locator(".pair > div:not(.verdict)").all_inner_texts()
     assert len(lines) == 18
@@ -693,7 +694,7 @@ def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
     Panel(tab, "nearest").wait_for("MiniLM is right in")
 
 
-@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.weekly), "dark"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_serious(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)
     Panel(tab, "pairs").wait_for("Your own pair")

@@ -141,7 +141,7 @@ def test_every_lecture_card_and_guide_is_a_page_that_the_sidebar_names(site):
     """That of the front page, or for data and results, which are many, that of their own part."""
     named = set()
     for page in ("index.html", "tools/site/guide/data.html", "data/results/README.html"):
-        links = [link["href"] for link in pages(site)[page].select("article a.reference, .bd-links a.reference")]
+        links = [link["href"] for link in pages(site)[page].select(".bd-links a.reference")]
         named |= {os.path.normpath(Path(page).parent / link) for link in links}
     sources = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "notebooks" / "solutions").glob("*.ipynb")]
     sources += [*(ROOT / "data").rglob("README.md"), *(ROOT / "data" / "results").glob("*.md")]

@@ -62,7 +62,8 @@ def write_reference(folder: Path) -> None:
 
 
 def lay_out(notebooks: Path, data: Path, source: Path) -> None:
-    """Put lectures, data and guide as they lie in the repository, so that links between their files lead to pages."""
+    """Put lectures, data and guide as they lie in the repository, so that links between their files lead to pages, and
+    what the site adds: a front page, the playground, the reference, lists of data and of results."""
     solutions = notebooks / "solutions"
     if not solutions.is_dir():  # `make course` runs the lectures only
         solutions = ROOT / "notebooks" / "solutions"
@@ -81,8 +82,14 @@ def lay_out(notebooks: Path, data: Path, source: Path) -> None:
     write_front_page(source, notebooks, ROOT)
     (source / "playground.md").write_text(playground.page(playground.models_at_hand()), encoding="utf-8")
     write_reference(source / "api")
-    with (source / "data" / "results" / "README.md").open("a", encoding="utf-8") as card:
-        card.write("\n```{toctree}\n:hidden:\n:glob:\n\n[!R]*\n```\n")
+    list_pages(source / "tools" / "site" / "guide" / "data.md", "All cards", "../../../data/**/README")
+    list_pages(source / "data" / "results" / "README.md", "All tables", "[!R]*")
+
+
+def list_pages(page: Path, heading: str, which: str) -> None:
+    """End a page with links to its parts, which the sidebar lists beside it, too."""
+    with page.open("a", encoding="utf-8") as text:
+        text.write(f"\n## {heading}\n\n```{{toctree}}\n:maxdepth: 1\n:glob:\n\n{which}\n```\n")
 
 
 def lectures(notebooks: Path) -> list[Path]:
