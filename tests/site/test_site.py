@@ -4,6 +4,7 @@ import importlib
 import inspect
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -106,7 +107,7 @@ def seen(site, weekly) -> dict[tuple[str, int], dict]:
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
-    """A site of one lecture that has a bit of everything, and what its build said."""
+    """A site with a lecture that has a bit of everything, and what its build said."""
     folder = tmp_path_factory.mktemp("faulty")
     text = [
         "# A lecture",
@@ -123,6 +124,7 @@ def faulty(tmp_path_factory) -> tuple[Path, subprocess.CompletedProcess]:
     cells = [nbformat.v4.new_markdown_cell("\n\n".join(text)), nbformat.v4.new_code_cell("draw()", outputs=figures)]
     notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": KERNEL})
     nbformat.write(notebook, folder / "lecture.ipynb")
+    shutil.copy(ROOT / "notebooks" / "01_self_attention.ipynb", folder)  # where the front page's button leads
     (folder / "solutions").mkdir()
     solved = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("# Solutions")], metadata=notebook.metadata)
     nbformat.write(solved, folder / "solutions" / "lecture.ipynb")
