@@ -1,5 +1,5 @@
 # make course   everything a reader needs: install, execute every lecture, build the site
-# make test     unit tests, strict validation of every notebook from the built wheel, the site and its links
+# make test     unit tests, strict validation of the notebooks from the built wheel, the site and its links
 # make test-all all that is too slow for every change, too: weekly, and before a release
 # make quick    before a commit: style and fast tests, no lecture executed: two minutes or so
 # make lab      JupyterLab in the same environment, on the first lecture
@@ -28,11 +28,11 @@ course: $(READY)
 	@echo
 	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
 
-# What fails fast comes first. Then two at a time, of about equal length: the longer lectures and solutions, and all
-# else, with one thread for the tests, as two processes of two threads each would mostly wait for each other.
+# What fails fast comes first. Then two at a time, of about equal length: the longer lectures, and all else, with one
+# thread for the tests, as two processes of two threads each would mostly wait for each other.
 FIRST := tests/test_house.py tests/test_lecture_order.py
 NOTEBOOKS := tests/test_notebooks.py
-SHORTER := (solutions and not (11_ or 12_)) or solved_homework or 01_ or 02_ or 03_ or 05_ or 06_
+SHORTER := solutions or solved_homework or 01_ or 02_ or 03_ or 05_ or 06_
 PYTEST := $(BIN)/pytest -m "not weekly" --durations=15
 test: $(READY)
 	$(BIN)/ruff check .

@@ -148,6 +148,12 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT / "notebooks").with_suffix("").as_posix()
 
 
+def at_every_change(solution: Path):
+    """The solution, marked as weekly if it trains for a long time, by functions that its lecture uses, too."""
+    trains = stated_cost(read_notebook(solution)).cpu_seconds >= 50
+    return pytest.param(solution, marks=[pytest.mark.weekly] * trains)
+
+
 def test_there_are_lectures_and_solutions_of_some():
     assert len(LECTURES) >= 2 and HOMEWORK
     assert SOLUTIONS and {path.name for path in SOLUTIONS} <= {path.name for path in LECTURES}
@@ -165,7 +171,7 @@ def test_every_cell_of_a_solved_homework_was_run(homework):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("notebook", LECTURES + SOLUTIONS + HOMEWORK, ids=named)
+@pytest.mark.parametrize("notebook", [*LECTURES, *map(at_every_change, SOLUTIONS), *HOMEWORK], ids=named)
 def test_notebook_reproduces(notebook, installed, tmp_path):
     """With one thread: two notebooks side by side then take half the time, and two threads are the readers' affair."""
     result, _ = validate(copied(notebook, tmp_path), installed, ONE_THREAD)

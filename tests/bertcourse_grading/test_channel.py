@@ -53,7 +53,7 @@ def ends(tmp_path):
     found[0].close()
 
 
-def contents(there, data, seconds=0.5):
+def contents(there, data, seconds=0.2):
     """What a channel makes of bytes, sent by another thread."""
     here, there = there
     thread = threading.Thread(target=there.sendall, args=(data,), daemon=True)

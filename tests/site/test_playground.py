@@ -694,7 +694,7 @@ def test_minilm_takes_over_the_three_panels_that_it_can_fill(opened, tmp_path):
     Panel(tab, "nearest").wait_for("MiniLM is right in")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.weekly), "dark"])
 def test_axe_finds_nothing_serious(opened, page, scheme):
     tab = opened(page.as_uri(), color_scheme=scheme)
     Panel(tab, "pairs").wait_for("Your own pair")
