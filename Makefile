@@ -31,14 +31,14 @@ course: $(READY)
 # What fails fast comes first. Then two at a time, of about equal length: the longer lectures, and all else, with one
 # thread for the tests, as two processes of two threads each would mostly wait for each other.
 FIRST := tests/test_house.py tests/test_lecture_order.py
+RULES := tests/test_notebooks.py::test_lecture_keeps_the_rules tests/test_notebooks.py::test_every_cell_of_a_solved_homework_was_run
 NOTEBOOKS := tests/test_notebooks.py
 SHORTER := solutions or solved_homework or 01_ or 02_ or 03_ or 05_ or 06_
 PYTEST := $(BIN)/pytest -m "not weekly" --durations=15
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(PYTEST) -q $(FIRST)
-	$(BIN)/pytest -q tests/test_notebooks.py -k keeps_the_rules
+	$(PYTEST) -q $(FIRST) $(RULES)
 	@mkdir -p build
 	@echo "The longer notebooks are validated meanwhile; what came of it follows at the end, and is in build/notebooks.log."
 	@$(PYTEST) $(NOTEBOOKS) tests/test_wheel.py -k "not ($(SHORTER))" > build/notebooks.log 2>&1 & lectures=$$!; \

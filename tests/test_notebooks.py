@@ -533,6 +533,18 @@ def test_run_lectures_stores_outputs_and_reports_failures(tmp_path, capsys):
     assert printed.count("ok      lecture.ipynb") == 2  # the batch went on after the failure
 
 
+def test_a_run_of_several_says_first_how_long_it_takes(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(lectures, "run_notebook", lambda notebook, folder, cell_timeout: Cost(1.0, 0.1))
+    paths = [tmp_path / f"{name}.ipynb" for name in "abc"]
+    for path, number in zip(paths, (1, 2, None), strict=True):
+        notebook = notebook_of(*[code(f"torch.set_num_threads({number})")] * bool(number))
+        notebook.cells[0].source = "**Takes** 120 s of CPU on two cores, 0.2 GB of memory."
+        write_notebook(notebook, path)
+    run_lectures(paths, output=tmp_path / "built")
+    said = "3 notebooks, which state 6 minutes of CPU: 4 minutes on the clock where two cores are idle, 6 or more"
+    assert capsys.readouterr().out.startswith(said)
+
+
 def test_time_is_judged_by_the_machine(monkeypatch):
     stated = Cost(10.0, 1.0)
     monkeypatch.setattr(lectures, "slowdown", lambda: 3.0)

@@ -297,6 +297,7 @@ def eight_bits(tmp_path_factory) -> tuple[Path, Path]:
     return small, rounded
 
 
+@pytest.mark.weekly
 def test_minilm_in_8_bits_is_read_as_in_python_and_is_close_to_minilm(in_browser, eight_bits):
     small, rounded = eight_bits
     got = script_reads(in_browser, 12, folder=small)

@@ -146,7 +146,7 @@ def test_a_batch_that_is_interrupted_ends_its_kernels(tmp_path):
         nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import time; time.sleep(60)")]),
         threading.Event(),
     )
-    threading.Timer(8, cancel.set).start()
+    threading.Timer(4, cancel.set).start()
     with pytest.raises(process.Cancelled):
         execution.run_submission(notebook, None, Judge(), [], process.Limits(), cancel, tmp_path)
     assert cleaning.strays(tmp_path) == [] and not cleaning.RUNNING and [*tmp_path.iterdir()] == []

@@ -146,6 +146,12 @@ def is_figure(output: NotebookNode) -> bool:
     return any(kind.startswith("image/") for kind in data) or "bertcourse-figure" in data.get("text/html", "")
 
 
+def threads(notebook: NotebookNode) -> int:
+    """How many threads its torch computes with: the 2 of most lectures, or 1 where two would wait for each other."""
+    found = re.search(r"torch\.set_num_threads\((\d)\)", "\n".join(cell.source for cell in notebook.cells))
+    return int(found[1]) if found else 2
+
+
 def yardstick() -> float:
     """CPU seconds of a fixed piece of work in this process: a small BERT's training steps, and plain Python."""
     import torch  # here, as nothing else in this module needs it
@@ -256,11 +262,14 @@ def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: in
     """
     if output and (twice := [name for name, count in Counter(path.name for path in paths).items() if count > 1]):
         raise ValueError(f"one folder cannot hold two notebooks called {twice[0]}: run them with an --output each.")
-    costs = [cost for cost in map(stated_cost, map(read_notebook, paths)) if cost]
-    minutes = sum(cost.cpu_seconds for cost in costs) / 60
+    costs = [
+        (cost.cpu_seconds / 60, threads(each)) for each in map(read_notebook, paths) if (cost := stated_cost(each))
+    ]
+    minutes = sum(cpu for cpu, _ in costs)
     if len(paths) > 1 and minutes >= 2:
+        clock = sum(cpu / number for cpu, number in costs)
         print(
-            f"{len(paths)} notebooks, which state {minutes:.0f} minutes of CPU: {minutes / 2:.0f} minutes on the clock "
+            f"{len(paths)} notebooks, which state {minutes:.0f} minutes of CPU: {clock:.0f} minutes on the clock "
             f"where two cores are idle, {minutes:.0f} or more where something else runs.",
             flush=True,
         )
