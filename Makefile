@@ -32,8 +32,8 @@ course: $(READY)
 # thread for the tests, as two processes of two threads each would mostly wait for each other.
 FIRST := tests/test_house.py tests/test_lecture_order.py
 RULES := tests/test_notebooks.py::test_lecture_keeps_the_rules tests/test_notebooks.py::test_every_cell_of_a_solved_homework_was_run
-NOTEBOOKS := tests/test_notebooks.py
-SHORTER := solutions or solved_homework or 01_ or 02_ or 03_ or 05_ or 06_
+NOTEBOOKS := tests/test_notebooks.py tests/test_wheel.py
+SHORTER := solutions or solved_homework or hw07 or wheel or 01_ or 02_ or 03_ or 05_ or 06_
 PYTEST := $(BIN)/pytest -m "not weekly" --durations=15
 test: $(READY)
 	$(BIN)/ruff check .
@@ -41,9 +41,9 @@ test: $(READY)
 	$(PYTEST) -q $(FIRST) $(RULES)
 	@mkdir -p build
 	@echo "The longer notebooks are validated meanwhile; what came of it follows at the end, and is in build/notebooks.log."
-	@$(PYTEST) $(NOTEBOOKS) tests/test_wheel.py -k "not ($(SHORTER))" > build/notebooks.log 2>&1 & lectures=$$!; \
+	@$(PYTEST) $(NOTEBOOKS) -k "not ($(SHORTER))" > build/notebooks.log 2>&1 & lectures=$$!; \
 	trap 'kill $$lectures; exit 130' INT TERM; \
-	OMP_NUM_THREADS=1 $(PYTEST) $(addprefix --ignore=,$(FIRST) $(NOTEBOOKS) tests/test_wheel.py); others=$$?; \
+	OMP_NUM_THREADS=1 $(PYTEST) $(addprefix --ignore=,$(FIRST) $(NOTEBOOKS)); others=$$?; \
 	$(PYTEST) $(NOTEBOOKS) -k "$(SHORTER)"; shorter=$$?; \
 	wait $$lectures; lectures=$$?; cat build/notebooks.log; \
 	test $$others -eq 0 && test $$shorter -eq 0 && test $$lectures -eq 0
