@@ -1,7 +1,7 @@
 # make course   everything a reader needs: install, execute every lecture, build the site
 # make test     unit tests, strict validation of the notebooks from the built wheel, the site and its links
 # make test-all all that is too slow for every change, too: weekly, and before a release
-# make quick    before a commit: style and fast tests, no lecture executed: two minutes or so
+# make quick    before a commit: style and fast tests, no lecture executed: two or three minutes
 # make lab      JupyterLab in the same environment, on the first lecture
 # make release  what students get: a folder and a zip without solutions and hidden tests, in build/release
 # make clean    remove all that make made
