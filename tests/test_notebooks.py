@@ -533,6 +533,18 @@ def test_run_lectures_stores_outputs_and_reports_failures(tmp_path, capsys):
     assert printed.count("ok      lecture.ipynb") == 2  # the batch went on after the failure
 
 
+def test_notebooks_that_compute_with_one_thread_run_two_at_a_time(tmp_path, capsys):
+    """Each of two waits for the other."""
+    waits = "torch.set_num_threads(1)\nPath({!r}).touch()\nwhile not Path({!r}).exists(): time.sleep(0.1)"
+    imports = code("import time\nfrom pathlib import Path\nimport torch", count=None)
+    marks, paths = [str(tmp_path / mark) for mark in "ab"], [tmp_path / f"{name}.ipynb" for name in "ab"]
+    for path, mine, others in zip(paths, marks, reversed(marks), strict=True):
+        write_notebook(notebook_of(imports, code(waits.format(mine, others), count=None)), path)
+    assert run_lectures(paths, cell_timeout=60)
+    assert sorted(line[8:15] for line in capsys.readouterr().out.splitlines()) == ["a.ipynb", "b.ipynb"]
+    assert [read_notebook(path).cells[-1].execution_count for path in paths] == [2, 2]
+
+
 def test_a_run_of_several_says_first_how_long_it_takes(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(lectures, "run_notebook", lambda notebook, folder, cell_timeout: Cost(1.0, 0.1))
     paths = [tmp_path / f"{name}.ipynb" for name in "abc"]

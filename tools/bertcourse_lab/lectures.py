@@ -4,8 +4,10 @@ A lecture's opening says what it takes: minutes of a reader's time, which ``huma
 processor's, and memory.
 """
 
+import functools
 import itertools
 import math
+import multiprocessing
 import os
 import re
 import subprocess
@@ -13,6 +15,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +48,8 @@ SLEEPING_THREADS = {"GOMP_SPINCOUNT": "1000", "OMP_WAIT_POLICY": "PASSIVE"}
 # The environment of a lecture's kernel. No progress bars, as they would be stored; and one thread for NumPy, SciPy and
 # scikit-learn, whose matrices here are small: OpenBLAS's second one only waits, at full speed.
 LECTURE_ENVIRONMENT = {**SLEEPING_THREADS, "OPENBLAS_NUM_THREADS": "1", "TQDM_DISABLE": "1"}
+# of all lectures: two of them at a time, or one with two threads, one of which waits now and then; and kernels start
+CLOCK_PER_CPU = 0.7
 YARDSTICK_SECONDS = 3.0  # CPU time of ``yardstick`` where and when the lectures' costs were measured
 
 
@@ -249,7 +254,9 @@ def run_in_kernel(notebook: NotebookNode, folder: Path, cell_timeout: int) -> Co
 
 
 def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: int = 900) -> bool:
-    """Execute notebooks one after another, and print what each cost next to what it states.
+    """Execute notebooks, and print what each cost next to what it states.
+
+    Those that compute with one thread come first, two at a time; the others one after another.
 
     Args:
         paths: the notebooks.
@@ -262,33 +269,44 @@ def run_lectures(paths: list[Path], output: Path | None = None, cell_timeout: in
     """
     if output and (twice := [name for name, count in Counter(path.name for path in paths).items() if count > 1]):
         raise ValueError(f"one folder cannot hold two notebooks called {twice[0]}: run them with an --output each.")
-    costs = [
-        (cost.cpu_seconds / 60, threads(each)) for each in map(read_notebook, paths) if (cost := stated_cost(each))
-    ]
-    minutes = sum(cpu for cpu, _ in costs)
+    notebooks = {path: read_notebook(path) for path in paths}
+    seconds = {path: cost.cpu_seconds if (cost := stated_cost(each)) else 0 for path, each in notebooks.items()}
+    minutes = sum(seconds.values()) / 60
     if len(paths) > 1 and minutes >= 2:
-        clock = sum(cpu / number for cpu, number in costs)
         print(
-            f"{len(paths)} notebooks, which state {minutes:.0f} minutes of CPU: {clock:.0f} minutes on the clock "
-            f"where two cores are idle, {minutes:.0f} or more where something else runs.",
+            f"{len(paths)} notebooks, which state {minutes:.0f} minutes of CPU: {CLOCK_PER_CPU * minutes:.0f} minutes "
+            f"on the clock where two cores are idle, {minutes:.0f} or more where something else runs.",
             flush=True,
         )
+    run = functools.partial(run_lecture, output=output, cell_timeout=cell_timeout)
+    paired = [path for path in paths if threads(notebooks[path]) == 1]
+    paired = sorted(paired, key=seconds.get, reverse=True) if len(paired) > 1 else []
     all_well = True
-    for path in paths:
-        notebook, start = read_notebook(path), time.perf_counter()
-        stated = stated_cost(notebook)
-        try:
-            cost = run_notebook(notebook, path.parent, cell_timeout)
-        except Exception as error:  # the cell's own, or the kernel's: report it, and go on with the next
-            print(f"FAILED  {path.name}: {error}", flush=True)
-            all_well = False
-            continue
-        write_notebook(notebook, output / path.name if output else path)
-        within = stated is None or within_twice(cost.cpu_seconds, stated)
-        says = f"states {stated.cpu_seconds:.0f} s, {stated.gigabytes:.1f} GB" if stated else "states nothing"
-        print(
-            f"{'ok    ' if within else 'slow  '}  {path.name}: {cost.cpu_seconds:.0f} s of CPU, "
-            f"{cost.gigabytes:.1f} GB ({says}), {time.perf_counter() - start:.0f} s on the clock",
-            flush=True,
-        )
+    for well, says in itertools.chain(two_at_a_time(run, paired), map(run, (p for p in paths if p not in paired))):
+        print(says, flush=True)
+        all_well &= well
     return all_well
+
+
+def two_at_a_time(run: Callable, paths: list[Path]) -> Iterator:
+    """What ``run`` returns for each path, in the order in which two processes have it."""
+    if paths:
+        with multiprocessing.get_context("spawn").Pool(2) as pool:
+            yield from pool.imap_unordered(run, paths)
+
+
+def run_lecture(path: Path, output: Path | None, cell_timeout: int) -> tuple[bool, str]:
+    """Execute one notebook and store its outputs. Returns whether it ran, and a line that says what it cost."""
+    notebook, start = read_notebook(path), time.perf_counter()
+    stated = stated_cost(notebook)
+    try:
+        cost = run_notebook(notebook, path.parent, cell_timeout)
+    except Exception as error:  # the cell's own, or the kernel's: report it, and go on with the next
+        return False, f"FAILED  {path.name}: {error}"
+    write_notebook(notebook, output / path.name if output else path)
+    within = stated is None or within_twice(cost.cpu_seconds, stated)
+    says = f"states {stated.cpu_seconds:.0f} s, {stated.gigabytes:.1f} GB" if stated else "states nothing"
+    return True, (
+        f"{'ok    ' if within else 'slow  '}  {path.name}: {cost.cpu_seconds:.0f} s of CPU, "
+        f"{cost.gigabytes:.1f} GB ({says}), {time.perf_counter() - start:.0f} s on the clock"
+    )
