@@ -1,6 +1,6 @@
 # make course   everything a reader needs: install, execute every lecture, build the site
 # make test     unit tests, strict validation of the notebooks from the built wheel, the site and its links
-# make test-all all that is too slow for every change, too: weekly, and before a release
+# make test-all all that is too slow for every change, too: weekly, and before a release, with nothing beside it
 # make quick    before a commit: style and fast tests, no lecture executed: two or three minutes
 # make lab      JupyterLab in the same environment, on the first lecture
 # make release  what students get: a folder and a zip without solutions and hidden tests, in build/release
@@ -28,31 +28,33 @@ course: $(READY)
 	@echo
 	@echo "Every lecture ran. Read them in a browser: build/site/index.html. Run them yourself: make lab"
 
+# $(call beside,NAME,COMMAND,COMMANDS): the first goes on in the background, and what came of it follows at the end, and is
+# in build/NAME.log. COMMANDS are one or more, each with "|| failed=1" after it.
+beside = @mkdir -p build; $(2) > build/$(1).log 2>&1 & beside=$$!; trap 'kill $$beside; exit 130' INT TERM; failed=0; \
+	$(3); wait $$beside || failed=1; cat build/$(1).log; exit $$failed
+
 # What fails fast comes first. Then two at a time, of about equal length: the longer lectures, and all else, with one
 # thread for the tests, as two processes of two threads each would mostly wait for each other.
 FIRST := tests/test_house.py tests/test_lecture_order.py
 RULES := tests/test_notebooks.py::test_lecture_keeps_the_rules tests/test_notebooks.py::test_every_cell_of_a_solved_homework_was_run
 NOTEBOOKS := tests/test_notebooks.py tests/test_wheel.py
 SHORTER := solutions or solved_homework or hw07 or wheel or 01_ or 02_ or 03_ or 05_ or 06_
-PYTEST := $(BIN)/pytest -m "not weekly" --durations=15
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -m "not weekly" --durations=15
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(PYTEST) -q $(FIRST) $(RULES)
-	@mkdir -p build
 	@echo "The longer notebooks are validated meanwhile; what came of it follows at the end, and is in build/notebooks.log."
-	@$(PYTEST) $(NOTEBOOKS) -k "not ($(SHORTER))" > build/notebooks.log 2>&1 & lectures=$$!; \
-	trap 'kill $$lectures; exit 130' INT TERM; \
-	OMP_NUM_THREADS=1 $(PYTEST) $(addprefix --ignore=,$(FIRST) $(NOTEBOOKS)); others=$$?; \
-	$(PYTEST) $(NOTEBOOKS) -k "$(SHORTER)"; shorter=$$?; \
-	wait $$lectures; lectures=$$?; cat build/notebooks.log; \
-	test $$others -eq 0 && test $$shorter -eq 0 && test $$lectures -eq 0
+	$(call beside,notebooks,$(PYTEST) $(NOTEBOOKS) -k "not ($(SHORTER))",\
+	$(PYTEST) $(addprefix --ignore=,$(FIRST) $(NOTEBOOKS)) || failed=1; $(PYTEST) $(NOTEBOOKS) -k "$(SHORTER)" || failed=1)
 
-# Nothing else may run meanwhile: the lectures are held to the times that they state.
-test-all: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/pytest --durations=50
+# All that `make test` leaves out, two at a time, too; at the end, with nothing beside it, the times that lectures state.
+WEEKLY := $(BIN)/pytest -m weekly --durations=30
+STATED := in_the_time_that_it_states
+test-all: test
+	$(call beside,weekly,$(WEEKLY) tests/test_notebooks.py -k "not $(STATED) and not avx2",\
+	OMP_NUM_THREADS=1 $(WEEKLY) --ignore=tests/test_notebooks.py || failed=1; $(WEEKLY) tests/test_notebooks.py -k avx2 || failed=1)
+	$(WEEKLY) tests/test_notebooks.py -k $(STATED)
 
 # Two at a time, too.
 TOOLS := tests/bertcourse_lab tests/bertcourse_homework tests/bertcourse_grading
@@ -60,12 +62,7 @@ QUICK := OMP_NUM_THREADS=1 $(BIN)/pytest -q -m "not slow and not weekly"
 quick: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@mkdir -p build
-	@$(QUICK) $(TOOLS) > build/tools.log 2>&1 & tools=$$!; \
-	trap 'kill $$tools; exit 130' INT TERM; \
-	$(QUICK) $(addprefix --ignore=,$(TOOLS)); others=$$?; \
-	wait $$tools; tools=$$?; cat build/tools.log; \
-	test $$others -eq 0 && test $$tools -eq 0
+	$(call beside,tools,$(QUICK) $(TOOLS),$(QUICK) $(addprefix --ignore=,$(TOOLS)) || failed=1)
 
 lab: $(READY)
 	@$(BIN)/jupyter trust $(wildcard notebooks/*.ipynb notebooks/solutions/*.ipynb) > /dev/null
