@@ -65,13 +65,6 @@ def test_records_end_where_the_next_begins(tmp_path):
     ]
 
 
-def test_a_file_without_records_is_refused(tmp_path):
-    path = tmp_path / "abstracts"
-    path.write_text("wings\n")
-    with pytest.raises(ValueError, match=r"line 1: expected \.I and the number of a record; got 'wings'"):
-        read_records(path)
-
-
 @pytest.fixture
 def small_cranfield(tmp_path, monkeypatch):
     files = {

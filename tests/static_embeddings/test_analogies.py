@@ -5,7 +5,7 @@ import pytest
 
 from bertcourse.static_embeddings import Question, WordVectors, analogy_answers, course_analogies
 from bertcourse_lab.analogies import analogy_score, analogy_scores
-from bertcourse_lab.datasets.judged_pairs import agreement_with_people, men_pairs, read_judged_pairs
+from bertcourse_lab.datasets.judged_pairs import word_pairs
 from bertcourse_lab.datasets.registry import states
 from bertcourse_lab.datasets.words import google_analogies, read_analogies
 
@@ -63,26 +63,6 @@ def test_a_file_of_questions_is_read_in_lower_case(tmp_path):
     }
 
 
-@pytest.mark.parametrize("text", ["a b c d\n", ": s\na b c\n", ": s\n:\n"])
-def test_a_damaged_file_of_questions_is_refused(tmp_path, text):
-    (tmp_path / "q.txt").write_text(text)
-    with pytest.raises(ValueError, match="line [12].*four words"):
-        read_analogies(tmp_path / "q.txt")
-
-
-def test_a_damaged_file_of_judgements_is_refused(tmp_path):
-    (tmp_path / "men").write_text("word1 word2 score\nsun sunlight 50.0\nsun sunlight\n")
-    with pytest.raises(ValueError, match="line 3.*two words"):
-        read_judged_pairs(tmp_path / "men")
-
-
-def test_agreement_is_of_ranks_and_of_known_pairs(vectors):
-    pairs = [("man", "boy", 1.0), ("king", "queen", 50.0), ("man", "king", 7.0), ("man", "emu", 3.0)]
-    score = agreement_with_people(vectors, pairs)
-    assert score.covered == 3 and score.total == 4
-    assert score.correlation == agreement_with_people(vectors, [(a, b, s**3) for a, b, s in pairs]).correlation
-
-
 def on_this_disk(name):
     return states([name])[name] == "ok"
 
@@ -96,7 +76,7 @@ def test_googles_questions_are_19544_in_14_sections():
 
 @pytest.mark.skipif(not on_this_disk("men"), reason="MEN is not on this disk")
 def test_men_has_3000_pairs():
-    pairs = men_pairs()
+    pairs = word_pairs("men")
     assert (
         len(pairs) == 3000
         and ("sun", "sunlight", 50.0) in pairs

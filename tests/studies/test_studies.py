@@ -40,21 +40,6 @@ def test_what_a_study_imports_of_the_course_is_there(study):
                 assert hasattr(module, name.name) or importlib.util.find_spec(f"{node.module}.{name.name}"), name.name
 
 
-@pytest.mark.parametrize("study", ["forward", "embed"])
-@pytest.mark.parametrize(
-    ("folder", "found"),
-    [("", "BERTCOURSE_DATA is not set"), ("absent", "BERTCOURSE_DATA is absent, and there is no absent")],
-)
-def test_a_missing_file_is_named_before_a_model_is_loaded(monkeypatch, study, folder, found):
-    monkeypatch.setenv("BERTCOURSE_DATA", folder)
-    monkeypatch.setattr(bert, "load_pretrained", lambda name: pytest.fail("a model was loaded"))
-    monkeypatch.setattr(sys, "argv", [f"{study}.py"])
-    with pytest.raises(
-        SystemExit, match=rf"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}"
-    ):
-        runpy.run_path(str(STUDIES / f"{study}.py"), run_name="__main__")
-
-
 def test_a_reranker_in_training_reads_by_length_and_scores_as_any(small_model, small_tokenizer):
     study = runpy.run_path(str(STUDIES / "reranker.py"))
     judge = study["LowRankReranker"](small_model, small_tokenizer, 16)

@@ -44,6 +44,7 @@ from bertcourse_lab.datasets.sense_corpora import SenseCorpus, sense_corpus
 from bertcourse_lab.vector_cache import cached_word_vectors
 
 KINDS = ("raw", "centred", "scaled", "standardized")
+SETS = ("simlex999", "simverb3500", "ws353-similarity", "ws353-relatedness", "rg65")
 NUM_TOKENS, NUM_PAIRS, RESAMPLES = 10_000, 10_000, 1000
 
 
@@ -215,7 +216,7 @@ def measure_frequency(vectors: np.ndarray, names: list, documents: list[str], co
 
 def measure(model_name: str, cache: Path) -> dict:
     """Everything, for one model."""
-    corpus, pairs = sense_corpus("semcor"), {name: judged_pairs.word_pairs(name) for name in judged_pairs.LAYOUTS}
+    corpus, pairs = sense_corpus("semcor"), {name: judged_pairs.word_pairs(name) for name in SETS}
     synsets = word_senses(wordnet(), {each.word for each in corpus.instances})
     model, tokenizer = bert.load_pretrained(model_name)
     settings = {"layers": range(model.config.num_hidden_layers + 1), "pooling": "stack", "cache": cache}

@@ -1,6 +1,6 @@
 """Word vectors: ours beside a plain loop over Hugging Face's BertModel, on the same sentences and weights, in one run.
 
-    BERTCOURSE_DATA=FOLDER python tools/studies/embed.py     # MiniLM, 1,500 sentences, 3 rounds; about 3 minutes
+    python tools/studies/embed.py     # MiniLM, 1,500 sentences, 3 rounds; about 3 minutes
 
 Both turn each word of SemCor's sentences into the mean over its tokens of the sum of the last four layers:
 
@@ -13,11 +13,8 @@ ratio of each round's own times; in wall time, and in CPU time, which other work
 """
 
 import argparse
-import os
 import statistics
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -25,24 +22,7 @@ import transformers
 
 from bertcourse.bert import find_folder, load_pretrained
 from bertcourse.word_senses import word_vectors
-from bertcourse_lab.datasets.sense_corpora import read_senses
-
-NAMES = ("semcor.data.xml.xz", "semcor.gold.key.txt.xz")
-
-
-def read_sentences(count: int) -> list[list[str]]:
-    """``count`` sentences from the middle of SemCor, in the order of the file; exits if the files are missing."""
-    folder = os.environ.get("BERTCOURSE_DATA")
-    paths = [Path(folder or ".", "semcor", name).expanduser() for name in NAMES]
-    if not all(path.is_file() for path in paths):
-        found = f"BERTCOURSE_DATA is {folder}, and there is no {paths[0]}" if folder else "BERTCOURSE_DATA is not set"
-        sys.exit(
-            f"expected a folder with semcor/{NAMES[0]} in BERTCOURSE_DATA; {found}. Run it so: "
-            f"BERTCOURSE_DATA=FOLDER python tools/studies/embed.py"
-        )
-    sentences = read_senses(*paths).sentences
-    start = len(sentences) // 2  # neighbours in the text, as a plain loop would meet them
-    return sentences[start : start + count]
+from bertcourse_lab.datasets.sense_corpora import sense_corpus
 
 
 @torch.inference_mode()
@@ -73,7 +53,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
 
-    sentences = read_sentences(options.sentences)
+    corpus = sense_corpus("semcor").sentences
+    start = len(corpus) // 2  # neighbours in the text, as a plain loop would meet them
+    sentences = corpus[start : start + options.sentences]
     torch.set_num_threads(options.threads)
     ours, tokenizer = load_pretrained(options.model)
     theirs = transformers.BertModel.from_pretrained(find_folder(options.model)).eval()

@@ -1,6 +1,6 @@
 """Encoding sentences: our BertModel beside Hugging Face's, on the same weights, in one run.
 
-    BERTCOURSE_DATA=FOLDER python tools/studies/forward.py     # MiniLM, 2,000 sentences; about 3 minutes on two cores
+    python tools/studies/forward.py     # MiniLM, 2,000 sentences; about 3 minutes on two cores
 
 Five ways to encode the same sentences, timed in turn, round after round:
 
@@ -10,43 +10,22 @@ Five ways to encode the same sentences, timed in turn, round after round:
 - our BertModel on batches of similar length, with as many tokens as ``length_buckets`` takes by default;
 - these without what is left of their padding.
 
-The sentences are those of SemCor, in FOLDER/semcor/semcor.data.xml.xz. Tokens are counted without padding, so the rates
-are comparable. The table gives the median over rounds and, as the machine's speed drifts, the ratio of each round's own
-times.
+The sentences are SemCor's first. Tokens are counted without padding, so the rates are comparable. The table gives the
+median over rounds and, as the machine's speed drifts, the ratio of each round's own times.
 """
 
 import argparse
-import itertools
-import lzma
-import os
 import statistics
-import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from xml.etree import ElementTree
 
 import torch
 import transformers
 
 from bertcourse.bert import Batch, find_folder, length_buckets, load_pretrained
 from bertcourse.bert.batching import pad_batch
+from bertcourse_lab.datasets.sense_corpora import sense_corpus
 from bertcourse_lab.unpadding import unpadded_vectors
-
-
-def read_sentences(count: int) -> list[str]:
-    """The first ``count`` sentences of SemCor, in the order of the file; exits if the file is missing."""
-    folder = os.environ.get("BERTCOURSE_DATA")
-    path = Path(folder or ".", "semcor", "semcor.data.xml.xz").expanduser()
-    if not path.is_file():
-        found = f"BERTCOURSE_DATA is {folder}, and there is no {path}" if folder else "BERTCOURSE_DATA is not set"
-        sys.exit(
-            f"expected a folder with semcor/semcor.data.xml.xz in BERTCOURSE_DATA; {found}. Run it so: "
-            f"BERTCOURSE_DATA=FOLDER python tools/studies/forward.py"
-        )
-    with lzma.open(path) as file:
-        sentences = (element for _, element in ElementTree.iterparse(file) if element.tag == "sentence")
-        return [" ".join(word.text for word in sentence) for sentence in itertools.islice(sentences, count)]
 
 
 def seconds(encode: Callable[..., object], batches: list[Batch]) -> float:
@@ -66,7 +45,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
 
-    sentences = read_sentences(options.sentences)
+    sentences = [" ".join(words) for words in sense_corpus("semcor").sentences[: options.sentences]]
     torch.set_num_threads(options.threads)
     ours, tokenizer = load_pretrained(options.model)
     theirs = transformers.BertModel.from_pretrained(find_folder(options.model)).eval()

@@ -35,7 +35,7 @@ from bertcourse.static_embeddings import (
 from bertcourse_lab.analogies import analogy_scores
 from bertcourse_lab.benchmarks.tables import table_lines, write_table
 from bertcourse_lab.datasets import judged_pairs
-from bertcourse_lab.datasets.judged_pairs import agreement_with_people, men_pairs
+from bertcourse_lab.datasets.judged_pairs import human_correlation
 from bertcourse_lab.datasets.words import google_analogies
 
 NAME, SIZE = "static_embeddings_words", 100
@@ -69,10 +69,10 @@ def shown(value: str | float | None) -> str:
 
 def measures(vectors: WordVectors) -> dict:
     """What word vectors know, in numbers."""
-    men, simlex = men_pairs(), judged_pairs.word_pairs("simlex999")
-    row = {"MEN": agreement_with_people(vectors, men).correlation}
-    row["MEN, other half"] = agreement_with_people(vectors, men[1::2]).correlation
-    row["SimLex"] = agreement_with_people(vectors, simlex).correlation
+    men, simlex = judged_pairs.word_pairs("men"), judged_pairs.word_pairs("simlex999")
+    row = {"MEN": human_correlation(vectors, men)}
+    row["MEN, other half"] = human_correlation(vectors, men[1::2])
+    row["SimLex"] = human_correlation(vectors, simlex)
     for name, sections in (("Google", google_analogies()), ("course", course_analogies())):
         for exclude in (True, False):
             score = analogy_scores(vectors, sections, exclude)["all"]

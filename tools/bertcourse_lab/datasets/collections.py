@@ -44,12 +44,10 @@ def read_records(path: Path) -> list[tuple[str, str]]:
     """
     records: list[tuple[str, list[str]]] = []
     field = None
-    for number, line in read_lines(path):
+    for _, line in read_lines(path):
         if begins := re.fullmatch(r"\.I +(\d+)\s*", line):
             records.append((begins[1], []))
             field = None
-        elif not records:
-            raise ValueError(f"{path}, line {number}: expected .I and the number of a record; got {line[:80]!r}.")
         elif mark := re.fullmatch(r"\.([TABW])\s*", line):
             field = mark[1]
         elif field == "W":

@@ -1,7 +1,6 @@
 """Chapter 5: the WSD Evaluation Framework's corpora (Raganato et al. 2017): words in XML, senses in a second file."""
 
 import io
-import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from bertcourse.datasets.data import read_text
-from bertcourse.word_senses.keys import PARTS_OF_SPEECH, SENSE_KEY, Word
+from bertcourse.word_senses.keys import Word
 from bertcourse_lab.datasets.registry import fetch
 
 CORPORA = ("semcor", "ALL", "senseval2", "senseval3", "semeval2007", "semeval2013", "semeval2015")
@@ -66,71 +65,26 @@ def sense_corpus(name: str) -> SenseCorpus:
     return read_senses(*fetch(name))
 
 
-def read_senses(data: str | os.PathLike, keys: str | os.PathLike) -> SenseCorpus:
+def read_senses(data: Path, keys: Path) -> SenseCorpus:
     """A corpus of the WSD Evaluation Framework.
 
     Args:
         data: NAME.data.xml, or the same as .xz.
         keys: NAME.gold.key.txt, or the same as .xz: in each line an instance's id and one or more sense keys.
-
-    Raises:
-        ValueError: naming the file and what was expected, if one has another format or they do not belong together.
     """
-    gold = read_keys(Path(keys))
-    sentences, found = read_sentences(Path(data))
-    if alone := sorted(gold.keys() ^ found.keys()):
-        raise ValueError(
-            f"{data} and {keys} must have the same instances; {len(alone)} are in one alone, the first is {alone[0]}. "
-            "Are the files of one corpus?"
-        )
-    return SenseCorpus(sentences, [Instance(id, *place, gold[id]) for id, place in found.items()])
-
-
-def read_keys(path: Path) -> dict[str, tuple[str, ...]]:
-    """The sense keys of each instance, by its id."""
-    gold: dict[str, tuple[str, ...]] = {}
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        id, *senses = line.split() or [""]
-        if id in gold or not senses or not all(SENSE_KEY.fullmatch(sense) for sense in senses):
-            raise ValueError(
-                f'{path}, line {number}: expected a new id and sense keys, such as "d0.s0.t0 bank%1:17:01::"; got '
-                f"{line!r:.80}."
-            )
-        gold[id] = tuple(senses)
-    return gold
-
-
-def read_sentences(path: Path) -> tuple[list[list[str]], dict[str, tuple[Word, int, int]]]:
-    """The sentences; and, by the id of each instance, its word, the index of its sentence and its position there."""
+    gold = {id: tuple(senses) for id, *senses in map(str.split, read_text(keys).splitlines())}
     sentences: list[list[str]] = []
-    instances: dict[str, tuple[Word, int, int]] = {}
-    try:
-        for _, element in ElementTree.iterparse(io.StringIO(read_text(path))):
-            if element.tag != "sentence":
-                continue
-            words = []
-            for child in element:
-                words.append((child.text or "").strip())
-                id, lemma, part = (child.get(name) for name in ("id", "lemma", "pos"))
-                is_instance = child.tag == "instance"
-                if not words[-1] or is_instance and (not id or id in instances or not lemma):
-                    raise ValueError(
-                        f"{path}: expected words, and instances with a lemma and a new id; got {place(child)}"
-                    )
-                if is_instance and part not in PARTS_OF_SPEECH:
-                    raise ValueError(f"{path}: pos must be one of {', '.join(PARTS_OF_SPEECH)}; got {place(child)}")
-                if is_instance:
-                    instances[id] = (lemma.lower().replace(" ", "_"), part), len(sentences), len(words) - 1
-            sentences.append(words)
-            element.clear()  # a large corpus need not be in memory as XML
-    except ElementTree.ParseError as error:
-        raise ValueError(f"{path} must be well-formed XML; {error}. Fetch the file again.") from None
-    return sentences, instances
-
-
-def place(element: ElementTree.Element) -> str:
-    """An element as error messages show it."""
-    return ElementTree.tostring(element, encoding="unicode").strip()[:120]
+    instances: list[Instance] = []
+    for _, element in ElementTree.iterparse(io.StringIO(read_text(data))):
+        if element.tag != "sentence":
+            continue
+        for position, child in enumerate(element):
+            if child.tag == "instance":
+                word = child.get("lemma").lower().replace(" ", "_"), child.get("pos")
+                instances.append(Instance(child.get("id"), word, len(sentences), position, gold[child.get("id")]))
+        sentences.append([child.text.strip() for child in element])
+        element.clear()  # a large corpus need not be in memory as XML
+    return SenseCorpus(sentences, instances)
 
 
 def most_frequent_senses(corpus: SenseCorpus, order: Mapping[Word, Sequence[str]]) -> dict[Word, str]:

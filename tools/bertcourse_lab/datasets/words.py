@@ -18,13 +18,9 @@ def read_analogies(path: Path) -> dict[str, list[Question]]:
         path: the file.
     """
     sections: dict[str, list[Question]] = {}
-    section: list[Question] | None = None
-    for number, line in enumerate(Path(path).read_text(encoding="utf-8").splitlines(), 1):
-        words = line.lower().split()
-        if words[:1] == [":"] and len(words) > 1:
+    for words in (line.lower().split() for line in path.read_text(encoding="utf-8").splitlines()):
+        if words[0] == ":":
             section = sections.setdefault(" ".join(words[1:]), [])
-        elif len(words) == 4 and section is not None:
+        else:
             section.append(Question(*words))
-        elif words:
-            raise ValueError(f"{path}, line {number}: expected four words, in a section; got {line!r:.80}.")
     return sections
