@@ -1,5 +1,6 @@
 """What several test files share: small models, a small tokenizer, MiniLM, and the course as others install it."""
 
+import dataclasses
 import gc
 import itertools
 import time
@@ -125,6 +126,12 @@ def small_config() -> BertConfig:
 @pytest.fixture
 def small_model(small_config) -> BertModel:
     return BertModel(small_config).eval()
+
+
+@pytest.fixture
+def encoder(small_config) -> BertModel:
+    """One that reads what ``small_tokenizer`` writes."""
+    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The sequence classifier: its rows are the tokenizer's, padding changes nothing, scores are as scikit-learn's."""
 
-import dataclasses
 import random
 
 import pytest
@@ -11,11 +10,6 @@ from bertcourse.fine_tuning import LabeledText, SequenceClassifier
 from bertcourse.fine_tuning.heads import classification_scores
 
 LABELS = ["hardware", "software", "billing"]
-
-
-@pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
 
 
 def test_logits_are_a_linear_map_of_the_pooled_cls(encoder, small_tokenizer):

@@ -1,13 +1,12 @@
 """Heads: what transformers loads from us and we from it gives the same logits; what does not fit is refused."""
 
-import dataclasses
 import json
 import re
 
 import pytest
 import torch
 
-from bertcourse.bert import BertForPreTraining, BertModel, save_pretrained
+from bertcourse.bert import BertForPreTraining, save_pretrained
 from bertcourse.fine_tuning import SequenceClassifier
 from bertcourse.named_entities import TaggedSentence, TokenClassifier, tag_set
 from bertcourse.question_answering import SpanPredictor
@@ -17,11 +16,6 @@ TAGS = tag_set(["PER", "ORG"])
 IDS = torch.tensor([[2, 5, 6, 3, 0], [2, 7, 3, 8, 3]])
 MASK = torch.tensor([[1, 1, 1, 1, 0], [1, 1, 1, 1, 1]])
 TYPES = torch.tensor([[0, 0, 0, 0, 0], [0, 0, 0, 1, 1]])
-
-
-@pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
 
 
 @pytest.fixture

@@ -1,11 +1,8 @@
 """A tag for each word: what is learned from its tokens, and the way back."""
 
-import dataclasses
-
 import pytest
 import torch
 
-from bertcourse.bert import BertModel
 from bertcourse.fine_tuning import fine_tune
 from bertcourse.named_entities import (
     TaggedSentence,
@@ -17,11 +14,6 @@ from bertcourse.named_entities import (
 )
 
 TAGS = tag_set(["PER", "ORG"])
-
-
-@pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
 
 
 def test_the_textbooks_example():

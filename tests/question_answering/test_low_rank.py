@@ -16,11 +16,6 @@ QUESTIONS = [Question(str(i), f"a {c}", f"b {c} d e", (Answer(c, 2),)) for i, c 
 
 
 @pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
-
-
-@pytest.fixture
 def trained(encoder, small_tokenizer) -> SpanPredictor:
     reader = add_low_rank(SpanPredictor(encoder, small_tokenizer), rank=2)
     fine_tune(reader, QUESTIONS, QUESTIONS, epochs=4, learning_rate=0.01, trainable="blocks")

@@ -1,19 +1,11 @@
 """The span predictor: its loss is transformers', and its answers come from the window that has them."""
 
-import dataclasses
-
 import pytest
 import torch
 
-from bertcourse.bert import BertModel
 from bertcourse.question_answering import Answer, Question, SpanPredictor
 
 CONTEXT = "a b c d e f g h i j k l m n o p q r s t u v a b c d e f g h i j k"
-
-
-@pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
 
 
 def test_span_loss_is_that_of_transformers(encoder, small_tokenizer, tmp_path):

@@ -40,11 +40,6 @@ TRAIN, DEV = texts(60, seed=0), texts(30, seed=1)
 
 
 @pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
-
-
-@pytest.fixture
 def classifier(encoder, small_tokenizer) -> SequenceClassifier:
     return SequenceClassifier(encoder, small_tokenizer, ["without", "with"])
 

@@ -20,11 +20,6 @@ SENTENCES = [
 ]
 
 
-@pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
-
-
 def test_features_are_the_encoders_layers(encoder, small_tokenizer):
     words = [sentence.words for sentence in SENTENCES[:3]]
     stacked = word_vectors(encoder, small_tokenizer, words, (0, 1, 2), pooling="stack")

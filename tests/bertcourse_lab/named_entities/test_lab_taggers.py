@@ -12,11 +12,6 @@ from bertcourse_lab.named_entities import Tagger
 TAGS = tag_set(["PER", "ORG"])
 
 
-@pytest.fixture
-def encoder(small_config) -> BertModel:
-    return BertModel(dataclasses.replace(small_config, vocab_size=50)).eval()
-
-
 def one_segment(encoder):
     return BertModel(dataclasses.replace(encoder.config, type_vocab_size=1))
 
