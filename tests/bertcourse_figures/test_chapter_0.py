@@ -59,16 +59,6 @@ def test_nothing_is_wider_than_the_screen_nor_cut_off(shown, width):  # noqa: F8
     assert tab.evaluate(INSIDE) == []
 
 
-def test_without_scripts_the_pictures_and_their_notes_stand(shown):  # noqa: F811
-    policy = "script-src 'none'; default-src 'unsafe-inline' data:"
-    figures = everything()
-    tab = shown(*figures, head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">')
-    assert tab.locator("[data-live]").count() == 0
-    for image, figure in zip(tab.locator("img").all(), figures, strict=True):
-        assert image.get_attribute("alt") == figure.still.alt
-        assert image.evaluate("(image) => image.naturalWidth") == 740
-
-
 def test_what_is_written_in_a_still_picture_stays_inside():
     for figure in everything():
         assert "id=" not in figure.still.svg()

@@ -215,13 +215,6 @@ def test_nothing_is_wider_than_the_screen(shown, width):  # noqa: F811
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_without_scripts_the_pictures_and_their_notes_stand(shown):  # noqa: F811
-    policy = "script-src 'none'; default-src 'unsafe-inline' data:"
-    tab = shown(*everything(), head=f'<meta http-equiv="Content-Security-Policy" content="{policy}">')
-    assert tab.locator("[data-live]").count() == 0
-    assert [image.get_attribute("alt") for image in tab.locator("img").all()] == [f.still.alt for f in everything()]
-
-
 @pytest.mark.parametrize("page, ink", PAGES)
 def test_text_takes_the_colour_of_the_page(shown, page, ink):  # noqa: F811
     tab = shown(*everything(), style=f"body {{ background: {page}; color: {ink} }}")
