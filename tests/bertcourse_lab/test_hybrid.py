@@ -102,8 +102,3 @@ def test_a_model_without_knowledge_is_as_good_as_a_blind_guess(vocabulary):
     model = CausalLanguageModel(DecoderConfig(**sizes, max_position_embeddings=16))
     for found in (filling_scores(model, texts, vocabulary), writing_scores(model, texts)):
         assert found.loss == pytest.approx(math.log(SIZE), abs=0.05) and found.accuracy < 0.15
-
-
-def test_a_share_beyond_all_rows_is_refused(vocabulary):
-    with pytest.raises(ValueError, match="causal_share"):
-        HybridLoss(vocabulary, causal_share=1.5)

@@ -112,8 +112,3 @@ def test_attention_and_sublayers_drop_in_training(model, attention, hidden):
     batch = Batch(torch.ones_like(RIGHT), RIGHT, torch.zeros_like(RIGHT))
     evaluated, trained = unpadded_vectors(model, batch), unpadded_vectors(model.train(), batch)
     assert not torch.allclose(evaluated[:2], trained[:2])
-
-
-def test_a_mask_of_another_shape_is_refused():
-    with pytest.raises(ValueError, match="attention_mask"):
-        unpad(random(3, 5, 8), RIGHT[:, :4])

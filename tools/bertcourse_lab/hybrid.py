@@ -56,8 +56,6 @@ class HybridLoss:
         rate: float = 0.3,
         generator: torch.Generator | None = None,
     ):
-        if not 0 <= causal_share <= 1:
-            raise ValueError(f"causal_share must be between 0 and 1, a share of the rows; got {causal_share}.")
         self.vocabulary, self.causal_share, self.rate, self.generator = vocabulary, causal_share, rate, generator
 
     def __call__(self, model: CausalLanguageModel, input_ids: Tensor) -> Tensor:

@@ -13,7 +13,6 @@ comes out:
     c ← f ⊙ c + i ⊙ g,    h ← o ⊙ tanh(c)
 """
 
-from collections.abc import Callable
 from typing import Literal
 
 import torch
@@ -34,7 +33,6 @@ class FusedNetwork(nn.Module):
 
     def __init__(self, input_size: int, hidden_size: int, cell: Kind = "rnn"):
         super().__init__()
-        check_cell(cell)
         self.network = TWINS[cell](input_size, hidden_size, batch_first=True)
 
     def forward(self, x: Tensor, state: tuple[Tensor, ...] | None = None) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -99,7 +97,6 @@ def train_language_model(
     length: int = 35,
     learning_rate: float = 2e-3,
     clip: float = 1.0,
-    after_step: Callable[[int, float], None] | None = None,
 ) -> list[float]:
     """Train on a running text by truncated backpropagation through time (Werbos 1990; Mikolov et al. 2010).
 
@@ -115,14 +112,11 @@ def train_language_model(
         length: words in a piece, which is how many steps a gradient goes back.
         learning_rate: Adam's, at the first step; it falls linearly to 0.
         clip: maximum gradient norm; a longer gradient is scaled down to it.
-        after_step: called with the number of steps done and the loss.
 
     Returns:
         The loss of each step, in nats per word.
     """
     rows = ids[: len(ids) // batch_size * batch_size].view(batch_size, -1).long()
-    if rows.shape[1] < 2:
-        raise ValueError(f"ids must have 2 words or more for each of {batch_size} rows; got {len(ids)}.")
     starts = range(0, rows.shape[1] - 1, length)
     steps, losses, state = max(1, round(epochs * len(starts))), [], None
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate)
@@ -139,13 +133,5 @@ def train_language_model(
         optimizer.param_groups[0]["lr"] = learning_rate * (1 - step / steps)
         optimizer.step()
         losses.append(loss.item())
-        if after_step:
-            after_step(step + 1, losses[-1])
     model.eval()
     return losses
-
-
-def check_cell(cell: str) -> None:
-    """Refuse an unknown cell."""
-    if cell not in TWINS:
-        raise ValueError(f"cell must be one of {', '.join(TWINS)}; got {cell!r}.")

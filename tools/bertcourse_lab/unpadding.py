@@ -51,8 +51,6 @@ def unpad(x: Tensor, attention_mask: Tensor) -> tuple[Tensor, Places]:
             [2.],
             [3.]])
     """
-    if attention_mask.shape != x.shape[:2]:
-        raise ValueError(f"attention_mask must be (B, L) = {tuple(x.shape[:2])}; got {tuple(attention_mask.shape)}.")
     is_token = padding_mask(attention_mask)[:, 0, 0]
     rows, positions = is_token.nonzero(as_tuple=True)
     return x[rows, positions], Places(rows, positions, is_token.sum(dim=1).tolist(), tuple(is_token.shape))

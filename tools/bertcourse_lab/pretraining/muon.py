@@ -69,11 +69,6 @@ def muon_groups(model: nn.Module, muon_rate: float, adam_rate: float, weight_dec
         weight_decay: of matrices; each step shrinks them by this share times the learning rate.
     """
     hidden = [p for name, p in model.named_parameters() if p.requires_grad and is_hidden_matrix(name, p)]
-    if not hidden:
-        raise ValueError(
-            f"Muon is for matrices named …encoder.blocks…, as a BertModel's are; {type(model).__name__} has none that "
-            "learns. Give the whole model, not its encoder alone."
-        )
     rates = {"lr": muon_rate, "peak": muon_rate}
     by_muon = {"params": hidden, **rates, "weight_decay": weight_decay, "momentum": MOMENTUM}
     groups, ids = adamw_groups(model, lambda name: adam_rate, weight_decay), {id(p) for p in hidden}
